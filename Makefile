@@ -1,0 +1,63 @@
+# The only command vocabulary of this project; hooks and CI call it and nothing else.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+PYTHON ?= python3
+# uv does not read pip's setting for local wheels; the values come from the environment alone.
+export UV_FIND_LINKS ?= $(PIP_FIND_LINKS)
+# Nothing leaves the machine from anything we start.
+export DO_NOT_TRACK := true
+unexport PYTHONDONTWRITEBYTECODE
+
+BIN := .venv/bin
+STAMP := .venv/.up-to-date
+
+.PHONY: help setup sandbox demo test check format lint types floors torture bench lock clean
+
+help:  ## list the commands
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
+
+setup: $(STAMP)  ## build .venv; again in seconds when nothing changed
+
+$(STAMP): requirements/base.txt requirements/dev.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] < (3, 11))' || { echo "make: $(PYTHON) is older than 3.11; say PYTHON=python3.11" >&2; exit 2; }
+	@echo "setting up .venv (one or two minutes the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^uv==' requirements/dev.txt)"
+	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --compile-bytecode requirements/dev.txt
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
+	@touch $@
+
+sandbox: $(STAMP)  ## make sure that a sandbox works here
+	@infra/install-sandbox.sh
+
+demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what came of it
+	@$(BIN)/comind solve demo-flowers --profile quick --model offline
+
+test: $(STAMP) sandbox check  ## everything that CI runs
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+check: format lint types floors  ## format, lint, types, floors
+
+format: $(STAMP)
+	@$(BIN)/ruff format --check --quiet . || { echo "make check: run $(BIN)/ruff format ." >&2; exit 1; }
+
+lint: $(STAMP)
+	@$(BIN)/ruff check --quiet .
+
+types: $(STAMP)
+	@$(BIN)/mypy --no-error-summary
+
+floors: $(STAMP)
+	@$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
+
+torture: $(STAMP) sandbox  ## random kills, bombs and fuzz, at length
+	@$(BIN)/python -m pytest -m torture --timeout 3600
+
+lock: $(STAMP)  ## pin again what requirements/*.in asks for
+	@for name in base dev; do \
+	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
+	  && sed -i 's/+cpu$$//' requirements/$$name.txt || exit 1; done
+
+clean:  ## forget .venv and every cache; campaigns and data stay
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis

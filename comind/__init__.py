@@ -1,0 +1,10 @@
+"""CoMind: a community of agents that solves machine-learning competitions.
+
+The library knows nothing of its orchestrator, its tracker or its version store; `tasks` and `flows`
+do. What stands on which floor is drawn in `docs/architecture.md` and enforced by
+`tests/architecture`.
+"""
+
+__all__ = ["__version__"]
+
+__version__ = "0.2.0"

@@ -1,0 +1,104 @@
+"""Everything that can happen to a campaign, in the past tense."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, TypeAdapter
+
+from comind.campaign.outcome import Outcome
+from comind.campaign.plan import Work
+from comind.domain.spend import Budget
+from comind.domain.value import Name, Value
+
+__all__ = [
+    "CAMPAIGN_EVENTS",
+    "CampaignEnded",
+    "CampaignEvent",
+    "CampaignOpened",
+    "CampaignResumed",
+    "CampaignSpec",
+    "EndReason",
+    "SplitMade",
+    "WorkFinished",
+    "WorkPlanned",
+]
+
+
+class CampaignSpec(Value):
+    """What a user asked for: one agent on one competition with one seed under one budget."""
+
+    id: Name
+    competition: Name
+    competition_folder: str
+    agent: str
+    model: str
+    seed: int
+    iterations: int | None = Field(default=None, ge=0)
+    coders: int = Field(ge=1)
+    steps: int = Field(ge=1)
+    attempt_seconds: float = Field(gt=0)
+    cell_seconds: float = Field(gt=0)
+    baseline: bool = True
+    sandbox: str
+    budget: Budget = Budget()
+
+
+class CampaignOpened(Value):
+    """A user asked for a campaign; always the first event."""
+
+    type: Literal["campaign-opened"] = "campaign-opened"
+    spec: CampaignSpec
+
+
+class SplitMade(Value):
+    """The data is split and the rules of the game are fixed, once for the whole campaign."""
+
+    type: Literal["split-made"] = "split-made"
+    key: Name
+    """Name of the split's folder: competition and content hash."""
+    public_sha256: str
+    sealed_sha256: str
+    metric: str
+    maximize: bool
+    validation_rows: int
+
+
+class WorkPlanned(Value):
+    """The agent asked for work; from now on it is in flight."""
+
+    type: Literal["work-planned"] = "work-planned"
+    id: Name
+    work: Work
+
+
+class WorkFinished(Value):
+    """Work has an outcome, good or bad."""
+
+    type: Literal["work-finished"] = "work-finished"
+    id: Name
+    outcome: Outcome
+
+
+class CampaignResumed(Value):
+    """A process took the campaign up again; the budget may have been raised."""
+
+    type: Literal["campaign-resumed"] = "campaign-resumed"
+    budget: Budget
+
+
+EndReason = Literal["done", "budget"]
+
+
+class CampaignEnded(Value):
+    """Nothing is in flight and nothing will be: the agent is done, or the budget is."""
+
+    type: Literal["campaign-ended"] = "campaign-ended"
+    reason: EndReason
+    detail: str = ""
+
+
+CampaignEvent = Annotated[
+    CampaignOpened | SplitMade | WorkPlanned | WorkFinished | CampaignResumed | CampaignEnded,
+    Field(discriminator="type"),
+]
+
+CAMPAIGN_EVENTS: TypeAdapter[CampaignEvent] = TypeAdapter(CampaignEvent)

@@ -1,0 +1,97 @@
+"""Where a campaign keeps its things."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkFolder:
+    """What one piece of work keeps."""
+
+    root: Path
+
+    @property
+    def log(self) -> Path:
+        """Everything that happened, in order."""
+        return self.root / "log.jsonl"
+
+    @property
+    def workspace(self) -> Path:
+        """Working directory of the code that runs; its content is untrusted."""
+        return self.root / "workspace"
+
+    def submissions(self, step: int) -> Path:
+        """Folder of the pair of files that a step handed in, as taken in by us."""
+        return self.root / "submissions" / f"step-{step:03d}"
+
+    def validation_submission(self, step: int) -> Path:
+        """Predictions for the validation rows."""
+        return self.submissions(step) / "validation_submission.csv"
+
+    def test_submission(self, step: int) -> Path:
+        """Predictions for the test rows."""
+        return self.submissions(step) / "submission.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignFolder:
+    """`runs/<campaign>/`."""
+
+    root: Path
+
+    @property
+    def name(self) -> str:
+        """The campaign's id."""
+        return self.root.name
+
+    @property
+    def log(self) -> Path:
+        """The campaign's own events."""
+        return self.root / "log.jsonl"
+
+    @property
+    def clock(self) -> Path:
+        """How long the campaign has been running, as of a moment ago."""
+        return self.root / "clock"
+
+    @property
+    def submission(self) -> Path:
+        """The best submission so far, ready to hand in."""
+        return self.root / "submission.csv"
+
+    def work(self, work_id: str) -> WorkFolder:
+        """Return the folder of one piece of work."""
+        return WorkFolder(self.root / work_id)
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectFolder:
+    """Where campaigns, data and tracking of one project lie."""
+
+    root: Path
+
+    @property
+    def runs(self) -> Path:
+        """One folder a campaign."""
+        return self.root / "runs"
+
+    @property
+    def splits(self) -> Path:
+        """Splits, named by content; DVC versions them."""
+        return self.root / "data" / "splits"
+
+    @property
+    def tracking(self) -> Path:
+        """MLflow's database and artifacts."""
+        return self.root / "mlruns"
+
+    @property
+    def orchestration(self) -> Path:
+        """Prefect's database and logs."""
+        return self.root / ".prefect"
+
+    def campaign(self, name: str) -> CampaignFolder:
+        """Return the folder of one campaign."""
+        return CampaignFolder(self.runs / name)

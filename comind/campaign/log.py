@@ -1,0 +1,211 @@
+"""Append-only logs: one JSON object a line, synced, each line sealed by a chained checksum.
+
+A line is `{"seq", "at", "elapsed", "event", "check"}`. `check` covers the line and the check of the
+line before it, so a changed, missing or reordered line is found when the log is read. What a kill
+or a power cut can leave behind, an unfinished last line, is recognised and dropped.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Generic, Self, TypeVar
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
+
+from comind.errors import CampaignError, LogError
+from comind.system.files import append_durably
+
+__all__ = ["EventLog", "LogTail", "Record", "read_log"]
+
+E = TypeVar("E", bound=BaseModel)
+
+_CHECK = ',"check":"'
+_CHECK_DIGITS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[E]):
+    """One line of a log.
+
+    `elapsed` counts the seconds that the owner of the log has been running, over all its restarts.
+    """
+
+    seq: int
+    at: datetime
+    elapsed: float
+    event: E
+
+
+class LogTail(Generic[E]):
+    """Reads a log that someone else may be writing, each record once."""
+
+    def __init__(self, path: Path, events: TypeAdapter[E]) -> None:
+        self._path = path
+        self._events = events
+        self._offset = 0
+        self._seq = 0
+        self._check = ""
+
+    @property
+    def offset(self) -> int:
+        """Bytes of whole, verified lines read so far."""
+        return self._offset
+
+    @property
+    def check(self) -> str:
+        """Checksum of the last verified line."""
+        return self._check
+
+    def read(self) -> Iterator[Record[E]]:
+        """Yield the records that were completed since the last call.
+
+        Raises:
+            LogError: a line is not what was written, or not in its place.
+        """
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            for line in file:
+                if not line.endswith(b"\n") or line.strip(b"\0\n") == b"":
+                    return  # still being written, or torn by a crash (zeros: by a power cut)
+                yield self._verified(line)
+
+    def _verified(self, line: bytes) -> Record[E]:
+        body, check = _split_check(line)
+        if check != _checksum(self._check, body):
+            raise LogError(
+                f"{self._path}, line {self._seq + 1}: the checksum does not fit; the log was changed",
+                hint="restore it from the campaign's git ref, refs/comind/<campaign>",
+            )
+        fields: dict[str, Any] = json.loads(body)
+        if fields["seq"] != self._seq:
+            raise LogError(f"{self._path}, line {self._seq + 1}: has the number {fields['seq']}")
+        try:
+            event = self._events.validate_python(fields["event"], strict=False)
+        except ValidationError as error:
+            problem = error.errors()[0]
+            raise LogError(
+                f"{self._path}, line {self._seq + 1}: not an event of this version ({problem['msg']})",
+                hint="go on with the version of CoMind that started the campaign",
+            ) from None
+        self._offset += len(line)
+        self._seq += 1
+        self._check = check
+        return Record(fields["seq"], datetime.fromisoformat(fields["at"]), fields["elapsed"], event)
+
+
+def read_log(path: Path, events: TypeAdapter[E]) -> list[Record[E]]:
+    """Return the records of a log; a torn tail is left out.
+
+    Raises:
+        LogError: a line is not what was written, or not in its place.
+    """
+    return list(LogTail(path, events).read())
+
+
+class EventLog(Generic[E]):
+    """The one writer of a log; safe to share between threads."""
+
+    def __init__(self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0) -> None:
+        """Open `path` for appending, drop a torn tail and take the writer's lock.
+
+        Args:
+            path: the log; made where there is none.
+            events: what its events look like.
+            elapsed: where the clock goes on, when that is later than the last record's time.
+
+        Raises:
+            CampaignError: another process writes this log.
+            LogError: a line is not what was written, or not in its place.
+        """
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._events = events
+        self._lock = threading.Lock()
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise CampaignError(
+                f"{path} is being written by another process",
+                hint="wait for it to end, or end it, before resuming",
+            ) from None
+        try:
+            tail = LogTail(path, events)
+            self.records = list(tail.read())
+            os.ftruncate(self._descriptor, tail.offset)
+        except LogError:
+            os.close(self._descriptor)
+            raise
+        self._check = tail.check
+        self._next = len(self.records)
+        last = self.records[-1].elapsed if self.records else 0.0
+        self._clock_base = max(last, elapsed) - time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the owner of this log has been running, over all its restarts."""
+        return time.monotonic() + self._clock_base
+
+    def append(self, event: E) -> Record[E]:
+        """Write `event` and return its record once it is on disk.
+
+        Raises:
+            OSError: the disk is full or failing; the event does not count as written.
+        """
+        with self._lock:
+            record = Record(self._next, datetime.now(UTC), round(self.elapsed, 3), event)
+            body = _body(record, self._events)
+            check = _checksum(self._check, body)
+            start = os.lseek(self._descriptor, 0, os.SEEK_END)
+            try:
+                append_durably(self._descriptor, _line(body, check))
+            except OSError:
+                os.ftruncate(self._descriptor, start)  # shrinking works on a full disk, too
+                raise
+            self._check = check
+            self._next += 1
+        return record
+
+    def close(self) -> None:
+        """Release the writer's lock."""
+        with self._lock:
+            if self._descriptor >= 0:
+                os.close(self._descriptor)
+                self._descriptor = -1
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _body(record: Record[E], events: TypeAdapter[E]) -> str:
+    event = events.dump_json(record.event).decode()
+    return (
+        f'{{"seq":{record.seq},"at":"{record.at.isoformat()}",'
+        f'"elapsed":{record.elapsed!r},"event":{event}}}'
+    )
+
+
+def _line(body: str, check: str) -> bytes:
+    return f'{body[:-1]}{_CHECK}{check}"}}\n'.encode()
+
+
+def _split_check(line: bytes) -> tuple[str, str]:
+    text = line.decode(errors="replace").rstrip("\n")
+    body, found, rest = text.rpartition(_CHECK)
+    return (body + "}", rest.removesuffix('"}')) if found else (text, "")
+
+
+def _checksum(previous: str, body: str) -> str:
+    return hashlib.sha256((previous + body).encode(errors="replace")).hexdigest()[:_CHECK_DIGITS]

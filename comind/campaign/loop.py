@@ -1,0 +1,155 @@
+"""The loop of a campaign: plan, hand out work, apply outcomes, until there is nothing left to do."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from comind.campaign.events import (
+    CAMPAIGN_EVENTS,
+    CampaignEnded,
+    CampaignEvent,
+    CampaignResumed,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.log import EventLog
+from comind.campaign.outcome import Outcome
+from comind.campaign.plan import Agent, Code, Done, Think, Wait
+from comind.campaign.state import CampaignState, apply, fold
+from comind.domain.spend import Budget
+from comind.errors import ComindError
+from comind.system.killpoints import passed
+
+__all__ = ["Campaign", "Executor", "Finished", "run"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What came back for one piece of work: an outcome, or the reason why there can be none now."""
+
+    work_id: str
+    outcome: Outcome | ComindError
+
+
+class Executor(Protocol):
+    """Carries out work, several pieces at once."""
+
+    def submit(self, work_id: str, work: Think | Code) -> None:
+        """Hand out one piece of work; returns at once."""
+        ...
+
+    def finished(self) -> list[Finished]:
+        """Wait a moment for work to come back; may return nothing."""
+        ...
+
+
+class Campaign:
+    """A campaign's log with the state it folds to; the only writer of both."""
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        """Open the campaign in `folder`, or an empty one.
+
+        Raises:
+            CampaignError: another process is running it.
+            LogError: its log was changed.
+        """
+        self.folder = folder
+        self._log = EventLog(folder.log, CAMPAIGN_EVENTS, elapsed=_clock(folder))
+        self.state = fold(self._log.records)
+
+    def record(self, event: CampaignEvent) -> CampaignState:
+        """Write `event`, then apply it."""
+        self.state = apply(self.state, self._log.append(event))
+        return self.state
+
+    def resume(self, budget: Budget | None = None) -> None:
+        """Say that a new process goes on, perhaps with another budget."""
+        self.record(CampaignResumed(budget=budget or self.state.budget))
+
+    def tick(self) -> None:
+        """Note how long the campaign has been running, so that a kill loses no more than a moment."""
+        self.folder.clock.write_text(f"{self._log.elapsed:.3f}\n")
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the campaign has been running, over all its restarts."""
+        return self._log.elapsed
+
+    def close(self) -> None:
+        """Let another process have it."""
+        self._log.close()
+
+
+def run(
+    campaign: Campaign,
+    agent: Agent,
+    executor: Executor,
+    progress: Callable[[CampaignState], None] | None = None,
+) -> CampaignState:
+    """Run `campaign` to its end and return its last state.
+
+    `progress` is called after every round with the state; what it does (tracking, versioning) is
+    repeated after a crash and must bear that.
+
+    Raises:
+        ServiceError: something is missing or refuses; what was in flight goes on when the campaign is
+            resumed.
+    """
+    out = set()
+    for record in campaign.state.works.in_flight():
+        executor.submit(record.id, record.work)
+        out.add(record.id)
+    ending: CampaignEnded | None = None
+    halted: ComindError | None = None
+    changed = True
+    while True:
+        if changed and halted is None:
+            ending = _hand_out(campaign, agent, executor, out)
+        if not out:
+            break
+        changed = False
+        for finished in executor.finished():
+            out.discard(finished.work_id)
+            changed = True
+            if isinstance(finished.outcome, ComindError):
+                halted = halted or finished.outcome
+            else:
+                campaign.record(WorkFinished(id=finished.work_id, outcome=finished.outcome))
+                passed("work-finished")
+        campaign.tick()
+        if progress is not None:
+            progress(campaign.state)
+    if halted:
+        raise halted
+    assert ending is not None, "nothing in flight, yet the agent is not done"
+    return campaign.record(ending)
+
+
+def _hand_out(
+    campaign: Campaign, agent: Agent, executor: Executor, out: set[str]
+) -> CampaignEnded | None:
+    """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
+    limit = campaign.state.exhausted()
+    if limit is not None:
+        return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
+    decision = agent.plan(campaign.state)
+    if isinstance(decision, Done):
+        return CampaignEnded(reason="done", detail=decision.reason)
+    if isinstance(decision, Wait):
+        return None
+    for work in decision:
+        work_id = campaign.state.next_id(work)
+        campaign.record(WorkPlanned(id=work_id, work=work))
+        passed("work-planned")
+        executor.submit(work_id, work)
+        out.add(work_id)
+    return None
+
+
+def _clock(folder: CampaignFolder) -> float:
+    """Return how long the campaign had been running when it was last seen alive."""
+    try:
+        return float(folder.clock.read_text())
+    except (OSError, ValueError):
+        return 0.0  # the log's own times are good enough

@@ -1,0 +1,170 @@
+"""Effects that happen once: what is recorded is handed back, what is not is performed and recorded.
+
+Code that reaches the world through a recorder alone can be run again from the start after a crash. It
+takes the same steps, since it sees the same replies, outputs and times, until the record ends; from
+there on it is live.
+"""
+
+import hashlib
+from collections import deque
+from collections.abc import Callable
+from typing import TypeVar
+
+from comind.campaign.attempt import (
+    AttemptState,
+    CallAnswered,
+    CallFailed,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    Graded,
+    WorkEvent,
+    apply,
+)
+from comind.campaign.log import EventLog, Record
+from comind.campaign.outcome import Submitted
+from comind.errors import CampaignError, ModelServiceError
+from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.system.killpoints import passed
+
+__all__ = [
+    "RecordedModel",
+    "Recorder",
+    "ReplayDivergedError",
+    "call_identity",
+    "cell_identity",
+    "grading_identity",
+]
+
+EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
+
+
+class ReplayDivergedError(CampaignError):
+    """The work now takes another step than the one that was recorded."""
+
+    kind = "replay"
+
+
+class Recorder:
+    """Plays a work's log back, then goes on writing it.
+
+    `state` is what the events up to this point amount to: during a replay it lags behind the log, so
+    that whoever decides by it decides the same.
+    """
+
+    def __init__(self, log: EventLog[WorkEvent]) -> None:
+        self._log = log
+        self._past: deque[Record[WorkEvent]] = deque(log.records)
+        self._ordinal = 0
+        self.state = AttemptState()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds that the work has taken, right now; what it may decide by is in `state`."""
+        return self._log.elapsed
+
+    def next_ordinal(self) -> int:
+        """Return the number of the next effect."""
+        self._ordinal += 1
+        return self._ordinal - 1
+
+    def effect(
+        self, begin: WorkEvent | None, end: type[EndT], identity: str, perform: Callable[[], EndT]
+    ) -> EndT:
+        """Return the recorded end of an effect, or perform and record it.
+
+        Args:
+            begin: says that the effect is under way; None for one that may be repeated freely.
+            end: the type of event that ends it.
+            identity: what this effect is; a record of another one is not handed back.
+            perform: makes the effect; its exception is not recorded, so it is performed again when
+                the work goes on.
+
+        Raises:
+            ReplayDivergedError: the record holds another effect at this place.
+        """
+        while self._past:
+            record = self._past.popleft()
+            recorded = _identity(record.event)
+            if recorded not in (None, identity):
+                raise ReplayDivergedError(
+                    f"record {record.seq} of this work is {recorded}, but the work now does {identity}",
+                    hint="resume with the version of CoMind that started the campaign",
+                )
+            self.state = apply(self.state, record)
+            if isinstance(record.event, end):
+                return record.event
+        if begin is not None:
+            self.note(begin)
+        event = perform()
+        self.note(event)
+        return event
+
+    def note(self, event: WorkEvent) -> None:
+        """Record something that is not an effect, or one half of one."""
+        self.state = apply(self.state, self._log.append(event))
+
+
+def call_identity(fingerprint: str) -> str:
+    """Return what tells one model call from another."""
+    return f"model call {fingerprint[:12]}"
+
+
+def cell_identity(code: str) -> str:
+    """Return what tells one cell from another."""
+    return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
+
+
+def grading_identity(submitted: Submitted) -> str:
+    """Return what tells one grading from another."""
+    return f"grading of {submitted.validation_sha256[:12]}"
+
+
+def _identity(event: WorkEvent) -> str | None:
+    match event:
+        case CallSent(fingerprint=fingerprint):
+            return call_identity(fingerprint)
+        case CellStarted(code=code):
+            return cell_identity(code)
+        case Graded(submitted=submitted):
+            return grading_identity(submitted)
+        case _:
+            return None
+
+
+class RecordedModel:
+    """A model whose replies are recorded before anyone sees them, and never asked for twice."""
+
+    def __init__(self, model: ChatModel, recorder: Recorder) -> None:
+        self._model = model
+        self._recorder = recorder
+        self.name = model.name
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return the most that answering `request` can cost."""
+        return self._model.bound(request)
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the recorded reply to `request`, or ask for it and record it."""
+        ordinal = self._recorder.next_ordinal()
+        fingerprint = request.fingerprint()
+        sent = CallSent(
+            ordinal=ordinal,
+            fingerprint=fingerprint,
+            role=request.role,
+            model=self.name,
+            bound=self._model.bound(request),
+        )
+
+        def ask() -> CallAnswered:
+            passed("call-sent")
+            try:
+                reply = self._model.complete(request)
+            except ModelServiceError as error:
+                self._recorder.note(CallFailed(ordinal=ordinal, message=str(error)))
+                raise
+            return CallAnswered(ordinal=ordinal, reply=reply)
+
+        answered = self._recorder.effect(sent, CallAnswered, call_identity(fingerprint), ask)
+        passed("reply-recorded")
+        return answered.reply

@@ -1,0 +1,30 @@
+"""Signals that end work early; they are control flow, not errors, and never leave the worker.
+
+WorkOver
+├── TimeOver        the attempt's seconds are used up
+└── BudgetOver      the campaign's tokens or money do not allow another call
+"""
+
+from typing import ClassVar
+
+from comind.campaign.outcome import FailureKind
+
+__all__ = ["BudgetOver", "TimeOver", "WorkOver"]
+
+
+class WorkOver(Exception):  # noqa: N818 - a signal, not an error
+    """The work ends here, with what it has."""
+
+    kind: ClassVar[FailureKind]
+
+
+class TimeOver(WorkOver):
+    """The attempt's seconds are used up."""
+
+    kind = FailureKind.TIME
+
+
+class BudgetOver(WorkOver):
+    """The campaign's tokens or money do not allow another call."""
+
+    kind = FailureKind.BUDGET

@@ -1,0 +1,150 @@
+"""What a campaign's events amount to."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from comind.campaign.events import (
+    CampaignEnded,
+    CampaignEvent,
+    CampaignOpened,
+    CampaignResumed,
+    CampaignSpec,
+    SplitMade,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.log import Record
+from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
+from comind.campaign.plan import Code, Think
+from comind.campaign.works import WorkRecord, Works
+from comind.domain.metric import ValidationScore
+from comind.domain.spend import Budget, Spend, WorkBudget
+from comind.errors import LogError
+
+__all__ = ["Best", "CampaignState", "apply", "fold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best submission of finished attempts."""
+
+    work_id: str
+    score: ValidationScore
+    submitted: Submitted
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState:
+    """Everything that planning may look at; made by `fold` alone."""
+
+    opened: CampaignSpec | None = None
+    split: SplitMade | None = None
+    budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
+    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
+    """Of finished work; `seconds` are the campaign's own."""
+    works: Works = Works()  # noqa: RUF009 - frozen, safe to share
+    best: Best | None = None
+    ended: CampaignEnded | None = None
+
+    @property
+    def spec(self) -> CampaignSpec:
+        """What the user asked for.
+
+        Raises:
+            LogError: the campaign has no first event.
+        """
+        if self.opened is None:
+            raise LogError("the campaign's log does not begin with its opening")
+        return self.opened
+
+    def attempts(self) -> list[WorkRecord]:
+        """Return all `Code` work, oldest first."""
+        return [record for record in self.works if isinstance(record.work, Code)]
+
+    def thoughts(self, purpose: str) -> list[WorkRecord]:
+        """Return all `Think` work of one purpose, oldest first."""
+        return [
+            record
+            for record in self.works
+            if isinstance(record.work, Think) and record.work.purpose == purpose
+        ]
+
+    def free_slots(self) -> int:
+        """Return how many more attempts can run at once."""
+        coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
+        return max(0, self.spec.coders - coding)
+
+    def seconds_left(self) -> float:
+        """Return what is left of the campaign's time; infinite without a limit."""
+        limit = self.budget.seconds
+        return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
+
+    def work_budget(self) -> WorkBudget:
+        """Return the limits of an attempt that is planned now."""
+        left = self.seconds_left()
+        return WorkBudget(
+            seconds=max(1.0, min(self.spec.attempt_seconds, left)),
+            steps=self.spec.steps,
+            cell_seconds=max(1.0, min(self.spec.cell_seconds, left)),
+        )
+
+    def exhausted(self) -> str | None:
+        """Return the name of the limit that is reached, or None."""
+        if self.seconds_left() <= 0:
+            return "time limit"
+        if self.budget.tokens is not None and self.spend.tokens >= self.budget.tokens:
+            return "token limit"
+        if self.budget.usd is not None and self.spend.usd >= self.budget.usd > 0:
+            return "dollar limit"
+        return None
+
+    def next_id(self, work: Think | Code) -> str:
+        """Return the id of `work` if it is planned next."""
+        count = sum(record.work.kind == work.kind for record in self.works)
+        return f"{'attempt' if isinstance(work, Code) else 'think'}-{count:03d}"
+
+
+def fold(records: Iterable[Record[CampaignEvent]]) -> CampaignState:
+    """Return the state after `records`; any prefix of a campaign's log has one.
+
+    Raises:
+        LogError: the records contradict each other.
+    """
+    return reduce(apply, records, CampaignState())
+
+
+def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
+    """Return the state after one more record.
+
+    Raises:
+        LogError: the record contradicts what happened before.
+    """
+    state = replace(state, spend=state.spend.model_copy(update={"seconds": record.elapsed}))
+    match record.event:
+        case CampaignOpened(spec=spec):
+            return replace(state, opened=spec, budget=spec.budget)
+        case SplitMade() as split:
+            return replace(state, split=split)
+        case WorkPlanned(id=work_id, work=work):
+            return replace(state, works=state.works.planned(work_id, work))
+        case WorkFinished(id=work_id, outcome=outcome):
+            return replace(
+                state,
+                works=state.works.finished(work_id, outcome),
+                spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
+                best=_better(state.best, work_id, outcome),
+            )
+        case CampaignResumed(budget=budget):
+            return replace(state, budget=budget, ended=None)
+        case CampaignEnded() as ended:
+            return replace(state, ended=ended)
+
+
+def _better(best: Best | None, work_id: str, outcome: Outcome) -> Best | None:
+    if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:
+        return best
+    if outcome.score.value.better_than(best.score.value if best else None):
+        return Best(work_id, outcome.score, outcome.submitted)
+    return best

@@ -1,0 +1,243 @@
+"""What an agent may do while it carries out work; every effect goes through the recorder."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from comind.campaign.attempt import (
+    AttemptState,
+    CellEnded,
+    CellStarted,
+    Graded,
+    SessionOpened,
+    SubmissionNames,
+)
+from comind.campaign.folder import WorkFolder
+from comind.campaign.outcome import Submitted
+from comind.campaign.plan import Code
+from comind.campaign.recorder import Recorder, cell_identity, grading_identity
+from comind.campaign.signals import TimeOver
+from comind.errors import SubmissionError
+from comind.evaluation.report import Grader, GradeReport
+from comind.llm.base import ChatModel
+from comind.llm.exchange import Prompt, ask
+from comind.session.base import CellResult, CellStatus, Session
+from comind.system.files import read_untrusted, write_durably
+from comind.system.killpoints import passed
+
+__all__ = ["Desk", "Step", "Workbench"]
+
+T = TypeVar("T", bound=BaseModel)
+
+_SUBMISSION_BYTES = 512 << 20
+
+
+class Desk:
+    """Model calls, recorded; enough for a `Think`."""
+
+    def __init__(self, recorder: Recorder, model: ChatModel) -> None:
+        self._recorder = recorder
+        self._model = model
+
+    @property
+    def state(self) -> AttemptState:
+        """What has happened so far; the same during a replay as it was then."""
+        return self._recorder.state
+
+    def ask(self, prompt: Prompt, reply_type: type[T]) -> T:
+        """Return the model's reply as a `reply_type`.
+
+        Raises:
+            ReplyError: the replies did not have the promised form, after the stated retries.
+            ModelServiceError: the endpoint is unreachable or refuses.
+        """
+        return ask(self._model, prompt, reply_type)[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What came of one cell."""
+
+    result: CellResult
+    report: GradeReport | None = None
+    """The verdict on the submissions that the step handed in."""
+    refused: str = ""
+    """Why the files it named could not be taken in."""
+
+
+class Workbench(Desk):
+    """A session, a grader and a clock besides the model; what a `Code` needs."""
+
+    def __init__(
+        self,
+        work: Code,
+        folder: WorkFolder,
+        recorder: Recorder,
+        model: ChatModel,
+        *,
+        open_session: Callable[[], Session],
+        grader: Grader,
+        past: list[CellStarted | CellEnded],
+    ) -> None:
+        """Set up the bench; no session is opened before the first live cell.
+
+        Args:
+            work: the attempt.
+            folder: where it keeps its things.
+            recorder: of its log.
+            model: already recorded and metered.
+            open_session: opens a fresh session on the folder's workspace.
+            grader: scores the submissions.
+            past: cell events of earlier processes, to bring a new session back to where it was.
+        """
+        super().__init__(recorder, model)
+        self.work = work
+        self._folder = folder
+        self._open_session = open_session
+        self._grader = grader
+        self._past = past
+        self._session: Session | None = None
+
+    @property
+    def steps_left(self) -> int:
+        """Cells that may still be run."""
+        return self.work.budget.steps - self.state.steps
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds of the attempt that are left, as of the last effect."""
+        return self.work.budget.seconds - self.state.spend.seconds
+
+    def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
+        """Run one cell and, where it names two submissions, take them in and have them graded.
+
+        Raises:
+            TimeOver: the attempt's seconds are used up.
+            SandboxError: no session can be had.
+            GraderError: the grader is gone.
+        """
+        ended = self._run_cell(goal, code, submission)
+        if ended.submitted is None:
+            return Step(ended.result, refused=ended.refused)
+        return Step(ended.result, report=self._grade(ended.submitted))
+
+    def close(self) -> None:
+        """End the session, if one was opened."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _run_cell(self, goal: str, code: str, submission: SubmissionNames | None) -> CellEnded:
+        ordinal = self._recorder.next_ordinal()
+        number = self.state.steps + 1
+        started = CellStarted(ordinal=ordinal, step=number, goal=goal, code=code, submission=submission)
+
+        def run() -> CellEnded:
+            session = self._live_session()
+            seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
+            before = _marks(session.workspace, submission)
+            result = session.run(code, seconds=seconds)
+            submitted, refused = None, ""
+            if submission is not None and result.status is CellStatus.OK:
+                try:
+                    submitted = self._take_in(session.workspace, number, submission, before)
+                except SubmissionError as error:
+                    refused = str(error)
+            return CellEnded(ordinal=ordinal, result=result, submitted=submitted, refused=refused)
+
+        ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
+        passed("cell-recorded")
+        return ended
+
+    def _live_seconds_left(self) -> float:
+        left = self.work.budget.seconds - self._recorder.elapsed
+        if left <= 0:
+            raise TimeOver(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
+        return left
+
+    def _grade(self, submitted: Submitted) -> GradeReport:
+        ordinal = self._recorder.next_ordinal()
+
+        def grade() -> Graded:
+            report = self._grader.grade(
+                self._folder.validation_submission(submitted.step),
+                self._folder.test_submission(submitted.step),
+            )
+            return Graded(ordinal=ordinal, submitted=submitted, report=report)
+
+        graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
+        passed("grade-recorded")
+        return graded.report
+
+    def _take_in(
+        self, workspace: Path, step: int, names: SubmissionNames, before: dict[str, object]
+    ) -> Submitted:
+        """Copy both files out of the workspace, following nothing, and name them by content."""
+        hashes = []
+        after = _marks(workspace, names)
+        for name, target in (
+            (names.validation, self._folder.validation_submission(step)),
+            (names.test, self._folder.test_submission(step)),
+        ):
+            content = read_untrusted(workspace, name, limit=_SUBMISSION_BYTES)
+            if after[name] == before[name]:
+                raise SubmissionError(f"{name} was not written by this cell")
+            write_durably(target, content)
+            hashes.append(hashlib.sha256(content).hexdigest())
+        return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
+
+    def _live_session(self) -> Session:
+        if self._session is None:
+            self._session = self._open_session()
+            cells, begun = _cells_to_replay(self._past), time.monotonic()
+            for code, seconds in cells:
+                self._session.run(code, seconds=max(60.0, 3 * seconds))
+            self._recorder.note(
+                SessionOpened(
+                    sandbox=self._session.sandbox,
+                    sealed=self._session.sealed,
+                    replayed_cells=len(cells),
+                    replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
+                )
+            )
+        return self._session
+
+
+def _marks(workspace: Path, names: SubmissionNames | None) -> dict[str, object]:
+    """Return what changes when a file is written again, for each file that is to be handed in."""
+    if names is None:
+        return {}
+    marks: dict[str, object] = {}
+    for name in (names.validation, names.test):
+        try:
+            facts = (workspace / name).lstat()
+        except (OSError, ValueError):
+            marks[name] = None
+        else:
+            marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
+    return marks
+
+
+def _cells_to_replay(past: list[CellStarted | CellEnded]) -> list[tuple[str, float]]:
+    """Return code and seconds of the cells that a fresh interpreter has to run again.
+
+    Cells before the last loss of state are of no use, and a cell that had to be stopped would have
+    to be stopped again.
+    """
+    cells: list[tuple[str, float]] = []
+    code = ""
+    for event in past:
+        if isinstance(event, CellStarted):
+            code = event.code
+            continue
+        result = event.result
+        if result.state_lost:
+            cells.clear()
+        elif result.status in (CellStatus.OK, CellStatus.ERROR):
+            cells.append((code, result.seconds))
+    return cells

@@ -1,0 +1,139 @@
+"""Carry out one piece of work, from wherever its log stands, to its outcome."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from comind.campaign.attempt import WORK_EVENTS, CellEnded, CellStarted, WorkEnded, WorkEvent
+from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.folder import WorkFolder
+from comind.campaign.log import EventLog
+from comind.campaign.outcome import (
+    CodeOutcome,
+    Failure,
+    FailureKind,
+    Finding,
+    Finish,
+    Outcome,
+    ThinkOutcome,
+)
+from comind.campaign.plan import Agent, Code, Think
+from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
+from comind.campaign.signals import WorkOver
+from comind.campaign.workbench import Desk, Workbench
+from comind.errors import ReplyError, ServiceError
+from comind.evaluation.report import Grader
+from comind.llm.base import ChatModel
+from comind.session.base import Session
+from comind.system.killpoints import passed
+
+__all__ = ["Equipment", "carry_out"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """The ports that work is carried out with."""
+
+    model: ChatModel
+    purse: Purse
+    grader: Grader
+    open_session: Callable[[Code, WorkFolder], Session]
+
+
+def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
+    """Return the outcome of `work`, doing whatever its log does not yet hold.
+
+    Work that is bad (code that fails, replies without form, time over) has an outcome that says so.
+
+    Raises:
+        ServiceError: something the work needs is missing or refuses; the work stays in flight and
+            goes on from its log when it is carried out again.
+        CampaignError: someone else carries it out, or the log is of another version.
+    """
+    with EventLog(folder.log, WORK_EVENTS) as log:
+        if log.records and isinstance(log.records[-1].event, WorkEnded):
+            return log.records[-1].event.outcome
+        outcome = _perform(agent, work, folder, equipment, log)
+        log.append(WorkEnded(outcome=outcome))
+    passed("attempt-ended")
+    return outcome
+
+
+def _perform(
+    agent: Agent,
+    work: Think | Code,
+    folder: WorkFolder,
+    equipment: Equipment,
+    log: EventLog[WorkEvent],
+) -> Outcome:
+    recorder = Recorder(log)
+    model = RecordedModel(MeteredModel(equipment.model, equipment.purse), recorder)
+    if isinstance(work, Think):
+        desk = Desk(recorder, model)
+        finding, failure = _guarded(lambda: agent.think(work, desk), Finding())
+        spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
+        return ThinkOutcome(result=finding.result, failure=failure, spend=spend)
+    bench = Workbench(
+        work,
+        folder,
+        recorder,
+        model,
+        open_session=lambda: equipment.open_session(work, folder),
+        grader=equipment.grader,
+        past=[r.event for r in log.records if isinstance(r.event, CellStarted | CellEnded)],
+    )
+    try:
+        finish, failure = _guarded(lambda: agent.code(work, bench), Finish())
+    finally:
+        bench.close()
+    return _code_outcome(bench, finish, failure, log.elapsed)
+
+
+def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
+    """Run the agent's part; what goes wrong in it is a failure of this work alone."""
+    try:
+        return perform(), None
+    except ServiceError:
+        raise
+    except WorkOver as over:
+        return nothing, Failure(kind=over.kind, message=str(over))
+    except ReplyError as error:
+        return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
+    except ReplayDivergedError as error:
+        return nothing, Failure(kind=FailureKind.REPLAY, message=str(error))
+    except Exception as error:  # noqa: BLE001 - see below
+        # One attempt must not end the campaign, whatever is wrong with our own code.
+        _log.exception("work failed inside CoMind")
+        return nothing, Failure(kind=FailureKind.INTERNAL, message=f"{type(error).__name__}: {error}")
+
+
+def _code_outcome(
+    bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
+) -> CodeOutcome:
+    state = bench.state
+    scored = state.best_score is not None
+    return CodeOutcome(
+        score=state.best_score,
+        submitted=state.best,
+        steps=state.steps,
+        report=finish.report,
+        failure=failure if failure or scored else _why_nothing(bench),
+        spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
+    )
+
+
+def _why_nothing(bench: Workbench) -> Failure:
+    """Name what kept an attempt from a score."""
+    state = bench.state
+    if state.last_report is not None:
+        return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)
+    if state.last_error:
+        return Failure(kind=FailureKind.CODE, message=state.last_error.strip().splitlines()[-1])
+    return Failure(
+        kind=FailureKind.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
+    )

@@ -1,0 +1,80 @@
+"""All work of a campaign, as a value."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from immutables import Map
+
+from comind.campaign.outcome import Outcome
+from comind.campaign.plan import Code, Think
+from comind.errors import LogError
+
+__all__ = ["WorkRecord", "Works"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkRecord:
+    """One piece of work and, once it has finished, its outcome."""
+
+    id: str
+    work: Think | Code
+    outcome: Outcome | None = None
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether it has been handed out and not come back."""
+        return self.outcome is None
+
+
+@dataclass(frozen=True, slots=True)
+class Works:
+    """Work in the order it was planned; a change returns a new value that shares the rest."""
+
+    _records: Map[int, WorkRecord] = field(default_factory=Map)
+    _numbers: Map[str, int] = field(default_factory=Map)
+    _in_flight: Map[int, None] = field(default_factory=Map)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __iter__(self) -> Iterator[WorkRecord]:
+        return (self._records[number] for number in range(len(self._records)))
+
+    def __getitem__(self, work_id: str) -> WorkRecord:
+        return self._records[self._numbers[work_id]]
+
+    def in_flight(self) -> list[WorkRecord]:
+        """Return what was planned and has not finished, oldest first."""
+        return [self._records[number] for number in sorted(self._in_flight)]
+
+    def planned(self, work_id: str, work: Think | Code) -> "Works":
+        """Return these and one more.
+
+        Raises:
+            LogError: there is work of this id already.
+        """
+        if work_id in self._numbers:
+            raise LogError(f"{work_id} was planned twice")
+        number = len(self._records)
+        return replace(
+            self,
+            _records=self._records.set(number, WorkRecord(work_id, work)),
+            _numbers=self._numbers.set(work_id, number),
+            _in_flight=self._in_flight.set(number, None),
+        )
+
+    def finished(self, work_id: str, outcome: Outcome) -> "Works":
+        """Return these with the outcome of one.
+
+        Raises:
+            LogError: no work of this id is in flight.
+        """
+        number = self._numbers.get(work_id)
+        if number is None or number not in self._in_flight:
+            raise LogError(f"{work_id} finished but was not in flight")
+        record = replace(self._records[number], outcome=outcome)
+        return replace(
+            self,
+            _records=self._records.set(number, record),
+            _in_flight=self._in_flight.delete(number),
+        )

@@ -1,0 +1,66 @@
+"""A competition as its folder describes it."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from comind.domain.value import Name, Value
+
+__all__ = ["SAMPLE_SUBMISSION", "Competition", "SplitRule"]
+
+SAMPLE_SUBMISSION = "sample_submission"
+"""As `target_columns`: whatever columns the sample submission has beyond the ids."""
+
+
+class SplitRule(Value):
+    """How validation rows are taken from the labelled ones.
+
+    `group` never parts rows that share `column` (or its date, with `by: date`); `time` takes the last
+    `horizon_days` of `column`.
+    """
+
+    kind: Literal["random", "stratified", "group", "time"]
+    column: str | None = None
+    by: Literal["date"] | None = None
+    horizon_days: int | None = Field(default=None, gt=0)
+    fraction: float | None = Field(default=None, gt=0, lt=1)
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.kind != "random" and self.column is None:
+            raise ValueError(f"a {self.kind} split names its column")
+        if self.by is not None and self.kind != "group":
+            raise ValueError("'by' goes with a group split only")
+        if self.horizon_days is not None and self.kind != "time":
+            raise ValueError("'horizon_days' goes with a time split only")
+        return self
+
+
+class Competition(Value):
+    """The values of `competition.yaml`, and the folder they were read from."""
+
+    folder: Path
+    id: Name
+    title: str
+    kind: str = ""
+    metric: str | None = None
+    id_columns: tuple[str, ...] = Field(min_length=1)
+    train_id_columns: tuple[str, ...] = ()
+    label_columns: tuple[str, ...] = Field(min_length=1)
+    target_columns: tuple[str, ...] | Literal["sample_submission"]
+    split: SplitRule | None = None
+    deadline: str | None = None
+    leaderboard_comparable: bool = True
+    licence: str = ""
+    files: tuple[str, ...] = ()
+
+    @property
+    def public(self) -> Path:
+        """Folder of what every competitor may see."""
+        return self.folder / "public"
+
+    @property
+    def answers(self) -> Path:
+        """True answers of the test rows, in the shape of a submission; past competitions only."""
+        return self.folder / "private" / "answers.csv"

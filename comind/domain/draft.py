@@ -1,0 +1,36 @@
+"""What is proposed, before anyone has run it."""
+
+from enum import StrEnum
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from comind.domain.value import Value
+
+__all__ = ["Draft", "Operator"]
+
+
+class Operator(StrEnum):
+    """How a draft relates to its parents."""
+
+    DRAFT = "draft"
+    DEBUG = "debug"
+    IMPROVE = "improve"
+    ENSEMBLE = "ensemble"
+    ABLATE = "ablate"
+    REFIT = "refit"
+
+
+class Draft(Value):
+    """A solution to be implemented: what to do, and the code to start from."""
+
+    title: str = Field(min_length=1, max_length=200)
+    method: str
+    codebase: str = ""
+    """Code of the solution that this one starts from; empty for a fresh start."""
+
+    @model_validator(mode="after")
+    def _one_line(self) -> Self:
+        if "\n" in self.title:
+            raise ValueError("a title is one line")
+        return self

@@ -1,0 +1,70 @@
+"""Scores that know their direction and how sure we are of them."""
+
+import math
+from functools import total_ordering
+from typing import Self
+
+from pydantic import field_validator, model_validator
+
+from comind.domain.value import Value
+
+__all__ = ["Interval", "MetricValue", "ValidationScore"]
+
+
+@total_ordering
+class MetricValue(Value):
+    """A metric's value with its direction; `a < b` reads "a is worse than b"."""
+
+    value: float
+    maximize: bool
+
+    @field_validator("value")
+    @classmethod
+    def _finite(cls, value: float) -> float:
+        if not math.isfinite(value):
+            raise ValueError("a metric value is a finite number")
+        return value
+
+    def __lt__(self, other: Self) -> bool:
+        self._same_direction(other)
+        return self.value < other.value if self.maximize else self.value > other.value
+
+    def better_than(self, other: Self | None) -> bool:
+        """Say whether this is strictly better; anything is better than no value."""
+        return other is None or other < self
+
+    def _same_direction(self, other: Self) -> None:
+        if self.maximize != other.maximize:
+            raise ValueError("two metric values with different directions have no order")
+
+    def __str__(self) -> str:
+        return f"{self.value:.5g}"
+
+
+class Interval(Value):
+    """Bounds of a confidence interval at `level`, in units of the metric."""
+
+    low: float
+    high: float
+    level: float = 0.95
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.low > self.high:
+            raise ValueError("the lower bound lies above the upper one")
+        return self
+
+    def __str__(self) -> str:
+        return f"[{self.low:.5g}, {self.high:.5g}]"
+
+
+class ValidationScore(Value):
+    """What the grader says of a validation submission; never a leaderboard score."""
+
+    metric: str
+    value: MetricValue
+    interval: Interval
+    rows: int
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value} {self.interval}"

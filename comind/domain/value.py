@@ -1,0 +1,32 @@
+"""What all values have in common."""
+
+import re
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict
+
+__all__ = ["Name", "Value"]
+
+
+class Value(BaseModel):
+    """A frozen record that refuses unknown fields and numbers that JSON cannot write."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
+    )
+
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
+
+
+def _check_name(text: str) -> str:
+    if not _NAME.fullmatch(text) or ".." in text or text.endswith((".", ".lock")):
+        raise ValueError(
+            f"{text!r} is not a name: letters, digits, dot, dash and underscore, "
+            "starting with a letter or digit, at most 120"
+        )
+    return text
+
+
+Name = Annotated[str, AfterValidator(_check_name)]
+"""Text that is safe as a folder name and as a part of a git ref."""

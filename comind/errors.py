@@ -1,0 +1,123 @@
+"""Every error that CoMind raises on purpose.
+
+    ComindError
+    ├── UsageError                  exit 2: bad usage or input; the reader can mend it
+    │   ├── CompetitionError        a competition folder is missing something or contradicts itself
+    │   ├── SubmissionError         a file handed in cannot be read as a submission
+    │   ├── CampaignError           no such campaign, or it is being run by someone else
+    │   └── LogError                a log was changed behind our back
+    ├── NoSubmissionError           exit 3: the budget ended with no valid submission
+    ├── ServiceError                exit 4: something we need is missing or refuses
+    │   ├── ModelServiceError       the model's endpoint
+    │   ├── SandboxError            the place where an agent's code runs
+    │   ├── GraderError             the grader process
+    │   └── OrchestrationError      Prefect, MLflow, DVC or git
+    └── ReplyError                  a model's reply does not have the promised form (never reaches a user)
+
+Each carries one line of what and where (`str(error)`) and, where there is one, a line that says how
+to mend it (`hint`). An error of ours is never shown to a model as its program's output.
+"""
+
+from typing import ClassVar
+
+__all__ = [
+    "CampaignError",
+    "ComindError",
+    "CompetitionError",
+    "GraderError",
+    "LogError",
+    "ModelServiceError",
+    "NoSubmissionError",
+    "OrchestrationError",
+    "ReplyError",
+    "SandboxError",
+    "ServiceError",
+    "SubmissionError",
+    "UsageError",
+]
+
+
+class ComindError(Exception):
+    """Anything CoMind raises on purpose; `kind` and `exit_code` are part of the command line."""
+
+    kind: ClassVar[str] = "internal"
+    exit_code: ClassVar[int] = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class UsageError(ComindError):
+    """Bad usage or input."""
+
+    kind = "usage"
+    exit_code = 2
+
+
+class CompetitionError(UsageError):
+    """A competition folder is missing something or contradicts itself."""
+
+    kind = "competition"
+
+
+class SubmissionError(UsageError):
+    """A file handed in cannot be read as a submission."""
+
+    kind = "submission"
+
+
+class CampaignError(UsageError):
+    """There is no such campaign, or another process is running it."""
+
+    kind = "campaign"
+
+
+class LogError(UsageError):
+    """A log has a record that was not written by us, or not in this order."""
+
+    kind = "log"
+
+
+class NoSubmissionError(ComindError):
+    """The budget ended and no attempt had produced a valid submission."""
+
+    kind = "no-submission"
+    exit_code = 3
+
+
+class ServiceError(ComindError):
+    """Something we need is missing or refuses."""
+
+    kind = "service"
+    exit_code = 4
+
+
+class ModelServiceError(ServiceError):
+    """The model's endpoint is unreachable or refuses (key, quota, unknown model)."""
+
+    kind = "model"
+
+
+class SandboxError(ServiceError):
+    """No sandbox of the wanted strength works here, or a session in it could not start."""
+
+    kind = "sandbox"
+
+
+class GraderError(ServiceError):
+    """The grader process is gone or answers nonsense."""
+
+    kind = "grader"
+
+
+class OrchestrationError(ServiceError):
+    """Prefect, MLflow, DVC or git is missing or refuses."""
+
+    kind = "orchestration"
+
+
+class ReplyError(ComindError):
+    """A model's reply does not have the promised form; the reason goes back to the model."""
+
+    kind = "reply"

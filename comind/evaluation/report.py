@@ -1,0 +1,32 @@
+"""What the grader answers, and the port through which it is asked."""
+
+from pathlib import Path
+from typing import Protocol
+
+from comind.domain.metric import ValidationScore
+from comind.domain.value import Value
+
+__all__ = ["GradeReport", "Grader"]
+
+
+class GradeReport(Value):
+    """The verdict on one submission: a score, or the one line that says what is wrong with it."""
+
+    valid: bool
+    message: str = ""
+    score: ValidationScore | None = None
+
+
+class Grader(Protocol):
+    """Scores submissions against labels that only it can read."""
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions from one step.
+
+        The validation submission is scored; the test submission is only checked for its form, as
+        its score is nobody's to know. Something wrong with either is a report, not an error.
+
+        Raises:
+            GraderError: the grader is gone or answers nonsense.
+        """
+        ...

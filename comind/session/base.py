@@ -1,0 +1,123 @@
+"""The ports: a sandbox starts programs; a session runs cells in one of them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import Field
+
+from comind.domain.value import Value
+
+__all__ = ["CellResult", "CellStatus", "Handle", "Mount", "Sandbox", "SandboxSpec", "Session"]
+
+
+class CellStatus(StrEnum):
+    """How a cell ended."""
+
+    OK = "ok"
+    ERROR = "error"  # it raised; the session goes on
+    TIMEOUT = "timeout"  # it was interrupted at its deadline; the session goes on
+    DIED = "died"  # the interpreter is gone and with it every variable
+
+
+class CellResult(Value):
+    """What a cell printed, and how it ended.
+
+    `output` is cut to a stated size from the middle; `state_lost` says that the next cell starts in a
+    fresh interpreter.
+    """
+
+    status: CellStatus
+    output: str = ""
+    error: str = ""
+    """The traceback, or the reason why the cell was ended."""
+    seconds: float = Field(default=0.0, ge=0)
+    state_lost: bool = False
+
+
+class Session(Protocol):
+    """A working directory and an interpreter that remembers."""
+
+    workspace: Path
+    """The working directory as the host sees it; what lies in it is untrusted."""
+    sealed: bool
+    """Whether host files and the network are out of the code's reach."""
+    sandbox: str
+    """Name of the sandbox that it runs in."""
+
+    def run(self, code: str, *, seconds: float) -> CellResult:
+        """Run one cell; returns within `seconds` and a short grace, whatever the code does.
+
+        Raises:
+            SandboxError: the interpreter is gone and could not be started again.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the interpreter and everything it started."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mount:
+    """A host folder or file and the path at which a sandbox shows it."""
+
+    source: Path
+    target: Path
+    writable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SandboxSpec:
+    """A program to run, and all that it may touch; the network is off, with no switch for it."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+    workdir: Path
+    mounts: tuple[Mount, ...]
+    log: Path
+    memory_bytes: int = 8 << 30
+    processes: int = 512
+    file_bytes: int = 4 << 30
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+class Handle(Protocol):
+    """A running sandbox."""
+
+    def alive(self) -> bool:
+        """Say whether the program runs."""
+        ...
+
+    def exit_reason(self) -> str:
+        """Say in one line why the program ended."""
+        ...
+
+    def kill(self) -> None:
+        """End the program and everything it started; returns when they are gone."""
+        ...
+
+
+class Sandbox(Protocol):
+    """A place to run a program that nobody has read."""
+
+    name: str
+    sealed: bool
+
+    def start(self, spec: SandboxSpec) -> Handle:
+        """Start a program.
+
+        Raises:
+            SandboxError: it could not be started.
+        """
+        ...
+
+    def path_of(self, workspace: Path) -> Path:
+        """Return the path at which programs see the host folder `workspace`."""
+        ...
+
+    def owner(self) -> int | None:
+        """Return the user id that programs run as where it is not ours; None where it is."""
+        ...

@@ -1,0 +1,126 @@
+"""Durable writes, and reads that trust nothing about the file."""
+
+import hashlib
+import os
+import shutil
+import stat
+from pathlib import Path
+
+from comind.errors import SubmissionError
+
+__all__ = [
+    "append_durably",
+    "copy_plain_tree",
+    "hash_file",
+    "hash_tree",
+    "read_untrusted",
+    "write_durably",
+]
+
+_CHUNK = 1 << 20
+
+
+def write_durably(path: Path, content: bytes | str) -> None:
+    """Replace `path` in one step: after a crash it holds the old content or the new, never a mix."""
+    data = content.encode() if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    staged = path.with_name(f".{path.name}.{os.getpid()}.new")
+    with staged.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    staged.replace(path)
+    _sync_folder(path.parent)
+
+
+def append_durably(descriptor: int, data: bytes) -> None:
+    """Append `data` to an open file and return when it is on disk.
+
+    Raises:
+        OSError: the disk is full or failing; a part of `data` may have been written.
+    """
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+    os.fsync(descriptor)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
+    """Read `root/name`, which a stranger wrote, without being led elsewhere.
+
+    Only a plain file that lies inside `root`, has one name and no more than `limit` bytes is read;
+    no link is followed on any part of the path, and a pipe cannot make us wait.
+
+    Raises:
+        SubmissionError: the name leaves `root`, or the file is missing, special, linked or too large.
+    """
+    parts = Path(name).parts
+    if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name:
+        raise SubmissionError(f"{name!r} is not the name of a file inside the working directory")
+    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for part in parts[:-1]:
+            below = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = below
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        descriptor = os.open(parts[-1], flags, dir_fd=folder)
+    except FileNotFoundError:
+        raise SubmissionError(f"{name}: there is no such file in the working directory") from None
+    except OSError as error:
+        raise SubmissionError(f"{name}: not a plain file ({error.strerror})") from None
+    finally:
+        os.close(folder)
+    with os.fdopen(descriptor, "rb") as file:
+        facts = os.fstat(descriptor)
+        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+            raise SubmissionError(f"{name}: not a plain file with one name")
+        content = file.read(limit + 1)
+    if len(content) > limit:
+        raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
+    return content
+
+
+def copy_plain_tree(source: Path, target: Path) -> None:
+    """Copy files and folders as independent plain files; links are refused, never followed.
+
+    Raises:
+        ValueError: `source` holds a symbolic link or a special file.
+    """
+    target.mkdir(parents=True, exist_ok=True)
+    for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
+        path = Path(entry.path)
+        if entry.is_symlink():
+            raise ValueError(f"{path} is a symbolic link")
+        if entry.is_dir(follow_symlinks=False):
+            copy_plain_tree(path, target / entry.name)
+        elif entry.is_file(follow_symlinks=False):
+            shutil.copyfile(path, target / entry.name, follow_symlinks=False)
+        else:
+            raise ValueError(f"{path} is neither a file nor a folder")
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file's content, as hexadecimal text."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def hash_tree(root: Path) -> str:
+    """Return one SHA-256 over the names and contents of all files below `root`."""
+    digest = hashlib.sha256()
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        name = path.relative_to(root).as_posix().encode()
+        digest.update(len(name).to_bytes(8, "big") + name + bytes.fromhex(hash_file(path)))
+    return digest.hexdigest()

@@ -1,0 +1,44 @@
+"""Named moments between two durable writes, at which a test may end the process.
+
+A campaign must go on after `kill -9` at any moment; the interesting moments lie between two writes.
+Each is marked by one call of `passed`, which does nothing unless `COMIND_KILL_AT` names the point
+(`NAME`, or `NAME:3` for its third passing).
+"""
+
+import os
+import signal
+from collections import Counter
+
+__all__ = ["KILL_POINTS", "passed"]
+
+KILL_POINTS = (
+    "campaign-opened",  # the campaign's first event | the split
+    "split-written",  # the split's files | DVC
+    "split-versioned",  # DVC | the event that names the split
+    "work-planned",  # the plan's event | handing out the work
+    "call-sent",  # the note that a model call is under way | its reply
+    "reply-recorded",  # a reply | the cell it asks for
+    "cell-recorded",  # a cell's result | grading
+    "grade-recorded",  # a grade | the next step
+    "attempt-ended",  # the attempt's last event | the campaign's event
+    "work-finished",  # the campaign's event | MLflow
+    "run-tracked",  # MLflow | DVC
+    "checkpoints-versioned",  # DVC | git
+    "ref-committed",  # git | the next event
+    "submission-delivered",  # the delivered file | the campaign's last event
+)
+
+_SWITCH = "COMIND_KILL_AT"
+_passed: Counter[str] = Counter()
+
+
+def passed(point: str) -> None:
+    """Say that the write named `point` is durable; ends the process where a test asked for it."""
+    assert point in KILL_POINTS, point
+    wanted = os.environ.get(_SWITCH)
+    if wanted is None:
+        return
+    _passed[point] += 1
+    name, _, nth = wanted.partition(":")
+    if name == point and _passed[point] == int(nth or 1):
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,60 @@
+"""The smallest agent: a baseline, then attempts to improve on the best so far."""
+
+from pydantic import BaseModel
+
+from comind.campaign.attempt import SubmissionNames
+from comind.campaign.outcome import Finding, Finish
+from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.state import CampaignState
+from comind.campaign.workbench import Desk, Workbench
+from comind.domain.draft import Draft, Operator
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
+
+__all__ = ["TinyAgent"]
+
+
+class _Cell(BaseModel):
+    code: str
+
+
+class TinyAgent:
+    """Runs a baseline, then improves the best solution until `iterations` are over."""
+
+    name = "tiny"
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan the baseline first, then as many improvements as there are free slots."""
+        attempts = state.attempts()
+        if not attempts:
+            return [self._attempt(state, Operator.DRAFT, "baseline", ())]
+        if state.best is None:
+            return Wait() if state.works.in_flight() else Done(reason="the baseline has no score")
+        left = (state.spec.iterations or 0) + 1 - len(attempts)
+        if left <= 0:
+            return Wait() if state.works.in_flight() else Done(reason="all iterations are over")
+        parents = (state.best.work_id,)
+        return [
+            self._attempt(state, Operator.IMPROVE, f"improvement of {parents[0]}", parents)
+            for _ in range(min(left, state.free_slots()))
+        ] or Wait()
+
+    def think(self, work: Think, desk: Desk) -> Finding:
+        """Not used: this agent plans without thinking."""
+        raise NotImplementedError
+
+    def code(self, work: Code, bench: Workbench) -> Finish:
+        """Ask for one cell after another, each of which hands in two submissions."""
+        names = SubmissionNames(validation="validation_submission.csv", test="submission.csv")
+        feedback = work.draft.title
+        while bench.steps_left:
+            prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=feedback),))
+            step = bench.step("next", bench.ask(prompt, _Cell).code, names)
+            feedback = f"{step.result.status}: {step.report or step.result.error or step.refused}"
+        return Finish(report=feedback)
+
+    def _attempt(
+        self, state: CampaignState, operator: Operator, title: str, parents: tuple[str, ...]
+    ) -> Code:
+        draft = Draft(title=title, method="whatever the model says")
+        return Code(operator=operator, draft=draft, parents=parents, budget=state.work_budget())

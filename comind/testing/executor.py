@@ -1,0 +1,40 @@
+"""Work in threads, without an orchestrator."""
+
+import queue
+from concurrent.futures import ThreadPoolExecutor
+
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.loop import Finished
+from comind.campaign.plan import Agent, Code, Think
+from comind.campaign.worker import Equipment, carry_out
+from comind.errors import ComindError
+
+__all__ = ["ThreadExecutor"]
+
+
+class ThreadExecutor:
+    """Carries out work in a pool of threads of this process."""
+
+    def __init__(
+        self, folder: CampaignFolder, agent: Agent, equipment: Equipment, *, workers: int = 4
+    ) -> None:
+        self._folder = folder
+        self._agent = agent
+        self._equipment = equipment
+        self._pool = ThreadPoolExecutor(workers)
+        self._finished: queue.Queue[Finished] = queue.Queue()
+
+    def submit(self, work_id: str, work: Think | Code) -> None:
+        """Hand out one piece of work."""
+        self._pool.submit(self._carry_out, work_id, work)
+
+    def finished(self) -> list[Finished]:
+        """Wait for the next work to come back."""
+        return [self._finished.get(timeout=60)]
+
+    def _carry_out(self, work_id: str, work: Think | Code) -> None:
+        try:
+            outcome = carry_out(self._agent, work, self._folder.work(work_id), self._equipment)
+            self._finished.put(Finished(work_id, outcome))
+        except ComindError as error:
+            self._finished.put(Finished(work_id, error))

@@ -1,0 +1,31 @@
+"""A grader without labels."""
+
+from pathlib import Path
+
+from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.evaluation.report import GradeReport
+
+__all__ = ["ColumnGrader"]
+
+
+class ColumnGrader:
+    """Takes the number in the validation submission for its score."""
+
+    def __init__(self, *, maximize: bool = True) -> None:
+        self._maximize = maximize
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the number that the file holds."""
+        try:
+            value = float(validation.read_text())
+        except ValueError:
+            return GradeReport(valid=False, message=f"{validation.name} is not a number")
+        if not test.read_text():
+            return GradeReport(valid=False, message=f"{test.name} is empty")
+        score = ValidationScore(
+            metric="written",
+            value=MetricValue(value=value, maximize=self._maximize),
+            interval=Interval(low=value, high=value),
+            rows=1,
+        )
+        return GradeReport(valid=True, score=score)

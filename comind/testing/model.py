@@ -1,0 +1,52 @@
+"""A model that says what it was told to say."""
+
+import threading
+from collections.abc import Callable, Iterable
+
+from comind.errors import ModelServiceError
+from comind.llm.base import ModelReply, ModelRequest, Usage
+
+__all__ = ["ScriptedModel"]
+
+
+class ScriptedModel:
+    """Answers each request with the next text of a script, or with what a function makes of it.
+
+    `requests` holds what was asked, in order.
+    """
+
+    def __init__(
+        self,
+        script: Iterable[str] | Callable[[ModelRequest], str],
+        *,
+        name: str = "scripted",
+        usage: Usage = Usage(prompt_tokens=100, completion_tokens=20),  # noqa: B008 - frozen
+    ) -> None:
+        self.name = name
+        self.requests: list[ModelRequest] = []
+        self._usage = usage
+        self._lock = threading.Lock()
+        if callable(script):
+            self._answer = script
+        else:
+            replies = iter(script)
+            self._answer = lambda _request: next(replies)
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return the usage that every reply reports."""
+        del request
+        return self._usage
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the next reply.
+
+        Raises:
+            ModelServiceError: the script is at its end.
+        """
+        with self._lock:
+            self.requests.append(request)
+            try:
+                text = self._answer(request)
+            except StopIteration:
+                raise ModelServiceError("the script has no more replies") from None
+        return ModelReply(text=text, model=self.name, usage=self._usage)

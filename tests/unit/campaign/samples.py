@@ -1,0 +1,64 @@
+"""Values that the campaign's tests share."""
+
+from comind.campaign.events import CampaignOpened, CampaignSpec
+from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
+from comind.campaign.plan import Code
+from comind.domain.draft import Draft, Operator
+from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.domain.spend import Budget, Spend, WorkBudget
+
+
+def spec(**changes: object) -> CampaignSpec:
+    values: dict[str, object] = {
+        "id": "demo-tiny-1",
+        "competition": "demo",
+        "competition_folder": "somewhere/demo",
+        "agent": "tiny",
+        "model": "scripted",
+        "seed": 0,
+        "iterations": 2,
+        "coders": 2,
+        "steps": 2,
+        "attempt_seconds": 600.0,
+        "cell_seconds": 60.0,
+        "sandbox": "scripted",
+        "budget": Budget(seconds=3600.0),
+    }
+    return CampaignSpec.model_validate(values | changes)
+
+
+def opened(**changes: object) -> CampaignOpened:
+    return CampaignOpened(spec=spec(**changes))
+
+
+def code(title: str = "baseline", *, steps: int = 2) -> Code:
+    return Code(
+        operator=Operator.DRAFT,
+        draft=Draft(title=title, method="as it comes"),
+        budget=WorkBudget(seconds=600, steps=steps, cell_seconds=60),
+    )
+
+
+def score(value: float, *, maximize: bool = True) -> ValidationScore:
+    return ValidationScore(
+        metric="accuracy",
+        value=MetricValue(value=value, maximize=maximize),
+        interval=Interval(low=value, high=value),
+        rows=10,
+    )
+
+
+def scored(value: float, *, maximize: bool = True, tokens: int = 0) -> CodeOutcome:
+    return CodeOutcome(
+        score=score(value, maximize=maximize),
+        submitted=Submitted(step=1, validation_sha256="a" * 64, test_sha256="b" * 64),
+        steps=1,
+        spend=Spend(prompt_tokens=tokens),
+    )
+
+
+def failed(tokens: int = 0) -> CodeOutcome:
+    return CodeOutcome(
+        failure=Failure(kind=FailureKind.CODE, message="KeyError: 'x'"),
+        spend=Spend(prompt_tokens=tokens),
+    )

@@ -1,0 +1,117 @@
+"""Logs survive kills and power cuts, and notice every other change."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log import EventLog, LogTail, read_log
+from comind.errors import CampaignError, LogError
+from tests.unit.campaign.samples import code, failed, opened
+
+
+def _write(path: Path, events: int = 3) -> bytes:
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        log.append(opened())
+        for number in range(events - 1):
+            log.append(WorkPlanned(id=f"attempt-{number:03d}", work=code()))
+    return path.read_bytes()
+
+
+def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
+    """A log returns its events in order, numbered, with times that never go back."""
+    path = tmp_path / "log.jsonl"
+    _write(path)
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        log.append(WorkFinished(id="attempt-000", outcome=failed()))
+    records = read_log(path, CAMPAIGN_EVENTS)
+    assert [record.seq for record in records] == [0, 1, 2, 3]
+    assert records[3].event == WorkFinished(id="attempt-000", outcome=failed())
+    assert [record.elapsed for record in records] == sorted(record.elapsed for record in records)
+
+
+@given(where=st.floats(0, 1, exclude_max=True))
+def test_a_torn_tail_is_dropped(tmp_path_factory: pytest.TempPathFactory, where: float) -> None:
+    """Whatever part of the last line is on disk, the lines before it count and writing goes on."""
+    path = tmp_path_factory.mktemp("log") / "log.jsonl"
+    whole = _write(path)
+    last = whole.rstrip(b"\n").rfind(b"\n") + 1
+    path.write_bytes(whole[: last + int(where * (len(whole) - last))])
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        assert len(log.records) == 2
+        log.append(WorkPlanned(id="attempt-001", work=code()))
+    assert len(read_log(path, CAMPAIGN_EVENTS)) == 3
+
+
+def test_zeros_after_a_power_cut_are_dropped(tmp_path: Path) -> None:
+    """A tail of zeros, which a file system may leave where data was not yet written, is torn."""
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(_write(path) + b"\0" * 4096)
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        assert len(log.records) == 3
+        log.append(WorkFinished(id="attempt-000", outcome=failed()))
+    assert len(read_log(path, CAMPAIGN_EVENTS)) == 4
+
+
+@given(where=st.floats(0, 1, exclude_max=True), flip=st.integers(1, 255))
+def test_a_changed_byte_is_found(
+    tmp_path_factory: pytest.TempPathFactory, where: float, flip: int
+) -> None:
+    """No byte of a finished line can be another one without an error that names the line."""
+    path = tmp_path_factory.mktemp("log") / "log.jsonl"
+    whole = bytearray(_write(path))
+    whole[int(where * (len(whole) - 1))] ^= flip  # all but the last newline: that is a torn tail
+    path.write_bytes(bytes(whole))
+    with pytest.raises(LogError, match="line"):
+        read_log(path, CAMPAIGN_EVENTS)
+
+
+def test_a_missing_line_is_found(tmp_path: Path) -> None:
+    """A log from which a line was taken is refused."""
+    path = tmp_path / "log.jsonl"
+    lines = _write(path).splitlines(keepends=True)
+    path.write_bytes(lines[0] + lines[2])
+    with pytest.raises(LogError, match="line 2: the checksum does not fit"):
+        read_log(path, CAMPAIGN_EVENTS)
+
+
+def test_a_log_has_one_writer(tmp_path: Path) -> None:
+    """A second writer is told so at once."""
+    path = tmp_path / "log.jsonl"
+    with EventLog(path, CAMPAIGN_EVENTS), pytest.raises(CampaignError, match="another process"):
+        EventLog(path, CAMPAIGN_EVENTS)
+    EventLog(path, CAMPAIGN_EVENTS).close()
+
+
+def test_a_tail_reads_each_record_once(tmp_path: Path) -> None:
+    """A reader beside the writer sees every record, and no record twice."""
+    path = tmp_path / "log.jsonl"
+    tail = LogTail(path, CAMPAIGN_EVENTS)
+    assert list(tail.read()) == []
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        log.append(opened())
+        assert [record.seq for record in tail.read()] == [0]
+        log.append(WorkPlanned(id="attempt-000", work=code()))
+        assert [record.seq for record in tail.read()] == [1]
+        assert list(tail.read()) == []
+
+
+def test_the_clock_goes_on_where_it_was(tmp_path: Path) -> None:
+    """A reopened log counts from its last record, or from the later time that it is given."""
+    path = tmp_path / "log.jsonl"
+    _write(path)
+    with EventLog(path, CAMPAIGN_EVENTS, elapsed=5000.0) as log:
+        record = log.append(WorkFinished(id="attempt-000", outcome=failed()))
+    assert 5000.0 <= record.elapsed < 5010.0
+
+
+def test_an_event_of_another_version_is_named(tmp_path: Path) -> None:
+    """A line that is whole but holds an unknown event says so instead of a traceback."""
+    path = tmp_path / "log.jsonl"
+    _write(path)
+    from comind.campaign.attempt import WORK_EVENTS
+
+    with pytest.raises(LogError, match="not an event of this version"):
+        read_log(path, WORK_EVENTS)

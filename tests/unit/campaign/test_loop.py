@@ -1,0 +1,103 @@
+"""The loop runs an agent's plan to its end, without Prefect, from wherever the log stands."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEnded
+from comind.campaign.log import read_log
+from comind.campaign.loop import Campaign
+from comind.campaign.state import CampaignState, fold
+from comind.domain.spend import Budget
+from comind.errors import CampaignError, ModelServiceError
+from tests.unit.campaign.world import World, reply
+
+
+def _summary(state: CampaignState) -> list[tuple[str, str, float | None]]:
+    """Return what must not depend on kills: which work, in which role, with which score."""
+    rows = []
+    for record in state.works:
+        assert record.work.kind == "code"
+        assert record.outcome is not None
+        assert record.outcome.kind == "code"
+        score = record.outcome.score
+        rows.append((record.id, record.work.operator.value, score.value.value if score else None))
+    return rows
+
+
+_UNDISTURBED = [
+    ("attempt-000", "draft", 0.9),
+    ("attempt-001", "improve", 0.95),
+    ("attempt-002", "improve", 0.95),
+]
+
+
+def test_a_baseline_is_improved_upon(tmp_path: Path) -> None:
+    """The tiny agent scores a baseline, then improves it as often as it was told."""
+    world = World(tmp_path)
+    state = world.run(world.campaign())
+    assert _summary(state) == _UNDISTURBED
+    assert state.best is not None
+    assert state.best.work_id == "attempt-001"
+    assert state.ended == CampaignEnded(reason="done", detail="all iterations are over")
+    assert fold(read_log(world.folder.log, CAMPAIGN_EVENTS)) == state
+
+
+def test_any_prefix_of_the_campaign_goes_on_to_the_same_end(tmp_path: Path) -> None:
+    """Killed after any event, the campaign resumes to the same attempts and scores."""
+    world = World(tmp_path)
+    world.run(world.campaign())
+    lines = world.folder.log.read_bytes().splitlines(keepends=True)
+    for cut in range(1, len(lines)):
+        world.folder.log.write_bytes(b"".join(lines[:cut]))
+        again = World(tmp_path)
+        campaign = again.campaign()
+        campaign.resume()
+        state = again.run(campaign)
+        assert _summary(state) == _UNDISTURBED
+        assert again.model.requests == [], "every reply was recorded"
+
+
+def test_a_spent_budget_ends_the_campaign(tmp_path: Path) -> None:
+    """When tokens run out, what is in flight finishes and nothing more is planned."""
+    world = World(tmp_path, budget=Budget(tokens=240))
+    state = world.run(world.campaign())
+    assert _summary(state) == _UNDISTURBED[:1]
+    assert state.ended is not None
+    assert state.ended.reason == "budget"
+    assert state.ended.detail == "the campaign's token limit is reached"
+
+
+def test_a_broken_service_halts_and_resumes(tmp_path: Path) -> None:
+    """When the endpoint dies, the error reaches the caller; resumed, the campaign is whole."""
+    world = World(tmp_path, [reply("look"), reply("good"), reply("better")])
+    with pytest.raises(ModelServiceError):
+        world.run(world.campaign(coders=1))
+    halted = fold(read_log(world.folder.log, CAMPAIGN_EVENTS))
+    assert [record.id for record in halted.works.in_flight()] == ["attempt-001"]
+    assert halted.best is not None
+    again = World(tmp_path)
+    campaign = again.campaign()
+    campaign.resume()
+    state = again.run(campaign)
+    assert [row[0] for row in _summary(state)] == ["attempt-000", "attempt-001", "attempt-002"]
+
+
+def test_a_campaign_is_run_by_one_process(tmp_path: Path) -> None:
+    """A second runner is refused in one line."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    with pytest.raises(CampaignError, match="another process"):
+        Campaign(world.folder)
+    campaign.close()
+
+
+def test_the_clock_survives_a_kill(tmp_path: Path) -> None:
+    """Seconds that passed without an event count from the last tick, not from the last event."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    world.folder.clock.write_text("1234.5\n")
+    campaign.close()
+    campaign = world.campaign()
+    assert 1234.5 <= campaign.elapsed < 1240
+    campaign.close()

@@ -1,0 +1,168 @@
+"""Work goes on from its log: the same steps, the same outcome, nothing asked or paid twice."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded, fold
+from comind.campaign.log import read_log
+from comind.campaign.outcome import CodeOutcome, FailureKind, Outcome
+from comind.campaign.worker import carry_out
+from comind.domain.spend import Budget, Spend
+from comind.errors import ModelServiceError
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World, reply
+
+
+def _carry_out(world: World, *, steps: int = 2) -> CodeOutcome:
+    folder = world.folder.work("attempt-000")
+    outcome = carry_out(world.agent, code(steps=steps), folder, world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome
+
+
+def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
+    """The outcome names the best graded step, and the files of that step are kept as taken in."""
+    world = World(tmp_path, [reply("good"), reply("better"), reply("poor")])
+    outcome = _carry_out(world, steps=3)
+    assert outcome.score is not None
+    assert outcome.score.value.value == 0.95
+    assert outcome.submitted is not None
+    assert outcome.submitted.step == 2
+    folder = world.folder.work("attempt-000")
+    assert folder.validation_submission(2).read_text() == "0.95"
+    assert folder.test_submission(2).read_text() == "test rows"
+    assert outcome.failure is None
+    assert outcome.spend.calls == 3
+    assert outcome.spend.tokens == 3 * 120
+
+
+@pytest.mark.parametrize(
+    ("script", "kind", "message"),
+    [
+        (["look", "look"], FailureKind.NO_SUBMISSION, "2 steps and no pair of submissions"),
+        (["words", "words"], FailureKind.NO_SUBMISSION, "is not a number"),
+        (["look", "unknown"], FailureKind.CODE, "NameError: no cell named 'unknown'"),
+    ],
+)
+def test_an_attempt_without_a_score_says_why(
+    tmp_path: Path, script: list[str], kind: FailureKind, message: str
+) -> None:
+    """Without a valid submission there is a failure that names what was in the way."""
+    outcome = _carry_out(World(tmp_path, [reply(cell) for cell in script]))
+    assert outcome.score is None
+    assert outcome.failure is not None
+    assert outcome.failure.kind is kind
+    assert re.search(message, outcome.failure.message)
+
+
+def test_files_of_an_earlier_step_are_not_graded_again(tmp_path: Path) -> None:
+    """A cell that names submissions but does not write them gets no grade for old ones."""
+    world = World(tmp_path, [reply("good"), reply("again")])
+    _carry_out(world)
+    last = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)[-2].event
+    assert last.type == "cell-ended"
+    assert "was not written by this cell" in last.refused
+
+
+def test_three_bad_replies_end_an_attempt(tmp_path: Path) -> None:
+    """A model that never keeps to the form costs three calls and one named failure."""
+    world = World(tmp_path, ["what?"] * 3)
+    outcome = _carry_out(world)
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.REPLY
+    assert outcome.spend.calls == 3
+    assert "it is not JSON" in world.model.requests[1].messages[-1].content
+
+
+def _timeless(outcome: Outcome) -> Outcome:
+    return outcome.model_copy(
+        update={"spend": outcome.spend.model_copy(update={"seconds": 0.0, "lost_calls": 0})}
+    )
+
+
+def test_any_prefix_of_a_log_goes_on_to_the_same_outcome(tmp_path: Path) -> None:
+    """Killed after any record, work ends as it would have, and asks for no recorded reply again."""
+    script = ["look", "good", "words", "better"]
+    whole = World(tmp_path / "whole", [reply(cell) for cell in script])
+    expected = _carry_out(whole, steps=4)
+    lines = whole.folder.work("attempt-000").log.read_bytes().splitlines(keepends=True)
+    for cut in range(len(lines) + 1):
+        root = tmp_path / f"cut-{cut}"
+        shutil.copytree(tmp_path / "whole", root)
+        log = root / "runs/demo-tiny-1/attempt-000/log.jsonl"
+        log.write_bytes(b"".join(lines[:cut]))
+        kept = read_log(log, WORK_EVENTS)
+        answered = sum(record.event.type == "call-answered" for record in kept)
+        world = World(root, [reply(cell) for cell in script[answered:]])
+        outcome = _carry_out(world, steps=4)
+        lost = int(bool(kept) and isinstance(kept[-1].event, CallSent))
+        assert outcome.spend.lost_calls == lost
+        assert len(world.model.requests) == len(script) - answered
+        assert outcome.spend.calls == len(script) + lost
+        expected_spend = expected.spend.tokens + 120 * lost
+        assert outcome.spend.tokens == expected_spend
+        assert _timeless(outcome).model_copy(update={"spend": Spend()}) == _timeless(
+            expected
+        ).model_copy(update={"spend": Spend()})
+
+
+def test_a_new_session_is_brought_back_to_where_it_was(tmp_path: Path) -> None:
+    """After a restart the finished cells run again, before the next one, and that is recorded."""
+    world = World(tmp_path, [reply("look"), reply("good")])
+    _carry_out(world)
+    log = world.folder.work("attempt-000").log
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
+    again = World(tmp_path, [reply("good")])
+    _carry_out(again)
+    assert again.ran == ["look", "good"]
+    sessions = [r.event for r in read_log(log, WORK_EVENTS) if isinstance(r.event, SessionOpened)]
+    assert [session.replayed_cells for session in sessions] == [0, 1]
+
+
+def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
+    """Work whose log has an end is answered from the log."""
+    world = World(tmp_path, [reply("look"), reply("good")])
+    first = _carry_out(world)
+    assert _carry_out(World(tmp_path, [])) == first
+
+
+def test_a_refusing_endpoint_leaves_work_in_flight(tmp_path: Path) -> None:
+    """When the endpoint breaks, the work has no outcome and goes on later from where it stood."""
+    world = World(tmp_path, [reply("look")])
+    with pytest.raises(ModelServiceError):
+        _carry_out(world)
+    state = fold(read_log(world.folder.work("attempt-000").log, WORK_EVENTS))
+    assert state.outcome is None
+    assert state.spend.calls == 1
+    outcome = _carry_out(World(tmp_path, [reply("good")]))
+    assert outcome.score is not None
+    assert outcome.spend.lost_calls == 0
+
+
+def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
+    """Resumed with a draft that leads to other questions, the record is not used for them."""
+    world = World(tmp_path, [reply("look"), reply("good")])
+    _carry_out(world)
+    log = world.folder.work("attempt-000").log
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
+    outcome = carry_out(
+        world.agent, code("another title"), world.folder.work("attempt-000"), world.equipment()
+    )
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.REPLAY
+    assert len(world.model.requests) == 2
+
+
+def test_a_call_that_the_budget_forbids_is_not_made(tmp_path: Path) -> None:
+    """The purse holds the worst case of a call, and an attempt that cannot pay ends with its best."""
+    world = World(tmp_path, [reply("good")], budget=Budget(tokens=200))
+    outcome = _carry_out(world)
+    assert len(world.model.requests) == 1
+    assert outcome.score is not None
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.BUDGET
+    ended = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)[-1].event
+    assert isinstance(ended, WorkEnded)

@@ -1,0 +1,84 @@
+"""A whole world for the tiny agent: scripted model, scripted session, a grader that reads numbers."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from comind.campaign.budget import Purse
+from comind.campaign.folder import CampaignFolder, WorkFolder
+from comind.campaign.loop import Campaign, run
+from comind.campaign.plan import Code
+from comind.campaign.state import CampaignState
+from comind.campaign.worker import Equipment
+from comind.domain.spend import Budget, Spend
+from comind.llm.base import ModelRequest
+from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
+from tests.unit.campaign.samples import opened
+
+
+def reply(cell: str) -> str:
+    return json.dumps({"code": cell})
+
+
+def hand_in(score: str, *, test: str = "test rows") -> object:
+    """Return a cell that writes both submissions."""
+
+    def cell(workspace: Path) -> str:
+        (workspace / "validation_submission.csv").write_text(score)
+        (workspace / "submission.csv").write_text(test)
+        return f"wrote {score}"
+
+    return cell
+
+
+CELLS = {
+    "look": lambda workspace: "two columns",
+    "good": hand_in("0.9"),
+    "better": hand_in("0.95"),
+    "poor": hand_in("0.5"),
+    "words": hand_in("high"),
+    "again": lambda workspace: "nothing new",
+}
+
+
+@dataclass
+class World:
+    """Everything a campaign of the tiny agent needs, over one folder."""
+
+    root: Path
+    script: list[str] | None = None
+    budget: Budget = field(default_factory=lambda: Budget(seconds=3600))
+    ran: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
+        self.agent = TinyAgent()
+        self.model = ScriptedModel(self._by_title if self.script is None else self.script)
+
+    def _by_title(self, request: ModelRequest) -> str:
+        """Look first; then hand in, the better the later the attempt."""
+        last = request.messages[-1].content
+        if last == "baseline":
+            return reply("look")
+        return reply("better" if last.startswith("improvement") else "good")
+
+    def equipment(self, spent: Spend | None = None) -> Equipment:
+        def session(work: Code, folder: WorkFolder) -> ScriptedSession:
+            del work
+            return ScriptedSession(folder.workspace, CELLS, self.ran)  # type: ignore[arg-type]
+
+        purse = Purse(self.budget, spent or Spend())
+        return Equipment(self.model, purse, ColumnGrader(), session)
+
+    def campaign(self, **spec: object) -> Campaign:
+        campaign = Campaign(self.folder)
+        if campaign.state.opened is None:
+            campaign.record(opened(budget=self.budget, **spec))
+        return campaign
+
+    def run(self, campaign: Campaign) -> CampaignState:
+        executor = ThreadExecutor(self.folder, self.agent, self.equipment())
+        try:
+            return run(campaign, self.agent, executor)
+        finally:
+            campaign.close()
