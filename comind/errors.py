@@ -12,7 +12,7 @@
     │   ├── SandboxError            the place where an agent's code runs
     │   ├── GraderError             the grader process
     │   └── OrchestrationError      Prefect, MLflow, DVC or git
-    └── ReplyError                  a model's reply does not have the promised form (never reaches a user)
+    └── ReplyError                  a model's reply has not the promised form (no user sees it)
 
 Each carries one line of what and where (`str(error)`) and, where there is one, a line that says how
 to mend it (`hint`). An error of ours is never shown to a model as its program's output.

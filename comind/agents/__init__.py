@@ -1,1 +1,1 @@
-"""TODO."""
+"""Agents: whole published systems on the campaign's protocol, blind to each other."""

@@ -76,6 +76,8 @@ class CodeOutcome(Value):
     kind: Literal["code"] = "code"
     score: ValidationScore | None = None
     submitted: Submitted | None = None
+    code: str = ""
+    """The cells that led to the submission, in order."""
     steps: int = 0
     report: str = ""
     failure: Failure | None = None

@@ -27,7 +27,7 @@ class Think(Value):
 
     kind: Literal["think"] = "think"
     purpose: str
-    """What the agent calls this kind of thinking."""
+    """What the agent calls this kind of thinking; also the role whose model is asked."""
     facts: dict[str, JsonValue] = {}
     """What it thinks about."""
 

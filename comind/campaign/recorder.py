@@ -23,7 +23,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.log import EventLog, Record
 from comind.campaign.outcome import Submitted
-from comind.errors import CampaignError, ModelServiceError
+from comind.errors import CampaignError, ComindError
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
 from comind.system.killpoints import passed
 
@@ -160,7 +160,7 @@ class RecordedModel:
             passed("call-sent")
             try:
                 reply = self._model.complete(request)
-            except ModelServiceError as error:
+            except ComindError as error:
                 self._recorder.note(CallFailed(ordinal=ordinal, message=str(error)))
                 raise
             return CallAnswered(ordinal=ordinal, reply=reply)

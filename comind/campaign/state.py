@@ -18,7 +18,7 @@ from comind.campaign.events import (
 from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import Code, Think
-from comind.campaign.works import WorkRecord, Works
+from comind.campaign.works import Works
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
@@ -58,18 +58,6 @@ class CampaignState:
         if self.opened is None:
             raise LogError("the campaign's log does not begin with its opening")
         return self.opened
-
-    def attempts(self) -> list[WorkRecord]:
-        """Return all `Code` work, oldest first."""
-        return [record for record in self.works if isinstance(record.work, Code)]
-
-    def thoughts(self, purpose: str) -> list[WorkRecord]:
-        """Return all `Think` work of one purpose, oldest first."""
-        return [
-            record
-            for record in self.works
-            if isinstance(record.work, Think) and record.work.purpose == purpose
-        ]
 
     def free_slots(self) -> int:
         """Return how many more attempts can run at once."""
@@ -134,7 +122,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 state,
                 works=state.works.finished(work_id, outcome),
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
-                best=_better(state.best, work_id, outcome),
+                best=_better(state, work_id, outcome),
             )
         case CampaignResumed(budget=budget):
             return replace(state, budget=budget, ended=None)
@@ -142,9 +130,16 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             return replace(state, ended=ended)
 
 
-def _better(best: Best | None, work_id: str, outcome: Outcome) -> Best | None:
+def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
+    """Return the better of the best so far and a new outcome; among equals the one planned first.
+
+    So the best does not depend on which of two parallel attempts happens to finish first.
+    """
+    best = state.best
     if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:
         return best
-    if outcome.score.value.better_than(best.score.value if best else None):
-        return Best(work_id, outcome.score, outcome.submitted)
-    return best
+    new = Best(work_id, outcome.score, outcome.submitted)
+    if best is None or new.score.value.better_than(best.score.value):
+        return new
+    earlier = state.works.number(work_id) < state.works.number(best.work_id)
+    return new if earlier and not best.score.value.better_than(new.score.value) else best

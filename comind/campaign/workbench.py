@@ -25,7 +25,7 @@ from comind.campaign.signals import TimeOver
 from comind.errors import SubmissionError
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel
-from comind.llm.exchange import Prompt, ask
+from comind.llm.exchange import Answer, Prompt, ask
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.files import read_untrusted, write_durably
 from comind.system.killpoints import passed
@@ -49,14 +49,14 @@ class Desk:
         """What has happened so far; the same during a replay as it was then."""
         return self._recorder.state
 
-    def ask(self, prompt: Prompt, reply_type: type[T]) -> T:
-        """Return the model's reply as a `reply_type`.
+    def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
+        """Return the model's reply as a `reply_type`, with its text.
 
         Raises:
             ReplyError: the replies did not have the promised form, after the stated retries.
             ModelServiceError: the endpoint is unreachable or refuses.
         """
-        return ask(self._model, prompt, reply_type)[0]
+        return ask(self._model, prompt, reply_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,13 @@ class Step:
     """The verdict on the submissions that the step handed in."""
     refused: str = ""
     """Why the files it named could not be taken in."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    code: str
+    seconds: float
+    succeeded: bool
 
 
 class Workbench(Desk):
@@ -82,7 +89,6 @@ class Workbench(Desk):
         *,
         open_session: Callable[[], Session],
         grader: Grader,
-        past: list[CellStarted | CellEnded],
     ) -> None:
         """Set up the bench; no session is opened before the first live cell.
 
@@ -93,14 +99,15 @@ class Workbench(Desk):
             model: already recorded and metered.
             open_session: opens a fresh session on the folder's workspace.
             grader: scores the submissions.
-            past: cell events of earlier processes, to bring a new session back to where it was.
         """
         super().__init__(recorder, model)
         self.work = work
         self._folder = folder
         self._open_session = open_session
         self._grader = grader
-        self._past = past
+        self._cells: list[_Cell] = []  # what the interpreter's present state came from
+        self.code = ""
+        """The cells that led to the best submission so far, in order."""
         self._session: Session | None = None
 
     @property
@@ -122,9 +129,13 @@ class Workbench(Desk):
             GraderError: the grader is gone.
         """
         ended = self._run_cell(goal, code, submission)
+        self._remember(code, ended.result)
         if ended.submitted is None:
             return Step(ended.result, refused=ended.refused)
-        return Step(ended.result, report=self._grade(ended.submitted))
+        report = self._grade(ended.submitted)
+        if self.state.best == ended.submitted:
+            self.code = "\n\n".join(cell.code for cell in self._cells if cell.succeeded)
+        return Step(ended.result, report=report)
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -153,6 +164,16 @@ class Workbench(Desk):
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
         passed("cell-recorded")
         return ended
+
+    def _remember(self, code: str, result: CellResult) -> None:
+        """Keep what a fresh interpreter would have to run to be where this one is.
+
+        A cell that had to be stopped would have to be stopped again, so it is left out.
+        """
+        if result.state_lost:
+            self._cells.clear()
+        elif result.status in (CellStatus.OK, CellStatus.ERROR):
+            self._cells.append(_Cell(code, result.seconds, result.status is CellStatus.OK))
 
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed
@@ -194,15 +215,15 @@ class Workbench(Desk):
     def _live_session(self) -> Session:
         if self._session is None:
             self._session = self._open_session()
-            cells, begun = _cells_to_replay(self._past), time.monotonic()
-            for code, seconds in cells:
-                self._session.run(code, seconds=max(60.0, 3 * seconds))
+            begun = time.monotonic()
+            for cell in self._cells:
+                self._session.run(cell.code, seconds=max(60.0, 3 * cell.seconds))
             self._recorder.note(
                 SessionOpened(
                     sandbox=self._session.sandbox,
                     sealed=self._session.sealed,
-                    replayed_cells=len(cells),
-                    replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
+                    replayed_cells=len(self._cells),
+                    replayed_seconds=round(time.monotonic() - begun, 3) if self._cells else 0.0,
                 )
             )
         return self._session
@@ -221,23 +242,3 @@ def _marks(workspace: Path, names: SubmissionNames | None) -> dict[str, object]:
         else:
             marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
     return marks
-
-
-def _cells_to_replay(past: list[CellStarted | CellEnded]) -> list[tuple[str, float]]:
-    """Return code and seconds of the cells that a fresh interpreter has to run again.
-
-    Cells before the last loss of state are of no use, and a cell that had to be stopped would have
-    to be stopped again.
-    """
-    cells: list[tuple[str, float]] = []
-    code = ""
-    for event in past:
-        if isinstance(event, CellStarted):
-            code = event.code
-            continue
-        result = event.result
-        if result.state_lost:
-            cells.clear()
-        elif result.status in (CellStatus.OK, CellStatus.ERROR):
-            cells.append((code, result.seconds))
-    return cells

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, CellStarted, WorkEnded, WorkEvent
+from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
@@ -39,7 +39,8 @@ _log = logging.getLogger(__name__)
 class Equipment:
     """The ports that work is carried out with."""
 
-    model: ChatModel
+    model_of: Callable[[str], ChatModel]
+    """Which model a role asks."""
     purse: Purse
     grader: Grader
     open_session: Callable[[Code, WorkFolder], Session]
@@ -72,7 +73,8 @@ def _perform(
     log: EventLog[WorkEvent],
 ) -> Outcome:
     recorder = Recorder(log)
-    model = RecordedModel(MeteredModel(equipment.model, equipment.purse), recorder)
+    asked = equipment.model_of(work.purpose if isinstance(work, Think) else work.role)
+    model = RecordedModel(MeteredModel(asked, equipment.purse), recorder)
     if isinstance(work, Think):
         desk = Desk(recorder, model)
         finding, failure = _guarded(lambda: agent.think(work, desk), Finding())
@@ -85,7 +87,6 @@ def _perform(
         model,
         open_session=lambda: equipment.open_session(work, folder),
         grader=equipment.grader,
-        past=[r.event for r in log.records if isinstance(r.event, CellStarted | CellEnded)],
     )
     try:
         finish, failure = _guarded(lambda: agent.code(work, bench), Finish())
@@ -120,6 +121,7 @@ def _code_outcome(
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
+        code=bench.code,
         steps=state.steps,
         report=finish.report,
         failure=failure if failure or scored else _why_nothing(bench),

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 from immutables import Map
 
-from comind.campaign.outcome import Outcome
+from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.errors import LogError
 
-__all__ = ["WorkRecord", "Works"]
+__all__ = ["Attempt", "Thought", "WorkRecord", "Works"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,24 @@ class WorkRecord:
     def in_flight(self) -> bool:
         """Whether it has been handed out and not come back."""
         return self.outcome is None
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A `Code` and how it ended."""
+
+    id: str
+    work: Code
+    outcome: CodeOutcome | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """A `Think` and how it ended."""
+
+    id: str
+    work: Think
+    outcome: ThinkOutcome | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +61,29 @@ class Works:
     def __getitem__(self, work_id: str) -> WorkRecord:
         return self._records[self._numbers[work_id]]
 
+    def number(self, work_id: str) -> int:
+        """Return the place of `work_id` in the order of planning."""
+        return self._numbers[work_id]
+
     def in_flight(self) -> list[WorkRecord]:
         """Return what was planned and has not finished, oldest first."""
         return [self._records[number] for number in sorted(self._in_flight)]
+
+    def attempts(self) -> list[Attempt]:
+        """Return all `Code` work, oldest first."""
+        return [
+            Attempt(r.id, r.work, r.outcome if isinstance(r.outcome, CodeOutcome) else None)
+            for r in self
+            if isinstance(r.work, Code)
+        ]
+
+    def thoughts(self, purpose: str) -> list[Thought]:
+        """Return all `Think` work of one purpose, oldest first."""
+        return [
+            Thought(r.id, r.work, r.outcome if isinstance(r.outcome, ThinkOutcome) else None)
+            for r in self
+            if isinstance(r.work, Think) and r.work.purpose == purpose
+        ]
 
     def planned(self, work_id: str, work: Think | Code) -> "Works":
         """Return these and one more.

@@ -34,11 +34,13 @@ class Split(Value):
 
     key: str
     competition: str
+    title: str
     rule: SplitRule
     seed: int
     metric: str
     maximize: bool
     id_columns: tuple[str, ...]
+    label_columns: tuple[str, ...]
     target_columns: tuple[str, ...]
     train_rows: int
     validation_rows: int
@@ -171,11 +173,13 @@ def _write(plan: _Plan, folder: SplitFolder) -> None:
     split = Split(
         key=plan.key,
         competition=plan.competition.id,
+        title=plan.competition.title,
         rule=plan.rule,
         seed=plan.seed,
         metric=plan.metric.name,
         maximize=plan.metric.maximize,
         id_columns=plan.competition.id_columns,
+        label_columns=plan.competition.label_columns,
         target_columns=plan.targets,
         train_rows=len(train_rows),
         validation_rows=len(validation_rows),

@@ -1,21 +1,24 @@
 """The typed exchange: ask for a value, get that value or an error, whatever the model says."""
 
 import json
-from typing import Any, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
+from comind.domain.value import Value
 from comind.errors import ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.templates import Templates
 
-__all__ = ["Prompt", "ask", "code_fields", "parse"]
+__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse"]
 
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_TEMPLATES = Templates("comind.llm")
 
 
-class Prompt(BaseModel):
+class Prompt(Value):
     """What to ask: the conversation, and the same in data for a model that reads no prose."""
 
     role: str
@@ -25,8 +28,15 @@ class Prompt(BaseModel):
     temperature: float | None = None
 
 
-def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> tuple[T, ModelReply]:
-    """Return the model's reply as a `reply_type`, and the reply itself.
+class Answer(NamedTuple, Generic[T]):
+    """A reply as a value, and as the text that goes into a conversation's history."""
+
+    value: T
+    text: str
+
+
+def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
+    """Return the model's reply as a `reply_type`, with its text.
 
     A reply that does not parse goes back with the reason, at most twice.
 
@@ -47,14 +57,14 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> tuple[T, Model
         )
         reply = model.complete(request)
         try:
-            return parse(reply, reply_type), reply
+            return Answer(parse(reply, reply_type), reply.text)
         except ReplyError as error:
             if attempt == _REFUSALS:
                 raise
             messages = (
                 *messages,
                 Message(role="assistant", content=reply.text or "(empty)"),
-                Message(role="user", content=f"This reply cannot be used: {error}. Reply again."),
+                Message(role="user", content=_TEMPLATES.render("refused", reason=error)),
             )
     raise AssertionError("unreachable")
 

@@ -1,7 +1,7 @@
 """The ports: a sandbox starts programs; a session runs cells in one of them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["CellResult", "CellStatus", "Handle", "Mount", "Sandbox", "SandboxSpec", "Session"]
+__all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session"]
 
 
 class CellStatus(StrEnum):
@@ -61,27 +61,30 @@ class Session(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Mount:
-    """A host folder or file and the path at which a sandbox shows it."""
+class Input:
+    """A folder of the host that code may read, and its name below the working directory."""
 
     source: Path
-    target: Path
-    writable: bool = False
+    name: str
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSpec:
-    """A program to run, and all that it may touch; the network is off, with no switch for it."""
+    """A program to run, and all that it may touch; the network is off, with no switch for it.
+
+    The program may write to `workspace` (its working directory) and `runtime`; paths in `argv` are as
+    the program sees them.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
-    workdir: Path
-    mounts: tuple[Mount, ...]
+    workspace: Path
+    runtime: Path
+    inputs: tuple[Input, ...]
     log: Path
-    memory_bytes: int = 8 << 30
-    processes: int = 512
-    file_bytes: int = 4 << 30
-    labels: Mapping[str, str] = field(default_factory=dict)
+    memory_bytes: int
+    processes: int = 4096
+    file_bytes: int = 8 << 30
 
 
 class Handle(Protocol):
@@ -101,10 +104,19 @@ class Handle(Protocol):
 
 
 class Sandbox(Protocol):
-    """A place to run a program that nobody has read."""
+    """A place to run a program that nobody has read.
+
+    `sealed` says whether host files, keys and the network are out of the program's reach; `python` is
+    the interpreter inside.
+    """
 
     name: str
     sealed: bool
+    python: str
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths at which a program sees these two folders of the host."""
+        ...
 
     def start(self, spec: SandboxSpec) -> Handle:
         """Start a program.
@@ -112,12 +124,4 @@ class Sandbox(Protocol):
         Raises:
             SandboxError: it could not be started.
         """
-        ...
-
-    def path_of(self, workspace: Path) -> Path:
-        """Return the path at which programs see the host folder `workspace`."""
-        ...
-
-    def owner(self) -> int | None:
-        """Return the user id that programs run as where it is not ours; None where it is."""
         ...

@@ -25,7 +25,7 @@ class TinyAgent:
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan the baseline first, then as many improvements as there are free slots."""
-        attempts = state.attempts()
+        attempts = state.works.attempts()
         if not attempts:
             return [self._attempt(state, Operator.DRAFT, "baseline", ())]
         if state.best is None:
@@ -49,7 +49,7 @@ class TinyAgent:
         feedback = work.draft.title
         while bench.steps_left:
             prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=feedback),))
-            step = bench.step("next", bench.ask(prompt, _Cell).code, names)
+            step = bench.step("next", bench.ask(prompt, _Cell).value.code, names)
             feedback = f"{step.result.status}: {step.report or step.result.error or step.refused}"
         return Finish(report=feedback)
 

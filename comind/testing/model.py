@@ -1,7 +1,11 @@
 """A model that says what it was told to say."""
 
+import json
 import threading
 from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import yaml
 
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelReply, ModelRequest, Usage
@@ -31,6 +35,24 @@ class ScriptedModel:
         else:
             replies = iter(script)
             self._answer = lambda _request: next(replies)
+
+    @classmethod
+    def from_file(cls, path: Path) -> "ScriptedModel":
+        """Return a model that answers by the rules in a YAML file.
+
+        A rule is `{reply: NAME, contains: TEXT, say: OBJECT}`; the first one fits whose reply is asked
+        for and whose text (optional) stands in the last message. Without memory, it can be resumed.
+        """
+        rules = yaml.safe_load(path.read_text(encoding="utf-8"))
+
+        def answer(request: ModelRequest) -> str:
+            last = request.messages[-1].content
+            for rule in rules:
+                if rule["reply"] == request.reply_name and rule.get("contains", "") in last:
+                    return json.dumps(rule["say"])
+            raise ModelServiceError(f"{path}: no rule for {request.reply_name} after: {last[-200:]}")
+
+        return cls(answer, name=path.stem)
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the usage that every reply reports."""

@@ -1,1 +1,1 @@
-"""TODO."""
+"""Parameters become concrete adapters and agents, here and nowhere else."""

@@ -68,7 +68,7 @@ def test_work_in_flight_is_known(history: list[Record[CampaignEvent]]) -> None:
 
 @given(histories())
 def test_the_best_never_gets_worse(history: list[Record[CampaignEvent]]) -> None:
-    """The best so far is the best score of all finished attempts, the earliest among equals."""
+    """The best so far is the best score of all finished attempts, the first planned among equals."""
     best: list[float] = []
     state = CampaignState()
     for record in history:
@@ -135,3 +135,13 @@ def test_planning_needs_an_opening() -> None:
     """A campaign whose first event is missing has no specification to plan by."""
     with pytest.raises(LogError, match="does not begin with its opening"):
         _ = CampaignState().spec
+
+
+def test_the_best_does_not_depend_on_who_finishes_first() -> None:
+    """Of two equal scores, the one of the work that was planned first is the best."""
+    planned = [opened(), *[WorkPlanned(id=f"attempt-{n:03d}", work=code()) for n in range(2)]]
+    finishes = [WorkFinished(id=f"attempt-{n:03d}", outcome=scored(0.5)) for n in range(2)]
+    for order in (finishes, finishes[::-1]):
+        state = fold(_history(*planned, *order))
+        assert state.best is not None
+        assert state.best.work_id == "attempt-000"

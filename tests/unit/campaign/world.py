@@ -68,7 +68,7 @@ class World:
             return ScriptedSession(folder.workspace, CELLS, self.ran)  # type: ignore[arg-type]
 
         purse = Purse(self.budget, spent or Spend())
-        return Equipment(self.model, purse, ColumnGrader(), session)
+        return Equipment(lambda role: self.model, purse, ColumnGrader(), session)
 
     def campaign(self, **spec: object) -> Campaign:
         campaign = Campaign(self.folder)

@@ -1,0 +1,108 @@
+"""The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
+
+from typing import Self
+
+from pydantic import BaseModel, Field, model_validator
+
+from comind.campaign.attempt import SubmissionNames
+from comind.campaign.outcome import Finish
+from comind.campaign.plan import Code
+from comind.campaign.workbench import Step, Workbench
+from comind.domain.problem import Problem
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
+from comind.llm.templates import Templates
+
+__all__ = ["CodingStep", "implement"]
+
+_TEMPLATES = Templates("comind.agents.comind")
+_EXCHANGES_KEPT = 4
+_OUTPUT_SHOWN = 3_000
+
+
+class CodingStep(BaseModel):
+    """One step: a goal and a cell, and both submissions or none."""
+
+    done: bool
+    goal: str
+    code: str = Field(json_schema_extra={"format": "python"})
+    validation_submission: str | None
+    submission: str | None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if (self.validation_submission is None) != (self.submission is None):
+            raise ValueError("name both submissions or neither")
+        if not self.done and not self.code.strip():
+            raise ValueError("there is no code; say done if nothing is left to do")
+        return self
+
+    @property
+    def names(self) -> SubmissionNames | None:
+        """The files that this step hands in."""
+        if self.validation_submission is None or self.submission is None:
+            return None
+        return SubmissionNames(validation=self.validation_submission, test=self.submission)
+
+
+def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> Finish:
+    """Work on the draft until the model says it is done, or steps or time are over."""
+    opening = _opening(problem, work)
+    exchanges: list[tuple[str, str]] = []
+    while bench.steps_left > 0 and bench.seconds_left > 0:
+        prompt = Prompt(
+            role=work.role,
+            messages=(*opening, *_recent(exchanges)),
+            facts={
+                "problem": problem.model_dump(mode="json", exclude={"description", "preview"})
+                | {"folder": problem.folder},
+                "seed": seed,
+                "steps": bench.state.steps,
+            },
+            max_tokens=2_500,
+        )
+        answer = bench.ask(prompt, CodingStep)
+        if answer.value.done:
+            return Finish(report=answer.value.goal)
+        step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
+        exchanges.append((answer.text, _feedback(step, bench)))
+    return Finish(report="The budget of the attempt was used up.")
+
+
+def _opening(problem: Problem, work: Code) -> tuple[Message, ...]:
+    task = _TEMPLATES.render("coding_task", problem=problem, draft=work.draft, budget=work.budget)
+    return (
+        Message(role="system", content=_TEMPLATES.render("coding_system")),
+        Message(role="user", content=task),
+    )
+
+
+def _recent(exchanges: list[tuple[str, str]]) -> list[Message]:
+    return [
+        message
+        for reply, feedback in exchanges[-_EXCHANGES_KEPT:]
+        for message in (
+            Message(role="assistant", content=reply),
+            Message(role="user", content=feedback),
+        )
+    ]
+
+
+def _feedback(step: Step, bench: Workbench) -> str:
+    return _TEMPLATES.render(
+        "coding_feedback",
+        step=step,
+        output=_shortened(step.result.output),
+        error=_shortened(step.result.error),
+        best=bench.state.best_score,
+        steps_left=bench.steps_left,
+        minutes_left=round(bench.seconds_left / 60),
+    )
+
+
+def _shortened(text: str) -> str:
+    """Return `text` cut in its middle; its end, where errors and scores stand, is kept longest."""
+    if len(text) <= _OUTPUT_SHOWN:
+        return text
+    head = _OUTPUT_SHOWN // 4
+    return f"{text[:head]}\n... (cut) ...\n{text[-(_OUTPUT_SHOWN - head) :]}"

@@ -1,0 +1,121 @@
+"""Start the grader process, and talk to it."""
+
+import json
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from comind.errors import GraderError
+from comind.evaluation.report import GradeReport
+from comind.system.leash import LeashedProcess, start_leashed
+
+__all__ = ["GraderProcess"]
+
+_START_SECONDS = 60.0
+_ANSWER_SECONDS = 600.0
+_PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
+
+
+class GraderProcess:
+    """One long-lived process that holds the labels of one split; safe to share between threads.
+
+    It is started at the first grading and again whenever it is found dead; a grading is free of side
+    effects, so asking again is always right.
+    """
+
+    def __init__(self, split: Path, log: Path) -> None:
+        """Take the folder of the split and the file for what the process prints."""
+        self._split = split
+        self._log = log
+        self._process: LeashedProcess | None = None
+        self._folder: Path | None = None
+        self._lock = threading.Lock()
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions.
+
+        Raises:
+            GraderError: the process cannot be started, or fails on this pair twice.
+        """
+        request: dict[str, object] = {
+            "validation": str(validation.absolute()),
+            "test": str(test.absolute()),
+        }
+        try:
+            answer = self._ask(self._address(), request)
+        except (OSError, ValueError):
+            self.stop()
+            try:
+                answer = self._ask(self._address(), request)
+            except (OSError, ValueError) as error:
+                raise GraderError(f"the grader does not answer ({error})") from None
+        if "fault" in answer:
+            raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
+        return GradeReport.model_validate(answer)
+
+    def start(self) -> None:
+        """Start the process now rather than at the first grading.
+
+        Raises:
+            GraderError: it does not start.
+        """
+        self._address()
+
+    def stop(self) -> None:
+        """End the process; it is started again when it is needed."""
+        with self._lock:
+            if self._process is not None:
+                self._process.stop()
+                self._process = None
+            if self._folder is not None:
+                shutil.rmtree(self._folder, ignore_errors=True)
+                self._folder = None
+
+    def _address(self) -> Path:
+        with self._lock:
+            if self._process is None or not self._process.alive():
+                self._launch()
+            assert self._folder is not None
+            return self._folder / "s"
+
+    def _launch(self) -> None:
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        # Unix socket paths end at 107 bytes, so the socket cannot lie in the campaign's folder.
+        self._folder = Path(tempfile.mkdtemp(prefix="comind-g-"))
+        address = self._folder / "s"
+        module = "comind.evaluation.grading_server"
+        self._process = start_leashed(
+            [sys.executable, "-m", module, str(self._split.absolute()), str(address)],
+            env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
+            log=self._log,
+        )
+        end = time.monotonic() + _START_SECONDS
+        while time.monotonic() < end:
+            try:
+                self._ask(address, {"ping": True})
+            except (OSError, ValueError):
+                if not self._process.alive():
+                    break
+                time.sleep(0.05)
+            else:
+                return
+        self._process.stop()
+        raise GraderError("the grader process did not start", hint=f"see {self._log}")
+
+    @staticmethod
+    def _ask(address: Path, request: dict[str, object]) -> dict[str, object]:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+            connection.settimeout(_ANSWER_SECONDS)
+            connection.connect(str(address))
+            connection.sendall(json.dumps(request).encode() + b"\n")
+            with connection.makefile("rb") as answers:
+                answer = json.loads(answers.readline())
+        if not isinstance(answer, dict):
+            raise TypeError("the grader's answer is not an object")
+        return answer

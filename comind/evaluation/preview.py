@@ -1,0 +1,73 @@
+"""Describe a split's public files in few words."""
+
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+
+from comind.domain.problem import Problem
+from comind.evaluation.splitting import SplitFolder
+
+__all__ = ["describe_problem"]
+
+_ROWS_READ = 2_000
+_COLUMNS_SHOWN = 40
+_EXAMPLES = 3
+_EXAMPLE_LENGTH = 24
+_DESCRIPTION_LENGTH = 12_000
+
+
+def describe_problem(folder: SplitFolder) -> Problem:
+    """Return what solvers may know of the competition that `folder` is a split of."""
+    split = folder.read()
+    described = folder.public / "description.md"
+    text = described.read_text(errors="replace") if described.is_file() else ""
+    return Problem(
+        competition=split.competition,
+        title=split.title,
+        description=text[:_DESCRIPTION_LENGTH],
+        metric=split.metric,
+        maximize=split.maximize,
+        id_columns=split.id_columns,
+        label_columns=split.label_columns,
+        target_columns=split.target_columns,
+        train_rows=split.train_rows,
+        validation_rows=split.validation_rows,
+        test_rows=split.test_rows,
+        preview=_preview(folder.public),
+    )
+
+
+def _preview(public: Path) -> str:
+    parts = []
+    for path in sorted(public.iterdir()):
+        if path.is_dir():
+            endings = Counter(file.suffix or "no ending" for file in path.rglob("*") if file.is_file())
+            kinds = ", ".join(f"{count} x {ending}" for ending, count in endings.most_common(5))
+            parts.append(f"{path.name}/: {kinds}")
+        elif path.suffix == ".csv":
+            parts.append(_preview_table(path))
+        elif path.name != "description.md":
+            parts.append(f"{path.name}: {path.stat().st_size} bytes")
+    return "\n".join(parts)
+
+
+def _preview_table(path: Path) -> str:
+    with path.open("rb") as file:
+        rows = sum(1 for _ in file) - 1
+    table = pd.read_csv(path, nrows=_ROWS_READ)
+    if path.name not in ("train.csv", "test.csv"):
+        columns = ", ".join(map(str, table.columns[:_COLUMNS_SHOWN]))
+        return f"{path.name}: about {rows} rows, columns {columns}"
+    lines = [f"{path.name}: about {rows} rows, {table.shape[1]} columns"]
+    lines += [_preview_column(table[name]) for name in table.columns[:_COLUMNS_SHOWN]]
+    if table.shape[1] > _COLUMNS_SHOWN:
+        lines.append(f"  ... and {table.shape[1] - _COLUMNS_SHOWN} more columns")
+    return "\n".join(lines)
+
+
+def _preview_column(column: "pd.Series") -> str:
+    examples = ", ".join(str(v)[:_EXAMPLE_LENGTH] for v in column.dropna().unique()[:_EXAMPLES])
+    missing = column.isna().mean()
+    gaps = f", {missing:.0%} missing" if missing else ""
+    return f"  {column.name}: {column.dtype}, {column.nunique()} distinct{gaps}, e.g. {examples}"

@@ -1,0 +1,66 @@
+"""The model that needs no endpoint: it answers from the request's facts with recipes.
+
+It is a floor and a smoke test: real code, real scores, nothing invented. What it understands, by the
+name of the reply asked for:
+
+    CodingStep    facts `problem`, `seed`, `steps`: a recipe that hands in both submissions, then "done"
+    Drafts        it has no ideas of its own: an empty list
+"""
+
+import json
+from importlib import resources
+from typing import Any
+
+from comind.errors import ModelServiceError
+from comind.llm.base import ModelReply, ModelRequest, Usage
+
+__all__ = ["OfflineModel"]
+
+
+class OfflineModel:
+    """Answers with recipes that it has on disk; costs nothing."""
+
+    name = "offline"
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return that nothing is spent."""
+        del request
+        return Usage()
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return a reply of the form asked for.
+
+        Raises:
+            ModelServiceError: the reply asked for takes a model that can read.
+        """
+        match request.reply_name:
+            case "CodingStep":
+                reply = _coding_step(request.facts)
+            case "Drafts":
+                reply = {"drafts": []}
+            case name:
+                raise ModelServiceError(
+                    f"the offline model cannot answer as {name}",
+                    hint="name a model with --model, or set OPENAI_BASE_URL",
+                )
+        return ModelReply(text=json.dumps(reply), model=self.name)
+
+
+def _coding_step(facts: dict[str, Any]) -> dict[str, Any]:
+    if facts["steps"]:
+        return {
+            "done": True,
+            "goal": "The recipe has run.",
+            "code": "",
+            "validation_submission": None,
+            "submission": None,
+        }
+    brief = {**facts["problem"], "seed": facts["seed"]}
+    recipe = (resources.files("comind.llm") / "recipes" / "tabular.py").read_text(encoding="utf-8")
+    return {
+        "done": False,
+        "goal": "Fit a gradient boosting on the table and predict both sets of rows.",
+        "code": f"BRIEF = {brief!r}\n\n{recipe}",
+        "validation_submission": "validation_submission.csv",
+        "submission": "submission.csv",
+    }

@@ -1,0 +1,181 @@
+"""The local sandbox: Linux namespaces through bubblewrap.
+
+What it isolates: files (only the system's read-only programs, the interpreter, the inputs and the
+working directory exist), processes, network (none), IPC, host name, environment, user id where we are
+root. What it does not: it sets limits per process, not for the attempt as a whole, and it filters no
+system calls.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from comind.errors import SandboxError
+from comind.session.base import SandboxSpec
+from comind.system.leash import LeashedProcess, start_leashed
+
+__all__ = ["BubblewrapSandbox"]
+
+_UID = 10001  # what programs run as where we are root; nobody on the host
+_WORKSPACE = Path("/workspace")
+_RUNTIME = Path("/run/comind")
+_TMP_BYTES = 1 << 30
+_PROBE_SECONDS = 20
+
+
+class BubblewrapSandbox:
+    """Runs programs in fresh namespaces that end with the program, and with us."""
+
+    name = "bubblewrap"
+    sealed = True
+    python = sys.executable
+
+    def __init__(self) -> None:
+        """Look for the program and try it once.
+
+        Raises:
+            SandboxError: bubblewrap is not installed, or this machine does not let it work.
+        """
+        program = shutil.which("bwrap")
+        if program is None:
+            raise SandboxError(
+                "bubblewrap is not installed", hint="apt-get install bubblewrap (as root)"
+            )
+        self._program = program
+        self._root = os.getuid() == 0
+        argv = [*self._namespaces(), *self._system(), *self._user(), "/bin/true"]
+        probe = subprocess.run(
+            argv, env={}, capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False
+        )
+        if probe.returncode != 0:
+            reason = (probe.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise SandboxError(
+                f"bubblewrap does not work here: {reason}",
+                hint="allow unprivileged user namespaces, or run as root",
+            )
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths at which a program sees its two folders."""
+        del workspace, runtime
+        return _WORKSPACE, _RUNTIME
+
+    def start(self, spec: SandboxSpec) -> "BubblewrapHandle":
+        """Start a program."""
+        for given in spec.inputs:
+            _make_mount_point(spec.workspace, Path(given.name))
+        if self._root:
+            for folder in (spec.workspace, spec.runtime):
+                _give_away(folder)
+        argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
+        for folder, seen in ((spec.workspace, _WORKSPACE), (spec.runtime, _RUNTIME)):
+            argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
+        for given in spec.inputs:
+            target = _WORKSPACE / given.name
+            argv += ["--ro-bind", str(given.source.absolute()), str(target)]
+        argv += ["--chdir", str(_WORKSPACE), *self._user(), *_limits(spec), *spec.argv]
+        try:
+            # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
+            return BubblewrapHandle(start_leashed(argv, env={}, log=spec.log, grace=0.0))
+        except OSError as error:
+            raise SandboxError(f"bubblewrap could not be started: {error}") from None
+
+    def _namespaces(self) -> list[str]:
+        common = [self._program, "--die-with-parent", "--new-session", "--clearenv"]
+        if not self._root:
+            return [*common, "--unshare-all", "--unshare-user", "--disable-userns"]
+        kinds = ("ipc", "pid", "net", "uts")
+        return [*common, *(f"--unshare-{kind}" for kind in kinds), "--unshare-cgroup-try"]
+
+    def _system(self) -> list[str]:
+        """Show the system's programs and the interpreter, read-only, and nothing else of the host."""
+        argv = ["--ro-bind", "/usr", "/usr"]
+        for name in ("bin", "sbin", "lib", "lib32", "lib64"):
+            path = Path("/") / name
+            if path.is_symlink():
+                argv += ["--symlink", str(path.readlink()), str(path)]
+            elif path.is_dir():
+                argv += ["--ro-bind", str(path), str(path)]
+        argv += ["--proc", "/proc", "--dev", "/dev"]
+        argv += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"]  # noqa: S108
+        for prefix in _outermost({Path(sys.base_prefix), Path(sys.prefix)}):
+            argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
+        return argv
+
+    def _user(self) -> list[str]:
+        """Drop every capability and, where we are root, root itself."""
+        if not self._root:
+            return ["--cap-drop", "ALL"]
+        kept = [a for name in ("SETUID", "SETGID", "SETPCAP") for a in ("--cap-add", f"CAP_{name}")]
+        user = [f"--reuid={_UID}", f"--regid={_UID}", "--clear-groups"]
+        none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
+        return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
+
+
+class BubblewrapHandle:
+    """A program in its namespaces."""
+
+    def __init__(self, process: LeashedProcess) -> None:
+        self._process = process
+
+    def alive(self) -> bool:
+        """Say whether the program runs."""
+        return self._process.alive()
+
+    def exit_reason(self) -> str:
+        """Say in one line why the program ended."""
+        code = self._process.exit_code()
+        if code == 137:  # noqa: PLR2004 - 128 + SIGKILL
+            return "it was killed, most likely for want of memory"
+        return f"it ended with exit code {code}"
+
+    def kill(self) -> None:
+        """End the program; its namespace takes everything it started along."""
+        self._process.stop(grace=0.0)
+
+
+def _environment(env: Iterable[tuple[str, str]] | object) -> list[str]:
+    assert isinstance(env, dict)
+    return [part for name, value in env.items() for part in ("--setenv", name, value)]
+
+
+def _limits(spec: SandboxSpec) -> list[str]:
+    return [
+        "/usr/bin/prlimit",
+        f"--as={spec.memory_bytes}",
+        f"--nproc={spec.processes}",
+        f"--fsize={spec.file_bytes}",
+        "--core=0",
+    ]
+
+
+def _parents(path: Path) -> list[str]:
+    """Make the folders above a mount readable; bubblewrap would make them private to root."""
+    shown = {Path("/"), Path("/tmp"), Path("/usr")}  # noqa: S108 - mounted above
+    above = [parent for parent in reversed(path.parents) if parent not in shown]
+    return [part for parent in above for part in ("--perms", "0755", "--dir", str(parent))]
+
+
+def _outermost(paths: set[Path]) -> list[Path]:
+    """Return the paths that lie neither below /usr nor below each other."""
+    usr = Path("/usr")
+    outside = {path.resolve() for path in paths if usr not in path.resolve().parents}
+    return sorted(path for path in outside if not any(other in path.parents for other in outside))
+
+
+def _make_mount_point(workspace: Path, name: Path) -> None:
+    """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
+    folder = workspace
+    for part in name.parts:
+        folder = folder / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+
+
+def _give_away(folder: Path) -> None:
+    for path in (folder, *folder.rglob("*")):
+        if not path.is_symlink():
+            os.chown(path, _UID, _UID, follow_symlinks=False)

@@ -1,0 +1,62 @@
+"""No sandbox: a plain process of the same user, with a clean environment.
+
+For our own baseline and for an explicit, loud choice of the user. It isolates nothing: the code can
+read every file that we can, sealed labels and keys among them, and reach the network.
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from comind.errors import SandboxError
+from comind.session.base import SandboxSpec
+from comind.system.files import copy_plain_tree
+from comind.system.leash import LeashedProcess, start_leashed
+
+__all__ = ["ProcessSandbox"]
+
+
+class ProcessSandbox:
+    """Runs programs beside us; whatever comes of it is marked unsealed."""
+
+    name = "process"
+    sealed = False
+    python = sys.executable
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the folders themselves."""
+        return workspace.absolute(), runtime.absolute()
+
+    def start(self, spec: SandboxSpec) -> "ProcessHandle":
+        """Start a program; its inputs are copied, since nothing can be mounted."""
+        for given in spec.inputs:
+            target = spec.workspace / given.name
+            if not target.exists():
+                copy_plain_tree(given.source, target)
+        limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
+        try:
+            process = start_leashed(
+                [*limits, *spec.argv], env=spec.env, cwd=spec.workspace, log=spec.log, grace=0.0
+            )
+        except OSError as error:
+            raise SandboxError(f"the session's process could not be started: {error}") from None
+        return ProcessHandle(process)
+
+
+class ProcessHandle:
+    """A plain process with its process group."""
+
+    def __init__(self, process: LeashedProcess) -> None:
+        self._process = process
+
+    def alive(self) -> bool:
+        """Say whether the program runs."""
+        return self._process.alive()
+
+    def exit_reason(self) -> str:
+        """Say in one line why the program ended."""
+        return f"it ended with exit code {self._process.exit_code()}"
+
+    def kill(self) -> None:
+        """End the program and its process group."""
+        self._process.stop(grace=0.0)
