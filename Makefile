@@ -32,7 +32,7 @@ sandbox: $(STAMP)  ## make sure that a sandbox works here
 	@infra/install-sandbox.sh
 
 demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what came of it
-	@$(BIN)/comind solve demo-flowers --profile quick --model offline
+	@$(BIN)/comind solve demo-tumours --profile quick --model offline
 
 test: $(STAMP) sandbox check  ## everything that CI runs
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup

@@ -32,6 +32,7 @@ class CampaignSpec(Value):
     agent: str
     model: str
     seed: int
+    split_seed: int = 0
     iterations: int | None = Field(default=None, ge=0)
     coders: int = Field(ge=1)
     steps: int = Field(ge=1)

@@ -82,6 +82,10 @@ class ProjectFolder:
         """Splits, named by content; DVC versions them."""
         return self.root / "data" / "splits"
 
+    def solution(self, campaign: str, work_id: str) -> Path:
+        """Published solution of one attempt; DVC versions it."""
+        return self.root / "data" / "solutions" / campaign / work_id
+
     @property
     def tracking(self) -> Path:
         """MLflow's database and artifacts."""

@@ -94,6 +94,7 @@ class GraderProcess:
             [sys.executable, "-m", module, str(self._split.absolute()), str(address)],
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
             log=self._log,
+            scratch=self._folder,
         )
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:

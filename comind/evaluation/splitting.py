@@ -11,6 +11,7 @@ import math
 import shutil
 import tempfile
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import pandas as pd
@@ -23,7 +24,7 @@ from comind.evaluation.tables import read_table
 from comind.system.files import copy_plain_tree, hash_tree, write_durably
 from comind.system.killpoints import passed
 
-__all__ = ["Split", "SplitFolder", "make_split"]
+__all__ = ["Split", "SplitFolder", "check_competition", "make_split", "target_columns"]
 
 _LAYOUT = 1  # part of every key: raise it when the same inputs give other files
 _TABLES = ("train.csv", "test.csv", "sample_submission.csv")
@@ -72,6 +73,15 @@ class SplitFolder:
             raise CompetitionError(f"{self.root}: is not a finished split") from None
 
 
+def check_competition(competition: Competition) -> None:
+    """Make sure that a competition can be split, without writing anything.
+
+    Raises:
+        CompetitionError: the folder's files contradict each other or its description.
+    """
+    _choose_rows(_Plan(competition, seed=0))
+
+
 def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
     """Return the split of `competition` below the folder `splits`; made where it is not there yet.
 
@@ -109,13 +119,20 @@ class _Plan:
         )
         self.metric = find_metric(competition)
         self.rule = competition.split or SplitRule(kind="random")
-        self.targets = _target_columns(competition, self.sample)
+        self.targets = target_columns(competition, self.sample)
         self.train_ids = competition.train_id_columns or competition.id_columns
         self._check_columns()
-        fingerprint = json.dumps(
-            [_LAYOUT, seed, self.rule.model_dump(), hash_tree(competition.public), self.metric.name]
-        )
-        self.key = f"{competition.id}-{hashlib.sha256(fingerprint.encode()).hexdigest()[:12]}"
+
+    @cached_property
+    def key(self) -> str:
+        """Name of the split: the competition and a hash of everything that the split depends on."""
+        parts = [_LAYOUT, self.seed, self.rule.model_dump(), self.metric.name]
+        parts += [
+            hash_tree(self.competition.public),
+            self.competition.model_dump_json(exclude={"folder"}),
+        ]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return f"{self.competition.id}-{digest[:12]}"
 
     def _check_columns(self) -> None:
         competition = self.competition
@@ -146,7 +163,8 @@ class _Plan:
         return [renamed.get(column, column) for column in self.test.columns]
 
 
-def _target_columns(competition: Competition, sample: pd.DataFrame) -> tuple[str, ...]:
+def target_columns(competition: Competition, sample: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns that a submission holds beside its ids."""
     if competition.target_columns == SAMPLE_SUBMISSION:
         return tuple(str(c) for c in sample.columns if c not in competition.id_columns)
     return tuple(competition.target_columns)

@@ -80,6 +80,8 @@ class SandboxSpec:
     env: Mapping[str, str]
     workspace: Path
     runtime: Path
+    scratch: Path
+    """Folder that is removed when the program has ended; `runtime` lies in it."""
     inputs: tuple[Input, ...]
     log: Path
     memory_bytes: int

@@ -78,7 +78,9 @@ class BubblewrapSandbox:
         argv += ["--chdir", str(_WORKSPACE), *self._user(), *_limits(spec), *spec.argv]
         try:
             # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
-            return BubblewrapHandle(start_leashed(argv, env={}, log=spec.log, grace=0.0))
+            return BubblewrapHandle(
+                start_leashed(argv, env={}, log=spec.log, scratch=spec.scratch, grace=0.0)
+            )
         except OSError as error:
             raise SandboxError(f"bubblewrap could not be started: {error}") from None
 

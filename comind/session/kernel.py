@@ -110,6 +110,7 @@ class KernelSession:
             env=_environment(self._sandbox.python, runtime, self._env),
             workspace=self.workspace,
             runtime=shared,
+            scratch=self._runtime,
             inputs=self._inputs,
             log=self._log,
             memory_bytes=self._memory_bytes,

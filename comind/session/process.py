@@ -36,7 +36,12 @@ class ProcessSandbox:
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
         try:
             process = start_leashed(
-                [*limits, *spec.argv], env=spec.env, cwd=spec.workspace, log=spec.log, grace=0.0
+                [*limits, *spec.argv],
+                env=spec.env,
+                cwd=spec.workspace,
+                log=spec.log,
+                scratch=spec.scratch,
+                grace=0.0,
             )
         except OSError as error:
             raise SandboxError(f"the session's process could not be started: {error}") from None

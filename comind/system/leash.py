@@ -9,6 +9,7 @@ keeper kills the child's whole process group. This needs neither `prctl` (which 
 import contextlib
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -58,6 +59,7 @@ def start_leashed(
     env: Mapping[str, str],
     cwd: Path | None = None,
     log: Path | None = None,
+    scratch: Path | None = None,
     grace: float = _GRACE_SECONDS,
 ) -> LeashedProcess:
     """Start `argv` so that it ends when this process does.
@@ -67,6 +69,7 @@ def start_leashed(
         env: the child's whole environment; nothing of ours is added.
         cwd: its working directory.
         log: file that receives its stdout and stderr; without one they are dropped.
+        scratch: folder that is removed when the child has ended, also when we are killed before.
         grace: seconds between the polite signal and the kill.
 
     Raises:
@@ -78,7 +81,7 @@ def start_leashed(
         output = log.open("ab")
     try:
         keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(grace), *argv],
+            [sys.executable, "-I", "-S", __file__, str(grace), str(scratch or ""), *argv],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
@@ -124,5 +127,7 @@ def _signal_group(group: int, number: int) -> None:
 
 
 if __name__ == "__main__":
-    _code = _keep(float(sys.argv[1]), sys.argv[2:])
+    _code = _keep(float(sys.argv[1]), sys.argv[3:])
+    if sys.argv[2]:
+        shutil.rmtree(sys.argv[2], ignore_errors=True)
     sys.exit(_code if _code >= 0 else 128 - _code)

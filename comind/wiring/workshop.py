@@ -51,6 +51,7 @@ class Workshop:
         state = fold(read_log(campaign.log, CAMPAIGN_EVENTS))
         if state.split is None:
             raise CampaignError(f"the campaign {campaign.name} has no split yet")
+        self._project = project
         self.folder = campaign
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
@@ -95,8 +96,8 @@ class Workshop:
         own_code = self.model_of(work.role).name == OFFLINE
         given = [Input(self.split_folder.public, f"input/{self.spec.competition}")]
         given += [
-            Input(self.folder.root / "solutions" / parent, f"input/solutions/{parent}")
-            for parent in work.inputs
+            Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
+            for given_id in work.inputs
         ]
         cores = os.cpu_count() or 1
         threads = str(max(1, cores // self.spec.coders))

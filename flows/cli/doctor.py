@@ -1,0 +1,158 @@
+"""`comind doctor`: what works here, and how to get what does not."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+
+from comind.errors import SandboxError, ServiceError
+from flows.cli.answer import Answer, CommandError
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Check this machine: sandboxes, git, packages, the configured model endpoint."
+
+_PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
+_INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
+
+
+@dataclass
+class Check:
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    found: str
+    mend: str = ""
+    needed: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--install", action="store_true", help="install bubblewrap with apt-get where it is missing"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Look at everything, offer to mend what can be mended, and report."""
+    if args.install or _wanted_interactively():
+        _install_bubblewrap()
+    checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), _machine()]
+    values = {"ok": all(check.ok or not check.needed for check in checks)}
+    answer = Answer(values={**values, "checks": [asdict(c) for c in checks]}, text=_table(checks))
+    missing = [check for check in checks if check.needed and not check.ok]
+    if missing:
+        error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
+        answer.error = error
+        answer.values["error"] = {"kind": error.kind, "message": str(error), "hint": error.hint}
+        raise CommandError(answer)
+    return answer
+
+
+def _python() -> Check:
+    return Check("python", ok=True, found=f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _packages() -> list[Check]:
+    checks = []
+    for name in _PACKAGES:
+        try:
+            checks.append(Check(name, ok=True, found=metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            checks.append(Check(name, ok=False, found="not installed", mend="make setup", needed=True))
+    return checks
+
+
+def _git() -> Check:
+    program = shutil.which("git")
+    if program is None:
+        return Check("git", ok=False, found="not installed", mend="apt-get install git", needed=True)
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return Check("git", ok=True, found=version.stdout.strip().removeprefix("git version "))
+
+
+def _sandboxes() -> list[Check]:
+    from comind.session.choice import SANDBOXES
+
+    checks = []
+    for name, make in SANDBOXES.items():
+        try:
+            sandbox = make()
+        except SandboxError as error:
+            # Without it only our own baseline runs; that is worth knowing, but not a failure.
+            checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
+            continue
+        found = "works; files, network and processes are isolated"
+        if not sandbox.sealed:
+            found = "works; isolates nothing, only for --sandbox process and our own baseline"
+        checks.append(Check(f"sandbox {name}", ok=True, found=found))
+    return checks
+
+
+def _endpoint() -> Check:
+    base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    if not base_url and not key:
+        return Check(
+            "model endpoint",
+            ok=True,
+            found="none configured; campaigns use the offline model",
+            mend="set OPENAI_API_KEY or OPENAI_BASE_URL",
+        )
+    if not base_url:
+        return Check("model endpoint", ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
+    from comind.llm.openai_model import first_model
+
+    try:
+        return Check("model endpoint", ok=True, found=f"{base_url} serves {first_model(base_url, key)}")
+    except ServiceError as error:
+        return Check("model endpoint", ok=False, found=str(error), mend=error.hint)
+
+
+def _machine() -> Check:
+    import psutil
+
+    memory = psutil.virtual_memory().total / (1 << 30)
+    free = shutil.disk_usage(".").free / (1 << 30)
+    found = f"{os.cpu_count()} cores, {memory:.0f} GiB memory, {free:.0f} GiB free here"
+    return Check("machine", ok=True, found=found)
+
+
+def _table(checks: list[Check]) -> str:
+    width = max(len(check.name) for check in checks)
+    lines = []
+    for check in checks:
+        lines.append(f"{'ok' if check.ok else '--'}  {check.name:<{width}}  {check.found}")
+        if check.mend:
+            lines.append(f"    {'':<{width}}  {check.mend}")
+    return "\n".join(lines) + "\n"
+
+
+def _wanted_interactively() -> bool:
+    """Offer to install bubblewrap where a person is there to answer and apt could do it."""
+    if shutil.which("bwrap") or not _can_install() or not sys.stdin.isatty():
+        return False
+    print("bubblewrap, the sandbox for model-written code, is missing.")
+    print(f"Run '{' '.join(_INSTALL)}' now? [y/N] ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _can_install() -> bool:
+    return shutil.which("apt-get") is not None and os.getuid() == 0
+
+
+def _install_bubblewrap() -> None:
+    if shutil.which("bwrap"):
+        return
+    if not _can_install():
+        raise SandboxError(
+            "bubblewrap can only be installed by root, with apt-get",
+            hint="sudo apt-get install bubblewrap",
+        )
+    done = subprocess.run(_INSTALL, check=False)
+    if done.returncode != 0:
+        raise SandboxError("apt-get could not install bubblewrap", hint="see its messages above")

@@ -1,0 +1,95 @@
+"""Read the arguments, run the command, print what came of it, return the exit code.
+
+Nothing heavy is imported here or by the modules that declare arguments: `comind --help` is instant.
+"""
+
+import argparse
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from comind import __version__
+from comind.errors import ComindError, UsageError
+from flows.cli import doctor, grade, solve, ui
+from flows.cli.answer import Answer, CommandError
+
+__all__ = ["main"]
+
+_COMMANDS = {"solve": solve, "grade": grade, "doctor": doctor, "ui": ui}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code (0 success, 2 usage, 3 no submission, 4 service)."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    as_json = "--json" in arguments
+    signal.signal(signal.SIGTERM, _stop)
+    signal.signal(signal.SIGINT, _stop)
+    with _StdoutKept() as stdout:
+        try:
+            parsed = _parser().parse_args(arguments)
+            answer: Answer = parsed.run(parsed)
+        except CommandError as error:
+            answer = error.answer
+        except ComindError as error:
+            answer = Answer.failure(error)
+        except Exception as error:  # noqa: BLE001 - the last line of defence
+            traceback.print_exc()
+            answer = Answer.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
+        if answer.error is not None:
+            print(f"comind: {answer.error}", file=sys.stderr)
+            if answer.error.hint:
+                print(f"        {answer.error.hint}", file=sys.stderr)
+        stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
+    return answer.exit_code
+
+
+class _Parser(argparse.ArgumentParser):
+    """Reports bad usage as our own error, so that it is one line, or JSON where that is wanted."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, hint=f"see {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="comind",
+        description="A community of agents that solves machine-learning competitions.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"comind {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for name, module in _COMMANDS.items():
+        command = commands.add_parser(
+            name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False
+        )
+        module.add_arguments(command)
+        command.set_defaults(run=module.run)
+    return parser
+
+
+class _StdoutKept:
+    """Keeps stdout for the command's answer: whatever else is printed meanwhile goes to stderr."""
+
+    def __enter__(self) -> Any:
+        sys.stdout.flush()
+        self._descriptor = os.dup(1)
+        os.dup2(2, 1)
+        self._file = os.fdopen(self._descriptor, "w", encoding="utf-8", closefd=False)
+        return self._file
+
+    def __exit__(self, *_: object) -> None:
+        sys.stdout.flush()
+        self._file.flush()
+        os.dup2(self._descriptor, 1)
+        os.close(self._descriptor)
+
+
+def _stop(number: int, _frame: object) -> NoReturn:
+    """End at once: everything is in the logs, and what we started ends with us."""
+    if solve.running is not None:
+        print(f"\ncomind: stopped; go on with: comind solve --resume {solve.running}", file=sys.stderr)
+    os._exit(128 + number)

@@ -1,0 +1,50 @@
+"""Where things are: the project's folder, and what a user means by COMPETITION."""
+
+from pathlib import Path
+
+from comind.errors import CompetitionError, UsageError
+
+__all__ = ["find_competition", "find_project"]
+
+
+def find_project(out: str | None) -> Path:
+    """Return the folder that campaigns write to: `--out`, else the project around us, else here.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+    """
+    if out is not None:
+        folder = Path(out).absolute()
+    else:
+        here = Path.cwd()
+        folder = next((f for f in (here, *here.parents) if (f / ".dvc").is_dir()), here)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        probe = folder / ".comind-can-write"
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        reason = (error.strerror or "refused").lower()
+        raise UsageError(
+            f"{folder}: cannot be written to ({reason})", hint="name another folder with --out"
+        ) from None
+    return folder
+
+
+def find_competition(name: str, project: Path) -> Path:
+    """Return the folder of a competition: a folder as it is, or a built-in demo, made on demand.
+
+    Raises:
+        CompetitionError: it is neither.
+    """
+    folder = Path(name)
+    if folder.exists():
+        return folder.absolute()
+    from comind.evaluation.demos import DEMOS, make_demo
+
+    if name in DEMOS:
+        return make_demo(name, project / "data" / "demos")
+    raise CompetitionError(
+        f"{name}: there is no such folder",
+        hint=f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}",
+    )

@@ -1,0 +1,236 @@
+"""`comind solve`: from a competition to a submission."""
+
+import argparse
+import secrets
+import shlex
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from comind.errors import CampaignError, ComindError, NoSubmissionError, UsageError
+from flows.cli.answer import Answer, CommandError
+from flows.cli.places import find_competition, find_project
+
+if TYPE_CHECKING:
+    from comind.campaign.events import CampaignSpec
+    from comind.campaign.folder import CampaignFolder
+
+__all__ = ["SUMMARY", "add_arguments", "run", "running"]
+
+N = TypeVar("N", int, float)
+
+SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
+
+running: str | None = None
+"""The campaign that this process is running, for whoever is told to stop."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments; what is not given comes from params.yaml."""
+    parser.add_argument("competition", nargs="?", metavar="COMPETITION", help="a folder or a demo")
+    parser.add_argument("--resume", metavar="CAMPAIGN", help="go on with a campaign")
+    parser.add_argument("--agent", help="which agent (comind)")
+    parser.add_argument("--model", help="offline, or a model at the configured endpoint")
+    parser.add_argument("--iterations", type=_count, metavar="N", help="rounds of ideation")
+    parser.add_argument("--coders", type=_count, metavar="N", help="attempts that run at once")
+    parser.add_argument("--steps", type=_count, metavar="N", help="cells an attempt may run")
+    parser.add_argument("--minutes", type=_positive, metavar="M", help="time of the whole campaign")
+    parser.add_argument("--max-usd", type=_amount, metavar="X", help="money of the whole campaign")
+    parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
+    parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
+    parser.add_argument(
+        "--sandbox",
+        choices=("auto", "bubblewrap", "process"),
+        help="where model-written code runs; process isolates nothing",
+    )
+    parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
+    parser.add_argument("--out", metavar="DIR", help="folder for data, runs and tracking")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Open or resume a campaign, run it, and say what came of it."""
+    global running  # noqa: PLW0603 - a signal handler has no other way to know
+    if (args.competition is None) == (args.resume is None):
+        raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
+    project = find_project(args.out)
+    folder = _resumed(args, project) if args.resume else _opened(args, project)
+    running = folder.name
+    try:
+        _run_flow(project, folder)
+    except ComindError as error:
+        known = _result(project, folder)
+        raise CommandError(Answer.failure(error, known)) from None
+    result = _result(project, folder)
+    if result["submission"] is None:
+        nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
+        raise CommandError(Answer.failure(nothing, result))
+    return Answer(values=result, text=_summary(result, project, args.competition or ""))
+
+
+def _opened(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+    """Check everything that can be checked, then open a new campaign."""
+    from comind.campaign.events import CampaignOpened
+    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.loop import Campaign
+    from comind.evaluation.folder import load_competition
+    from comind.evaluation.splitting import check_competition
+    from comind.system.killpoints import passed
+
+    competition = load_competition(find_competition(args.competition, project))
+    check_competition(competition)
+    spec = _specification(args, project, competition.id, competition.folder)
+    _prepare_project(project)
+    folder = ProjectFolder(project).campaign(spec.id)
+    campaign = Campaign(folder)
+    campaign.record(CampaignOpened(spec=spec))
+    campaign.close()
+    passed("campaign-opened")
+    return folder
+
+
+def _specification(
+    args: argparse.Namespace, project: Path, competition: str, folder: Path
+) -> "CampaignSpec":
+    from comind.campaign.events import CampaignSpec
+    from comind.domain.spend import Budget
+    from comind.session.choice import choose_sandbox
+    from comind.wiring.models import OFFLINE, build_model, configured_model
+    from comind.wiring.workshop import AGENTS
+    from flows.params import read_params
+
+    params = read_params(project).with_profile(args.profile)
+    values = params.solve.model_dump() | _given(args)
+    model = values["model"] or configured_model()
+    if values["agent"] not in AGENTS:
+        raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
+    build_model(model)  # fails now rather than after the first attempt
+    choose_sandbox(values["sandbox"], own_code=model == OFFLINE)
+    if values["max_usd"] is not None and model != OFFLINE:
+        _require_price(model)
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return CampaignSpec(
+        id=f"{competition}-{values['agent']}-{stamp}-{secrets.token_hex(2)}",
+        competition=competition,
+        competition_folder=str(folder),
+        agent=values["agent"],
+        model=model,
+        seed=values["seed"],
+        split_seed=params.prepare.seed,
+        iterations=values["iterations"],
+        coders=values["coders"],
+        steps=values["steps"],
+        attempt_seconds=60 * values["attempt_minutes"],
+        cell_seconds=60 * values["cell_minutes"],
+        baseline=values["baseline"],
+        sandbox=values["sandbox"],
+        budget=Budget(seconds=60 * values["minutes"], usd=values["max_usd"]),
+    )
+
+
+def _given(args: argparse.Namespace) -> dict[str, Any]:
+    """Return what the command line says in place of params.yaml."""
+    names = ("agent", "model", "iterations", "coders", "steps", "minutes", "max_usd", "seed", "sandbox")
+    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    return given | ({"baseline": False} if args.no_baseline else {})
+
+
+def _require_price(model: str) -> None:
+    from comind.llm.prices import known_price
+
+    if not known_price(model):
+        raise UsageError(f"--max-usd: the price of {model} is not known", hint="limit --minutes instead")
+
+
+def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
+    """Take up a campaign, with another budget where one is given."""
+    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.loop import Campaign
+
+    _prepare_project(project)
+    runs = ProjectFolder(project).runs
+    known = sorted(folder.name for folder in runs.glob("*") if (folder / "log.jsonl").is_file())
+    if args.resume not in known:
+        raise CampaignError(
+            f"{runs}: there is no campaign {args.resume!r}",
+            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
+        )
+    folder = ProjectFolder(project).campaign(args.resume)
+    campaign = Campaign(folder)
+    budget = campaign.state.budget
+    if args.minutes is not None:
+        budget = budget.model_copy(update={"seconds": 60 * args.minutes})
+    if args.max_usd is not None:
+        budget = budget.model_copy(update={"usd": args.max_usd})
+    if campaign.state.ended is None or budget != campaign.state.budget:
+        campaign.resume(budget)
+    campaign.close()
+    return folder
+
+
+def _prepare_project(project: Path) -> None:
+    from flows.environment import prepare_environment
+    from tasks.versioning import ensure_repository
+
+    prepare_environment(project)
+    ensure_repository(project)
+
+
+def _run_flow(project: Path, folder: "CampaignFolder") -> None:
+    from flows.campaign import is_over
+    from flows.server import prefect_server
+    from flows.view import watching
+
+    if is_over(folder):
+        return
+    with watching(folder), prefect_server(project):
+        from flows.campaign import solve_competition
+
+        solve_competition(project, folder.name)
+
+
+def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:
+    from flows.result import result_of
+
+    return result_of(project, folder)
+
+
+def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
+    low, high = result["validation_interval"]
+    submission = shlex.quote(str(result["submission"]))
+    seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
+    return f"""
+  submission  {result["submission"]}
+  validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
+  from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
+  took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
+
+  look        comind ui                                    the runs and flows of {project}
+  grade       comind grade {shlex.quote(competition or result["competition"])} {submission}
+  lineage     git show --stat {result["dvc_rev"][:12]}
+"""
+
+
+def _count(text: str) -> int:
+    return _number(text, int, minimum=0)
+
+
+def _amount(text: str) -> float:
+    return _number(text, float, minimum=0)
+
+
+def _positive(text: str) -> float:
+    value = _number(text, float, minimum=0)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
+    return value
+
+
+def _number(text: str, kind: type[N], *, minimum: float) -> N:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not minimum <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not {minimum} or more")
+    return value

@@ -1,0 +1,79 @@
+"""`comind ui`: the MLflow and Prefect pages of this project."""
+
+import argparse
+import time
+from pathlib import Path
+
+from comind.errors import OrchestrationError, UsageError
+from flows.cli.answer import Answer
+from flows.cli.places import find_project
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Serve this project's MLflow and Prefect pages until you press Ctrl-C."
+
+_MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
+    parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
+    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Start both servers, say where they are, and keep them until we are stopped."""
+    from flows.environment import prepare_environment
+    from flows.server import announce, prefect_command, start_service, wait_for
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
+    prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
+    mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
+    print("starting the servers (half a minute the first time)", flush=True)
+    mlflow = start_service(project, "mlflow", _mlflow_command(project, mlflow_port))
+    prefect = start_service(project, "prefect-ui", prefect_command(prefect_port))
+    note = None
+    try:
+        for name, address, server in (
+            ("mlflow", f"{mlflow_page}/health", mlflow),
+            ("prefect-ui", f"{prefect_page}/api/health", prefect),
+        ):
+            if not wait_for(address, server):
+                log = project / ".prefect" / f"{name}-server.log"
+                raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
+        note = announce(project, f"{prefect_page}/api")
+        print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}\nCtrl-C ends both", flush=True)
+        while mlflow.alive() and prefect.alive():
+            time.sleep(0.5)
+        raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
+    finally:
+        if note is not None:
+            note.unlink(missing_ok=True)
+        mlflow.stop()
+        prefect.stop()
+
+
+def _port(wanted: int | None, default: int, flag: str) -> int:
+    """Return a port that is free: the wanted one, or the first free one from the default on."""
+    from flows.server import is_free
+
+    if wanted is not None:
+        if not 0 < wanted < 1 << 16:
+            raise UsageError(f"{flag}: {wanted} is not a port")
+        if not is_free(wanted):
+            raise UsageError(f"{flag}: the port {wanted} is in use", hint="name another one")
+        return wanted
+    return next(port for port in range(default, default + 100) if is_free(port))
+
+
+def _mlflow_command(project: Path, port: int) -> list[str]:
+    from comind.campaign.folder import ProjectFolder
+    from tasks.tracking import tracking_uri
+
+    tracking = ProjectFolder(project).tracking
+    tracking.mkdir(parents=True, exist_ok=True)
+    where = ["--backend-store-uri", tracking_uri(project), "--artifacts-destination", str(tracking)]
+    return ["mlflow", "server", *where, "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]

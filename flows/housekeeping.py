@@ -1,0 +1,98 @@
+"""What follows every round of a campaign: publish, version, track, commit, deliver.
+
+Each of these is a function of the logs that may be repeated, so after a crash all are done again.
+"""
+
+from pathlib import Path
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import Code
+from comind.campaign.state import CampaignState
+from comind.errors import CampaignError
+from comind.evaluation.splitting import SplitFolder
+from comind.system.files import hash_file, write_durably
+from comind.system.killpoints import passed
+from tasks.git import commit_campaign
+from tasks.solutions import publish_solution
+from tasks.tracking import CampaignTracker
+from tasks.versioning import pointer_of, version
+
+__all__ = ["Housekeeping"]
+
+
+class Housekeeping:
+    """Keeps everything outside the logs up to date with one campaign's logs."""
+
+    def __init__(self, project: Path, campaign: str) -> None:
+        self._project = project
+        self._folder = ProjectFolder(project)
+        self._campaign = self._folder.campaign(campaign)
+        self._tracker = CampaignTracker(project, campaign)
+        self._published: set[str] = set()
+        self._committed = -1
+        self.revision = ""
+        """Commit of the campaign's ref that holds everything so far."""
+
+    @property
+    def run_id(self) -> str:
+        """MLflow's id of the campaign's run."""
+        return self._tracker.run_id
+
+    def version_split(self, key: str) -> None:
+        """Put both parts of the split under DVC, each for itself."""
+        split = SplitFolder(self._folder.splits / key)
+        version(self._project, [split.public, split.sealed])
+        passed("split-versioned")
+
+    def round(self, state: CampaignState) -> None:
+        """Bring everything up to date with `state`; cheap when nothing has finished."""
+        self._tracker.catch_up()
+        finished = sum(record.outcome is not None for record in state.works)
+        if finished == self._committed:
+            return
+        self._publish(state)
+        self.deliver(state)
+        self.commit(state)
+        self._committed = finished
+
+    def deliver(self, state: CampaignState) -> None:
+        """Put the best submission so far where the user finds it."""
+        if state.best is None:
+            return
+        best = self._campaign.work(state.best.work_id).test_submission(state.best.submitted.step)
+        if hash_file(best) != state.best.submitted.test_sha256:
+            raise CampaignError(f"{best} was changed after it was graded")
+        write_durably(self._campaign.submission, best.read_bytes())
+        passed("submission-delivered")
+
+    def commit(self, state: CampaignState) -> None:
+        """Commit pointers and logs to the campaign's ref."""
+        files = [self._project / ".dvc" / "config", self._campaign.log]
+        files += sorted(self._campaign.root.glob("*/log.jsonl"))
+        if state.split is not None:
+            split = SplitFolder(self._folder.splits / state.split.key)
+            files += [pointer_of(split.public), pointer_of(split.sealed), split.described]
+        files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
+        done = sum(record.outcome is not None for record in state.works)
+        best = f", best {state.best.score}" if state.best else ""
+        self.revision = commit_campaign(
+            self._project, self._campaign.name, files, f"{self._campaign.name}: {done} done{best}"
+        )
+
+    def _publish(self, state: CampaignState) -> None:
+        new = []
+        for record in state.works:
+            outcome, work = record.outcome, record.work
+            if not isinstance(work, Code) or record.id in self._published:
+                continue
+            if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
+                publish_solution(self._project, self._campaign.name, record.id, work, outcome)
+                new.append(record.id)
+        version(self._project, [self._solution(work_id) for work_id in new])
+        if new:
+            passed("checkpoints-versioned")
+        self._published.update(new)
+
+    def _solution(self, work_id: str) -> Path:
+        return self._folder.solution(self._campaign.name, work_id)

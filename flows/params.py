@@ -1,0 +1,98 @@
+"""`params.yaml`, typed; the values there and the defaults here are the same (a test holds them so)."""
+
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+from pydantic import Field, ValidationError
+
+from comind.domain.value import Value
+from comind.errors import UsageError
+
+__all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
+
+
+T = TypeVar("T", bound=Value)
+
+
+class PrepareParams(Value):
+    """How the data is split."""
+
+    competition: str = "demo-tumours"
+    """Folder or built-in demo that `dvc repro` works on."""
+    seed: int = 0
+    """Seed of the split; apart from the campaign's seed, so that campaigns share a split."""
+
+
+class SolveParams(Value):
+    """How a campaign is run; the defaults are those of the CoMind paper."""
+
+    agent: str = "comind"
+    model: str | None = None
+    """Model name; None for the configured endpoint, else `offline`."""
+    seed: int = 0
+    iterations: int | None = Field(default=None, ge=0)
+    """Rounds of ideation; None for as many as the time allows."""
+    coders: int = Field(default=4, ge=1, le=64)
+    """Attempts that run at once (paper, section 5.1)."""
+    steps: int = Field(default=30, ge=1)
+    """Cells an attempt may run (paper, section 5.1)."""
+    minutes: float = Field(default=1440, gt=0)
+    """Time of the whole campaign (paper, section 5.1: 24 hours)."""
+    attempt_minutes: float = Field(default=300, gt=0)
+    cell_minutes: float = Field(default=300, gt=0)
+    """Time of one cell (paper, section 5.1: 5 hours)."""
+    max_usd: float | None = Field(default=None, ge=0)
+    baseline: bool = True
+    """Whether attempt 0 is the offline model's baseline."""
+    sandbox: str = "auto"
+
+
+class Params(Value):
+    """The whole file."""
+
+    prepare: PrepareParams = PrepareParams()
+    solve: SolveParams = SolveParams()
+    profiles: dict[str, dict[str, Any]] = {}
+
+    def with_profile(self, name: str | None) -> "Params":
+        """Return these with the values of a profile in `solve`.
+
+        Raises:
+            UsageError: there is no such profile, or it holds what `solve` has not.
+        """
+        if name is None:
+            return self
+        if name not in self.profiles:
+            known = ", ".join(sorted(self.profiles)) or "none"
+            raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
+        solve = self.solve.model_dump() | self.profiles[name]
+        checked = _validated(SolveParams, solve, f"params.yaml: profiles.{name}")
+        return Params(prepare=self.prepare, solve=checked, profiles=self.profiles)
+
+
+def read_params(project: Path) -> Params:
+    """Return the project's parameters; the defaults where it has no `params.yaml`.
+
+    Raises:
+        UsageError: the file is not YAML, or a value in it is unknown or out of range.
+    """
+    path = project / "params.yaml"
+    if not path.is_file():
+        path = Path(__file__).parent.parent / "params.yaml"
+    if not path.is_file():
+        return Params()
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise UsageError(f"{path}: is not YAML") from None
+    return _validated(Params, values or {}, str(path))
+
+
+def _validated(kind: type[T], values: object, where: str) -> T:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where}: {place}: {first['msg'].lower()}") from None

@@ -1,0 +1,52 @@
+"""What came of a campaign, read from the disk alone."""
+
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.attempt import WORK_EVENTS, AttemptState
+from comind.campaign.attempt import fold as fold_work
+from comind.campaign.events import CAMPAIGN_EVENTS
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.log import read_log
+from comind.campaign.state import fold
+from tasks.git import campaign_commit
+from tasks.tracking import run_of
+
+__all__ = ["result_of"]
+
+
+def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
+    """Return the contract's answer of `comind solve`; what is not known yet is None."""
+    state = fold(read_log(folder.log, CAMPAIGN_EVENTS))
+    best = state.best
+    attempts = state.works.attempts()
+    work = _work_states(folder)
+    return {
+        "campaign": folder.name,
+        "competition": state.spec.competition,
+        "agent": state.spec.agent,
+        "model": state.spec.model,
+        "submission": str(folder.submission) if best else None,
+        "best_from": _origin(state.works[best.work_id].work.role) if best else None,  # type: ignore[union-attr]
+        "validation_score": best.score.value.value if best else None,
+        "validation_interval": [best.score.interval.low, best.score.interval.high] if best else None,
+        "metric": state.split.metric if state.split else None,
+        "maximize": state.split.maximize if state.split else None,
+        "attempts": len(attempts),
+        "valid_attempts": sum(1 for a in attempts if a.outcome and a.outcome.score),
+        "seconds": round(state.spend.seconds, 1),
+        "tokens": sum(each.spend.tokens for each in work),
+        "usd": round(sum(each.spend.usd for each in work), 6),
+        "mlflow_run_id": run_of(project, folder.name),
+        "dvc_rev": campaign_commit(project, folder.name),
+        "sealed": bool(work) and all(each.sealed is not False for each in work),
+    }
+
+
+def _work_states(folder: CampaignFolder) -> list[AttemptState]:
+    logs = sorted(folder.root.glob("*/log.jsonl"))
+    return [fold_work(read_log(log, WORK_EVENTS)) for log in logs]
+
+
+def _origin(role: str) -> str:
+    return "baseline" if role == "baseline" else "agent"

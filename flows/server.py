@@ -1,0 +1,137 @@
+"""Prefect's server: the one that is configured, the one that runs here already, or one of our own."""
+
+import contextlib
+import json
+import os
+import socket
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.campaign.folder import ProjectFolder
+from comind.errors import OrchestrationError
+from comind.system.files import write_durably
+from comind.system.leash import LeashedProcess, start_leashed
+
+__all__ = ["announce", "free_port", "is_free", "prefect_server", "start_service", "wait_for"]
+
+_START_SECONDS = 180.0
+_TRIES = 3  # a free port can be taken between looking and binding
+_HOST = "127.0.0.1"
+
+
+@contextlib.contextmanager
+def prefect_server(project: Path) -> Iterator[str]:
+    """Have a Prefect server for the length of the block; yields its API address.
+
+    `PREFECT_API_URL` names a server to use; else the one that `comind ui` keeps for this project; else a
+    server is started, which ends with the block, and with us if we are killed.
+
+    Raises:
+        OrchestrationError: the configured server does not answer, or ours does not start.
+    """
+    configured = os.environ.get("PREFECT_API_URL")
+    if configured:
+        if not _answers(f"{configured}/health"):
+            raise OrchestrationError(
+                f"the Prefect server at {configured} does not answer",
+                hint="start it, or unset PREFECT_API_URL",
+            )
+        yield configured
+        return
+    shared = _announced(project)
+    address, server = (shared, None) if shared else _start(project)
+    os.environ["PREFECT_API_URL"] = address
+    try:
+        yield address
+    finally:
+        del os.environ["PREFECT_API_URL"]
+        if server is not None:
+            server.stop()
+
+
+def _start(project: Path) -> tuple[str, LeashedProcess]:
+    for _ in range(_TRIES):
+        port = free_port()
+        server = start_service(project, "prefect", prefect_command(port))
+        address = f"http://{_HOST}:{port}/api"
+        if wait_for(f"{address}/health", server):
+            return address, server
+        server.stop()
+    log = service_log(project, "prefect")
+    raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
+
+
+def prefect_command(port: int) -> list[str]:
+    """Return the arguments that start a Prefect server."""
+    return ["prefect", "server", "start", "--host", _HOST, "--port", str(port)]
+
+
+def start_service(project: Path, name: str, command: list[str]) -> LeashedProcess:
+    """Start a Python module as a server that ends with us; it logs to a file of its name."""
+    return start_leashed(
+        [sys.executable, "-m", *command],
+        env=dict(os.environ),
+        cwd=project,
+        log=service_log(project, name),
+    )
+
+
+def service_log(project: Path, name: str) -> Path:
+    """Return the file that a server logs to."""
+    return ProjectFolder(project).orchestration / f"{name}-server.log"
+
+
+def wait_for(address: str, server: LeashedProcess) -> bool:
+    """Wait until `address` answers; False when the server ends or does not answer in time."""
+    end = time.monotonic() + _START_SECONDS
+    while time.monotonic() < end and server.alive():
+        if _answers(address):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def announce(project: Path, address: str) -> Path:
+    """Let campaigns of this project use a running server; returns the note, to be removed at its end."""
+    note = ProjectFolder(project).orchestration / "server.json"
+    write_durably(note, json.dumps({"api": address}))
+    return note
+
+
+def _announced(project: Path) -> str | None:
+    note = ProjectFolder(project).orchestration / "server.json"
+    try:
+        address = str(json.loads(note.read_text())["api"])
+    except (OSError, ValueError, KeyError):
+        return None
+    return address if _answers(f"{address}/health") else None
+
+
+def _answers(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - always http
+            return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
+    except (OSError, urllib.error.URLError, ValueError):
+        return False
+
+
+def free_port() -> int:
+    """Return a port of the loopback that nobody uses at this moment."""
+    with socket.socket() as probe:
+        probe.bind((_HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+def is_free(port: int) -> bool:
+    """Say whether a server could listen on this port of the loopback."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((_HOST, port))
+        except OSError:
+            return False
+    return True

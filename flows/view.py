@@ -1,0 +1,209 @@
+"""What is going on, for people: a live table on a terminal, plain lines elsewhere.
+
+Everything shown is read from the logs, so the view can start, fall behind or die without harm.
+"""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    AttemptState,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    Graded,
+    SessionOpened,
+    WorkEvent,
+)
+from comind.campaign.attempt import apply as apply_work
+from comind.campaign.events import (
+    CAMPAIGN_EVENTS,
+    CampaignEnded,
+    CampaignEvent,
+    CampaignOpened,
+    CampaignResumed,
+    SplitMade,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.log import LogTail, Record
+from comind.campaign.outcome import CodeOutcome, Outcome
+from comind.campaign.plan import Code, Think
+from comind.campaign.state import CampaignState, apply
+
+__all__ = ["watching"]
+
+_INTERVAL_SECONDS = 0.5
+
+
+@contextlib.contextmanager
+def watching(folder: CampaignFolder) -> Iterator[None]:
+    """Show a campaign on stderr for the length of the block."""
+    watch = _Watch(folder)
+    stop = threading.Event()
+    show = _show_live if sys.stderr.isatty() else _show_lines
+    thread = threading.Thread(target=show, args=(watch, stop), name="view", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(timeout=10)
+
+
+@dataclass
+class _WorkWatch:
+    """One piece of work, as it goes."""
+
+    tail: LogTail[WorkEvent]
+    state: AttemptState = field(default_factory=AttemptState)
+    doing: str = "waiting"
+
+
+class _Watch:
+    """The campaign and its work, as far as they have been read."""
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        self._folder = folder
+        self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
+        self.state = CampaignState()
+        self.works: dict[str, _WorkWatch] = {}
+
+    def news(self) -> Iterator[str]:
+        """Yield a line for everything worth telling since the last call."""
+        for record in self._tail.read():
+            self.state = apply(self.state, record)
+            if isinstance(record.event, WorkPlanned):
+                log = self._folder.work(record.event.id).log
+                self.works[record.event.id] = _WorkWatch(LogTail(log, WORK_EVENTS))
+            if isinstance(record.event, WorkFinished):
+                yield from self._work_news(record.event.id)
+            line = _campaign_line(record)
+            if line:
+                yield f"{_clock(record.elapsed)}  {line}"
+        for work_id in [record.id for record in self.state.works.in_flight()]:
+            yield from self._work_news(work_id)
+
+    def _work_news(self, work_id: str) -> Iterator[str]:
+        work = self.works[work_id]
+        for record in work.tail.read():
+            work.state = apply_work(work.state, record)
+            work.doing = _doing(record.event) or work.doing
+            line = _work_line(record.event, work.state)
+            if line:
+                yield f"{_clock(self.state.spend.seconds)}  {work_id}: {line}"
+
+
+def _show_lines(watch: _Watch, stop: threading.Event) -> None:
+    while True:
+        over = stop.wait(_INTERVAL_SECONDS)
+        for line in watch.news():
+            print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the view
+        if over:
+            return
+
+
+def _show_live(watch: _Watch, stop: threading.Event) -> None:
+    console = Console(stderr=True)
+    with Live(console=console, refresh_per_second=4, transient=False) as live:
+        while True:
+            over = stop.wait(_INTERVAL_SECONDS)
+            for line in watch.news():
+                console.print(Text(line, style="dim"))
+            if watch.state.opened is not None:
+                live.update(_screen(watch))
+            if over:
+                return
+
+
+def _screen(watch: _Watch) -> Group:
+    state = watch.state
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("attempt", "draft", "steps", "best", "doing"):
+        table.add_column(name, no_wrap=name != "draft")
+    for attempt in state.works.attempts():
+        seen = watch.works[attempt.id]
+        best = str(seen.state.best_score) if seen.state.best_score else "-"
+        doing = _ending(attempt.outcome) if attempt.outcome else seen.doing
+        steps = f"{seen.state.steps}/{attempt.work.budget.steps}"
+        table.add_row(attempt.id, attempt.work.draft.title, steps, best, doing)
+    tokens = sum(work.state.spend.tokens for work in watch.works.values())
+    usd = sum(work.state.spend.usd for work in watch.works.values())
+    best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
+    left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
+    footer = f"{best} · {tokens} tokens, ${usd:.2f} · {_clock(state.spend.seconds)}{left}"
+    return Group(table, Text(footer, style="bold"))
+
+
+def _campaign_line(record: Record[CampaignEvent]) -> str:
+    match record.event:
+        case CampaignOpened(spec=spec):
+            return (
+                f"campaign {spec.id}: {spec.agent} on {spec.competition}, model {spec.model}, "
+                f"seed {spec.seed}"
+            )
+        case SplitMade() as split:
+            return f"split {split.key}: {split.validation_rows} rows sealed, metric {split.metric}"
+        case WorkPlanned(id=work_id, work=Code() as work):
+            return f"{work_id}: {work.operator}, {work.draft.title}"
+        case WorkPlanned(id=work_id, work=Think() as work):
+            return f"{work_id}: {work.purpose}"
+        case WorkFinished(id=work_id, outcome=outcome):
+            return f"{work_id}: {_ending(outcome)}"
+        case CampaignResumed():
+            return "resumed"
+        case CampaignEnded(detail=detail):
+            return f"ended: {detail}"
+        case _:
+            return ""
+
+
+def _ending(outcome: Outcome) -> str:
+    if isinstance(outcome, CodeOutcome) and outcome.score is not None:
+        return f"done, {outcome.score}"
+    return f"failed ({outcome.failure.kind}): {outcome.failure.message}" if outcome.failure else "done"
+
+
+def _work_line(event: WorkEvent, state: AttemptState) -> str:
+    match event:
+        case SessionOpened(sandbox=sandbox, sealed=sealed, replayed_cells=cells):
+            warning = "" if sealed else " (UNSEALED: the code can read the labels)"
+            again = f", {cells} cells run again" if cells else ""
+            return f"session in {sandbox}{warning}{again}"
+        case CellEnded(result=result) if result.error:
+            return f"step {state.steps} failed: {result.error.strip().splitlines()[-1][:160]}"
+        case CellEnded(refused=refused) if refused:
+            return f"step {state.steps} not scored: {refused}"
+        case Graded(report=report):
+            verdict = str(report.score) if report.score else f"not scored: {report.message}"
+            return f"step {state.steps}: {verdict}"
+        case _:
+            return ""
+
+
+def _doing(event: WorkEvent) -> str:
+    match event:
+        case CallSent(model=model):
+            return f"asking {model}"
+        case CellStarted(goal=goal):
+            return goal.splitlines()[0][:60] if goal else "running a cell"
+        case CellEnded():
+            return "reading the result"
+        case _:
+            return ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes:02d}:{rest:02d}"

@@ -1,0 +1,46 @@
+"""Attempts and thoughts: one piece of work each, from wherever its log stands."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from prefect import task
+from prefect.cache_policies import NO_CACHE
+
+from comind.campaign.outcome import Outcome
+from comind.campaign.plan import Code, Think
+from comind.campaign.worker import carry_out
+from comind.evaluation.report import GradeReport
+from comind.wiring.workshop import workshop_of
+from tasks.submissions import grade_submission
+
+__all__ = ["ideate", "run_attempt"]
+
+
+@task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
+def run_attempt(project: Path, campaign: str, work_id: str, work: Code) -> Outcome:
+    """Carry out one attempt; a retry goes on from the attempt's log."""
+    return _carry_out(project, campaign, work_id, work)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
+def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
+    """Carry out one piece of thinking; a retry goes on from its log."""
+    return _carry_out(project, campaign, work_id, work)
+
+
+def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
+    workshop = workshop_of(project, campaign)
+    equipment = workshop.equipment(_GradingTask(project, campaign))
+    return carry_out(workshop.agent, work, workshop.folder.work(work_id), equipment)
+
+
+@dataclass(frozen=True, slots=True)
+class _GradingTask:
+    """A grader whose every verdict is a task of its own."""
+
+    project: Path
+    campaign: str
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions."""
+        return grade_submission(self.project, self.campaign, validation, test)
