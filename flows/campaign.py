@@ -5,24 +5,39 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from comind.campaign.events import CAMPAIGN_EVENTS
-from comind.campaign.folder import CampaignFolder, ProjectFolder
-from comind.campaign.log import read_log
+from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
-from comind.campaign.state import fold
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
 from tasks.competitions import split_competition
 
-__all__ = ["is_over", "solve_competition"]
+__all__ = ["close_stale_runs", "solve_competition"]
 
 _MOST_AT_ONCE = 128  # the campaign's own slots are the limit; idle threads cost nothing
 
 
-def is_over(folder: CampaignFolder) -> bool:
-    """Say whether a campaign has ended and was not resumed since."""
-    return fold(read_log(folder.log, CAMPAIGN_EVENTS)).ended is not None
+def close_stale_runs(campaign: str) -> None:
+    """Mark what a killed process left running in Prefect as crashed; only the log knows better."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterName,
+        FlowRunFilterState,
+        FlowRunFilterStateType,
+    )
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    running = FlowRunFilter(
+        name=FlowRunFilterName(any_=[campaign]),
+        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
+    )
+    with get_client(sync_client=True) as client:
+        for stale in client.read_flow_runs(flow_run_filter=running):
+            client.set_flow_run_state(
+                stale.id, Crashed(message="its process was killed; resumed by another"), force=True
+            )
 
 
 def _run_name() -> str:

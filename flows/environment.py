@@ -19,6 +19,8 @@ def prepare_environment(project: Path) -> None:
             "DVC_NO_ANALYTICS": "1",
             "ITERATIVE_DO_NOT_TRACK": "1",
             "GX_ANALYTICS_ENABLED": "false",
+            # An ephemeral server would outlive a killed campaign; ours does not.
+            "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
             "PREFECT_HOME": str(ProjectFolder(project).orchestration),
             "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         }

@@ -5,10 +5,9 @@ from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS, AttemptState
 from comind.campaign.attempt import fold as fold_work
-from comind.campaign.events import CAMPAIGN_EVENTS
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.log import read_log
-from comind.campaign.state import fold
+from comind.campaign.loop import read_state
 from tasks.git import campaign_commit
 from tasks.tracking import run_of
 
@@ -17,7 +16,7 @@ __all__ = ["result_of"]
 
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     """Return the contract's answer of `comind solve`; what is not known yet is None."""
-    state = fold(read_log(folder.log, CAMPAIGN_EVENTS))
+    state = read_state(folder)
     best = state.best
     attempts = state.works.attempts()
     work = _work_states(folder)

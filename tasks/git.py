@@ -16,6 +16,7 @@ __all__ = [
     "commit_campaign",
     "enclosing_repository",
     "make_repository",
+    "unstage",
 ]
 
 _IDENTITY = {
@@ -60,7 +61,7 @@ def make_repository(folder: Path) -> None:
 
 def unstage(project: Path, names: Sequence[str]) -> None:
     """Take new files out of the index again; the files themselves stay."""
-    _git(project, "rm", "--cached", "-r", "--quiet", "--ignore-unmatch", "--", *names)
+    _git(project, "rm", "--cached", "-r", "-f", "--quiet", "--ignore-unmatch", "--", *names)
 
 
 def commit_campaign(project: Path, campaign: str, files: Sequence[Path], message: str) -> str:

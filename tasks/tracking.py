@@ -53,6 +53,9 @@ __all__ = ["CampaignTracker", "run_of", "tracking_uri"]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 _PARAM_LENGTH = 500
+_SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
+# Makes the page open on runs and their metrics rather than on chat traces.
+_EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 
 
 def tracking_uri(project: Path) -> str:
@@ -138,7 +141,7 @@ class CampaignTracker:
         if experiment is None:
             location = (self._artifacts / name).absolute().as_uri()
             try:
-                return str(self._client.create_experiment(name, artifact_location=location))
+                return str(self._client.create_experiment(name, location, _EXPERIMENT_TAGS))
             except MlflowException:  # another campaign was faster
                 experiment = self._client.get_experiment_by_name(name)
                 if experiment is None:
@@ -154,7 +157,7 @@ class CampaignTracker:
         for run in self._client.search_runs([self._experiment], query):
             if parent or _ATTEMPT not in run.data.tags:
                 return str(run.info.run_id)
-        tags = identity | tags | ({"mlflow.parentRunId": parent} if parent else {})
+        tags = _SOURCE | identity | tags | ({"mlflow.parentRunId": parent} if parent else {})
         run = self._client.create_run(self._experiment, _millis(record.at), tags, run_name=name)
         return str(run.info.run_id)
 

@@ -13,7 +13,7 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import EventLog
+from comind.campaign.log import EventLog, read_log
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Agent, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply, fold
@@ -21,7 +21,7 @@ from comind.domain.spend import Budget
 from comind.errors import ComindError
 from comind.system.killpoints import passed
 
-__all__ = ["Campaign", "Executor", "Finished", "run"]
+__all__ = ["Campaign", "Executor", "Finished", "read_state", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,15 @@ class Executor(Protocol):
     def finished(self) -> list[Finished]:
         """Wait a moment for work to come back; may return nothing."""
         ...
+
+
+def read_state(folder: CampaignFolder) -> CampaignState:
+    """Return the state of a campaign that someone else may be running.
+
+    Raises:
+        LogError: its log was changed.
+    """
+    return fold(read_log(folder.log, CAMPAIGN_EVENTS))
 
 
 class Campaign:

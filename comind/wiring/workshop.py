@@ -16,11 +16,11 @@ from comind.agents.comind.agent import BASELINE_ROLE
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.attempt import fold as fold_attempt
 from comind.campaign.budget import Purse
-from comind.campaign.events import CAMPAIGN_EVENTS, CampaignSpec, SplitMade
+from comind.campaign.events import CampaignSpec, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
 from comind.campaign.log import read_log
+from comind.campaign.loop import read_state
 from comind.campaign.plan import Agent, Code
-from comind.campaign.state import fold
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Spend
 from comind.errors import CampaignError, UsageError
@@ -48,7 +48,7 @@ class Workshop:
         Raises:
             CampaignError: the campaign has no split yet.
         """
-        state = fold(read_log(campaign.log, CAMPAIGN_EVENTS))
+        state = read_state(campaign)
         if state.split is None:
             raise CampaignError(f"the campaign {campaign.name} has no split yet")
         self._project = project

@@ -177,15 +177,17 @@ def _prepare_project(project: Path) -> None:
 
 
 def _run_flow(project: Path, folder: "CampaignFolder") -> None:
-    from flows.campaign import is_over
+    from comind.campaign.loop import read_state
     from flows.server import prefect_server
     from flows.view import watching
 
-    if is_over(folder):
+    if read_state(folder).ended is not None:
         return
     with watching(folder), prefect_server(project):
-        from flows.campaign import solve_competition
+        # Not earlier: Prefect reads its server's address when it is imported.
+        from flows.campaign import close_stale_runs, solve_competition
 
+        close_stale_runs(folder.name)
         solve_competition(project, folder.name)
 
 

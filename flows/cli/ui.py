@@ -1,6 +1,7 @@
 """`comind ui`: the MLflow and Prefect pages of this project."""
 
 import argparse
+import os
 import time
 from pathlib import Path
 
@@ -29,6 +30,7 @@ def run(args: argparse.Namespace) -> Answer:
 
     project = find_project(args.out)
     prepare_environment(project)
+    os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"  # seven workers for jobs we never submit
     mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))

@@ -1,0 +1,104 @@
+"""kill -9 between any two writes: the campaign goes on to the same end, and nothing is doubled."""
+
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.system.killpoints import KILL_POINTS
+from tests.e2e.command import MODEL, comind, processes_of
+
+_SIGKILLED = -9
+
+
+def _final_state(project: Path, campaign: str) -> dict[str, Any]:
+    """Return all that must not depend on kills: attempts, scores, MLflow's runs, the ref's files."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking import tracking_uri
+
+    state = read_state(ProjectFolder(project).campaign(campaign))
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    runs = client.search_runs([client.get_experiment_by_name("demo-tumours").experiment_id])
+    tree = subprocess.run(
+        ["git", "-C", project, "ls-tree", "-r", "--name-only", f"refs/comind/{campaign}"],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.replace(campaign, "CAMPAIGN")
+    return {
+        "attempts": [
+            (a.id, a.work.draft.title, str(a.outcome and a.outcome.score), a.outcome and a.outcome.steps)
+            for a in state.works.attempts()
+        ],
+        "best": state.best and state.best.work_id,
+        "calls": sum(
+            r.outcome.spend.calls - r.outcome.spend.lost_calls for r in state.works if r.outcome
+        ),
+        "ended": state.ended,
+        "submission": ProjectFolder(project).campaign(campaign).submission.read_bytes(),
+        "tracked": sorted(
+            (
+                run.data.tags.get("comind.attempt", "campaign"),
+                run.info.status,
+                run.data.metrics.get("score", run.data.metrics.get("best_score")),
+                run.data.metrics.get("calls", 0) - run.data.metrics.get("lost_calls", 0),
+                [m.value for m in client.get_metric_history(run.info.run_id, "step/score")],
+                sorted(artifact.path for artifact in client.list_artifacts(run.info.run_id)),
+            )
+            for run in runs
+        ),
+        "tree": sorted(tree.split()),
+    }
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> dict[str, Any]:
+    """The final state of a campaign that nobody killed."""
+    project = tmp_path_factory.mktemp("undisturbed")
+    ran = comind(*_SOLVE, "--out", project, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    return _final_state(project, ran.json["campaign"])
+
+
+_SOLVE = ("solve", "demo-tumours", "--model", MODEL, "--iterations", "1", "--coders", "2")
+
+
+def _gone(project: Path) -> Iterator[list[str]]:
+    """Yield what is left of a killed campaign's processes, for as long as it may take them to end."""
+    for _ in range(100):
+        yield processes_of(project)
+        time.sleep(0.1)
+
+
+def test_a_campaign_survives_a_kill_at_every_point(
+    tmp_path: Path, shared_server: str, undisturbed: dict[str, Any]
+) -> None:
+    """Killed once at each named point, one campaign still ends as if it had not been touched."""
+    project = tmp_path / "killed"
+    arguments = [*_SOLVE, "--out", project, "--json"]
+    campaign = ""
+    for point in KILL_POINTS:
+        ran = comind(*arguments, COMIND_KILL_AT=point)
+        assert ran.exit_code == _SIGKILLED, f"{point} was not reached: {ran.stderr}"
+        left = next((rest for rest in _gone(project) if not rest), processes_of(project))
+        assert left == [], f"killed at {point}, these were left behind"
+        campaign = next((project / "runs").iterdir()).name
+        arguments = ["solve", "--resume", campaign, "--out", project, "--json"]
+    ran = comind(*arguments)
+    assert ran.exit_code == 0, ran.stderr
+    assert _final_state(project, campaign) == undisturbed
+    assert len(list((project / "runs").iterdir())) == 1
+
+
+def test_a_killed_campaign_takes_its_own_server_along(tmp_path: Path) -> None:
+    """A Prefect server that a campaign started for itself ends with it, and so does the grader."""
+    ran = comind(*_SOLVE, "--out", tmp_path, COMIND_KILL_AT="cell-recorded", PREFECT_API_URL="")
+    assert ran.exit_code == _SIGKILLED, ran.stderr
+    left = next((rest for rest in _gone(tmp_path) if not rest), processes_of(tmp_path))
+    assert left == []
