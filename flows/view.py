@@ -66,6 +66,7 @@ class _WorkWatch:
     """One piece of work, as it goes."""
 
     tail: LogTail[WorkEvent]
+    planned_at: float
     state: AttemptState = field(default_factory=AttemptState)
     doing: str = "waiting"
 
@@ -85,7 +86,7 @@ class _Watch:
             self.state = apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
-                self.works[record.event.id] = _WorkWatch(LogTail(log, WORK_EVENTS))
+                self.works[record.event.id] = _WorkWatch(LogTail(log, WORK_EVENTS), record.elapsed)
             if isinstance(record.event, WorkFinished):
                 yield from self._work_news(record.event.id)
             line = _campaign_line(record)
@@ -101,7 +102,7 @@ class _Watch:
             work.doing = _doing(record.event) or work.doing
             line = _work_line(record.event, work.state)
             if line:
-                yield f"{_clock(self.state.spend.seconds)}  {work_id}: {line}"
+                yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
 
 
 def _show_lines(watch: _Watch, stop: threading.Event) -> None:

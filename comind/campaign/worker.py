@@ -32,6 +32,8 @@ __all__ = ["Equipment", "carry_out"]
 
 T = TypeVar("T")
 
+_MESSAGE_LENGTH = 200
+
 _log = logging.getLogger(__name__)
 
 
@@ -135,7 +137,8 @@ def _why_nothing(bench: Workbench) -> Failure:
     if state.last_report is not None:
         return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)
     if state.last_error:
-        return Failure(kind=FailureKind.CODE, message=state.last_error.strip().splitlines()[-1])
+        last = state.last_error.strip().splitlines()[-1]
+        return Failure(kind=FailureKind.CODE, message=last[:_MESSAGE_LENGTH])
     return Failure(
         kind=FailureKind.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
     )

@@ -79,7 +79,9 @@ def check_competition(competition: Competition) -> None:
     Raises:
         CompetitionError: the folder's files contradict each other or its description.
     """
-    _choose_rows(_Plan(competition, seed=0))
+    plan = _Plan(competition, seed=0)
+    plan.check_labels()
+    _choose_rows(plan)
 
 
 def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
@@ -156,6 +158,17 @@ class _Plan:
             if column in competition.label_columns:
                 raise CompetitionError(f"{where}: test.csv shows the label column {column!r}")
 
+    def check_labels(self) -> None:
+        """Refuse labels that the metric cannot compare, empty ones above all."""
+        answers = _answers(self, self.train)
+        for column in self.targets:
+            try:
+                self.metric.parse(answers[column].astype(str))
+            except ValueError as error:
+                raise CompetitionError(
+                    f"{self.competition.folder}: public/train.csv, column {column!r}: {error}"
+                ) from None
+
     @property
     def inputs(self) -> list[str]:
         """Columns of test.csv, by the names that train.csv has for them."""
@@ -176,7 +189,10 @@ def _write(plan: _Plan, folder: SplitFolder) -> None:
     train_rows = [row for row in range(len(plan.train)) if row not in chosen]
     validation = plan.train.iloc[validation_rows]
 
-    copy_plain_tree(plan.competition.public, folder.public)
+    try:
+        copy_plain_tree(plan.competition.public, folder.public)
+    except ValueError as error:
+        raise CompetitionError(str(error), hint="put the file itself there") from None
     _write_table(plan.train.iloc[train_rows], folder.public / "train.csv")
     inputs = validation[plan.inputs].set_axis(plan.test.columns, axis="columns")
     _write_table(inputs, folder.public / "validation.csv")

@@ -1,5 +1,6 @@
 """Any server that speaks the OpenAI chat protocol; the one module that knows its client."""
 
+import json
 import time
 from typing import Any, NoReturn
 
@@ -22,7 +23,8 @@ class OpenAIModel:
     """A chat model behind an OpenAI-compatible endpoint.
 
     Replies are asked for by JSON schema; a server that refuses the schema is asked in our strict text
-    form from then on.
+    form from then on. A reply that holds a program always comes in the text form: inside a JSON string
+    small models lose count of quotes, and a grammar then cuts the program off (docs/lab-notes.md).
     """
 
     def __init__(self, name: str, *, base_url: str | None, api_key: str | None) -> None:
@@ -63,7 +65,7 @@ class OpenAIModel:
             ReplyError: the conversation is longer than the model's context.
         """
         begun = time.monotonic()
-        structured = self._structured
+        structured = self._structured and not _programs(request)
         try:
             completion = self._send(request, structured=structured)
         except openai.BadRequestError as error:
@@ -108,10 +110,13 @@ class OpenAIModel:
     def _form(self, request: ModelRequest) -> str:
         """Describe our text form for the reply that `request` calls for."""
         properties: Any = request.reply_schema.get("properties", {})
-        programs = [name for name, schema in properties.items() if schema.get("format") == "python"]
-        plain = {name: schema for name, schema in properties.items() if name not in programs}
+        definitions = request.reply_schema.get("$defs")
+        programs = _programs(request)
+        plain = [
+            (name, _in_words(schema)) for name, schema in properties.items() if name not in programs
+        ]
         return self._templates.render(
-            "text_form", plain=list(plain), plain_schemas=list(plain.items()), programs=programs
+            "text_form", plain=plain, programs=programs, definitions=json.dumps(definitions or "")
         )
 
     def _priced(self, usage: Usage) -> Usage:
@@ -136,6 +141,22 @@ class OpenAIModel:
                 raise ReplyError(f"the conversation is longer than {self.name} can read") from None
             case _:
                 raise ModelServiceError(f"{where} failed: {_first_line(error)}") from None
+
+
+def _programs(request: ModelRequest) -> list[str]:
+    """Return the names of the fields of the reply that hold a program."""
+    properties: Any = request.reply_schema.get("properties", {})
+    return [name for name, schema in properties.items() if schema.get("format") == "python"]
+
+
+def _in_words(schema: dict[str, Any]) -> str:
+    """Say what a field holds; what words cannot say is said in JSON schema."""
+    described = f", {schema['description']}" if "description" in schema else ""
+    kinds = [part.get("type") for part in schema.get("anyOf", [schema])]
+    words = {"boolean": "true or false", "string": "text", "null": "null", "integer": "a whole number"}
+    if all(kind in words for kind in kinds):
+        return " or ".join(words[kind] for kind in kinds) + described
+    return json.dumps({key: value for key, value in schema.items() if key != "title"})
 
 
 def _usage(completion: ChatCompletion, request: ModelRequest) -> Usage:

@@ -36,21 +36,28 @@ class LeashedProcess:
 
     def exit_code(self) -> int | None:
         """Return None while the child runs, else its exit code (128 + n: ended by signal n)."""
-        return self._keeper.poll()
+        code = self._keeper.poll()
+        if code is not None:
+            self._let_go()
+        return code
 
     def alive(self) -> bool:
         """Say whether the child runs."""
-        return self._keeper.poll() is None
+        return self.exit_code() is None
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """End the child and everything in its process group; returns when it is gone."""
-        if self._keeper.stdin is not None and not self._keeper.stdin.closed:
-            self._keeper.stdin.close()  # the keeper asks the group to end, then kills it
+        self._let_go()
         try:
             self._keeper.wait(timeout=grace + _GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             self._keeper.kill()
             self._keeper.wait()
+
+    def _let_go(self) -> None:
+        """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
+        if self._keeper.stdin is not None:
+            self._keeper.stdin.close()
 
 
 def start_leashed(

@@ -10,7 +10,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 from comind import __version__
 from comind.errors import ComindError, UsageError
@@ -25,25 +25,36 @@ _COMMANDS = {"solve": solve, "grade": grade, "doctor": doctor, "ui": ui}
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (0 success, 2 usage, 3 no submission, 4 service)."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    as_json = "--json" in arguments
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
+    try:
+        parsed = _parser().parse_args(arguments)
+    except UsageError as error:
+        return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
     with _StdoutKept() as stdout:
-        try:
-            parsed = _parser().parse_args(arguments)
-            answer: Answer = parsed.run(parsed)
-        except CommandError as error:
-            answer = error.answer
-        except ComindError as error:
-            answer = Answer.failure(error)
-        except Exception as error:  # noqa: BLE001 - the last line of defence
-            traceback.print_exc()
-            answer = Answer.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
-        if answer.error is not None:
-            print(f"comind: {answer.error}", file=sys.stderr)
-            if answer.error.hint:
-                print(f"        {answer.error.hint}", file=sys.stderr)
-        stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
+        return _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+
+
+def _run(parsed: argparse.Namespace) -> Answer:
+    try:
+        answer: Answer = parsed.run(parsed)
+    except CommandError as error:
+        return error.answer
+    except ComindError as error:
+        return Answer.failure(error)
+    except Exception as error:  # noqa: BLE001 - the last line of defence
+        traceback.print_exc()
+        return Answer.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
+    return answer
+
+
+def _tell(answer: Answer, stdout: TextIO, *, as_json: bool) -> int:
+    """Print an answer: what it is on stdout, what is wrong on stderr."""
+    if answer.error is not None:
+        print(f"comind: {answer.error}", file=sys.stderr)
+        if answer.error.hint:
+            print(f"        {answer.error.hint}", file=sys.stderr)
+    stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
     return answer.exit_code
 
 
@@ -74,7 +85,7 @@ def _parser() -> argparse.ArgumentParser:
 class _StdoutKept:
     """Keeps stdout for the command's answer: whatever else is printed meanwhile goes to stderr."""
 
-    def __enter__(self) -> Any:
+    def __enter__(self) -> TextIO:
         sys.stdout.flush()
         self._descriptor = os.dup(1)
         os.dup2(2, 1)

@@ -23,11 +23,15 @@ _OUTPUT_SHOWN = 3_000
 class CodingStep(BaseModel):
     """One step: a goal and a cell, and both submissions or none."""
 
-    done: bool
-    goal: str
-    code: str = Field(json_schema_extra={"format": "python"})
-    validation_submission: str | None
-    submission: str | None
+    done: bool = Field(description="true only when nothing is left to do")
+    goal: str = Field(description="what this cell is for, in one line")
+    code: str = Field(json_schema_extra={"format": "python"}, default="")
+    validation_submission: str | None = Field(
+        description="file that the cell writes for validation.csv; null if it writes none"
+    )
+    submission: str | None = Field(
+        description="file that the cell writes for test.csv; null if it writes none"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -73,9 +73,12 @@ def ideate(problem: Problem, work: Think, desk: Desk) -> Finding:
     )
     answer = desk.ask(prompt, Drafts).value
     drafts: list[JsonValue] = []
-    for idea in answer.drafts[: int(str(work.facts["drafts"]))]:
+    best_code = str(work.facts["best_code"])
+    extends = any(idea.start_from_best for idea in answer.drafts)
+    for number, idea in enumerate(answer.drafts[: int(str(work.facts["drafts"]))]):
         title = " ".join(idea.title.split())
-        codebase = str(work.facts["best_code"]) if idea.start_from_best else ""
+        # One draft always extends the best solution; a model that forgets it gets it as its first.
+        codebase = best_code if idea.start_from_best or (number == 0 and not extends) else ""
         draft = Draft(title=title, method=idea.method, codebase=codebase)
         drafts.append(draft.model_dump(mode="json"))
     return Finding(result={"drafts": drafts})

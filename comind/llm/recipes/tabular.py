@@ -1,10 +1,12 @@
 # A table with one target: skrub's encoders in front of gradient boosting.
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 from skrub import tabular_pipeline
 from sklearn.ensemble import HistGradientBoostingClassifier
 
+np.random.seed(BRIEF["seed"])  # the text encoder inside draws from numpy's global generator
 folder = Path(BRIEF["folder"])
 train, validation, test = (
     pd.read_csv(folder / f"{name}.csv") for name in ("train", "validation", "test")

@@ -1,0 +1,147 @@
+"""The house: floors, siblings, one client a module, sizes; each rule is also seen broken."""
+
+import ast
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("comind", "tasks", "flows")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+
+_MODULE_LINES = 400
+_FUNCTION_LINES = 60
+
+
+def _lint(root: Path) -> subprocess.CompletedProcess[str]:
+    """Check the import contracts of a tree."""
+    return subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            "from importlinter.cli import lint_imports_command as c; c()",
+            "--no-cache",
+        ],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "NO_COLOR": "1", "COLUMNS": "200"},
+    )
+
+
+def test_the_floors_hold() -> None:
+    """Every import goes down, no siblings know each other, every client has one module."""
+    done = _lint(ROOT)
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "sin", "contract"),
+    [
+        ("comind/domain/metric.py", "import comind.campaign.loop", "Floors of comind"),
+        ("comind/llm/base.py", "import comind.session.base", "Floors of comind"),
+        ("comind/stray.py", "", "Floors of comind"),
+        ("comind/campaign/loop.py", "import prefect", "does not know its orchestrator"),
+        ("comind/campaign/loop.py", "import tasks.git", "Building"),
+        ("tasks/git.py", "import mlflow", "One third-party client"),
+        ("comind/campaign/log.py", "import comind.campaign.loop", "No package has a ring"),
+    ],
+    ids=["upwards", "sibling", "homeless", "orchestrator", "library to tasks", "client", "ring"],
+)
+def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract: str) -> None:
+    """Each contract breaks when one module sins against it."""
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    sinner = tmp_path / module
+    sinner.write_text((sinner.read_text() if sinner.exists() else "") + f"\n{sin}\n")
+    done = _lint(tmp_path)
+    assert done.returncode != 0
+    broken = [line for line in done.stdout.splitlines() if "BROKEN" in line]
+    assert any(contract in line for line in broken), done.stdout
+
+
+def test_importing_the_library_is_cheap() -> None:
+    """`import comind` and `comind --help` load none of the heavy packages."""
+    heavy = ["prefect", "mlflow", "dvc", "torch", "pandas", "sklearn", "great_expectations", "openai"]
+    program = (
+        "import sys, comind, flows.cli\n"
+        "try: flows.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        f"print([name for name in {heavy} if name in sys.modules], file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "usage: comind" in done.stdout
+    assert done.stderr.strip() == "[]"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_modules_stay_readable(path: Path) -> None:
+    """A module has a docstring, at most 400 lines, no function over 60, and a true `__all__`."""
+    text = path.read_text()
+    tree = ast.parse(text)
+    if "recipes" not in path.parts:
+        assert ast.get_docstring(tree), "has no docstring"
+    assert len(text.splitlines()) <= _MODULE_LINES
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            assert (node.end_lineno or 0) - node.lineno < _FUNCTION_LINES, node.name
+    exported = _exported(tree)
+    if exported is not None:
+        assert exported == sorted(exported, key=_isort_order), "__all__ is not sorted"
+        defined = _defined(tree)
+        assert set(exported) <= defined, set(exported) - defined
+
+
+def _isort_order(name: str) -> tuple[int, str]:
+    """Order constants, then classes, then the rest, as the linter does."""
+    kind = 0 if name.isupper() else 1 if name[:1].isupper() else 2
+    return kind, name
+
+
+def _exported(tree: ast.Module) -> list[str] | None:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id == "__all__" for t in node.targets
+        ):
+            return [str(ast.literal_eval(item)) for item in node.value.elts]  # type: ignore[attr-defined]
+    return None
+
+
+def _defined(tree: ast.Module) -> set[str]:
+    names: set[str] = set()
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+                names |= {alias.asname or alias.name for alias in aliases}
+            case ast.Assign(targets=targets):
+                names |= {t.id for t in targets if isinstance(t, ast.Name)}
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case _:
+                pass
+    return names
+
+
+def test_no_package_hides_another() -> None:
+    """No module of flows or tasks is named like a root package or the standard library."""
+    taken = {*PACKAGES, *sys.stdlib_module_names}
+    for package in ("flows", "tasks"):
+        for path in (ROOT / package).rglob("*.py"):
+            assert path.stem not in taken - {"__init__", "__main__"}, path
+
+
+def test_every_test_says_what_it_shows() -> None:
+    """Each test has a docstring that states the behaviour in one sentence."""
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
+                docstring = ast.get_docstring(node)
+                assert docstring, f"{path.name}: {node.name}"
+                assert docstring.rstrip().endswith("."), f"{path.name}: {node.name}"

@@ -1,0 +1,99 @@
+"""The typed exchange: a value of the wanted type, or a reason that is written for the model."""
+
+import contextlib
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, Field
+
+from comind.errors import ReplyError
+from comind.llm.base import Message, ModelReply
+from comind.llm.exchange import Prompt, ask, parse
+from comind.testing import ScriptedModel
+
+PROMPT = Prompt(role="coder", messages=(Message(role="user", content="Go on."),))
+
+
+class Step(BaseModel):
+    goal: str
+    code: str = Field(json_schema_extra={"format": "python"}, default="")
+
+
+def _text(goal: str, code: str) -> str:
+    return json.dumps({"goal": goal}) + f"\n```python\n{code}\n```\n"
+
+
+def _parse(text: str, form: str = "text", finish: str = "stop") -> Step:
+    reply = ModelReply.model_validate({"text": text, "form": form, "model": "m", "finish": finish})
+    return parse(reply, Step)
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["x = 1\n", "'''", '"', "\\", "```\n", "```python\n", "{", "}", "</code>", "é", "\t", "#"]
+        ),
+        max_size=30,
+    ).map("".join)
+)
+def test_code_survives_any_content(code: str) -> None:
+    """Quotes, tags, braces and fences inside a program come through unchanged."""
+    assert _parse(_text("go", code)).code == code
+    assert _parse(json.dumps({"goal": "go", "code": code}), form="json").code == code
+
+
+def test_words_around_the_reply_are_passed_over() -> None:
+    """A model that chats before and after its reply is understood."""
+    text = f"Sure! Here it is:\n{_text('fit', 'model.fit(x)')}\nGood luck."
+    assert _parse(text) == Step(goal="fit", code="model.fit(x)")
+
+
+@pytest.mark.parametrize(
+    ("text", "form", "finish", "reason"),
+    [
+        ("I cannot do that.", "text", "stop", "there is no JSON object"),
+        ('{"goal": "x"', "text", "stop", "its JSON object is broken"),
+        ("[1, 2]", "json", "stop", "it is not a JSON object"),
+        ("", "json", "stop", "it is not JSON"),
+        ('{"code": "x"}', "json", "stop", "goal: Field required"),
+        ('{"goal": 3}', "json", "stop", "goal: Input should be a valid string"),
+        ('{"goal": "x"}\n```python\nx = 1\n', "text", "stop", "its code block is not closed"),
+        ('{"goal": "x"}', "json", "length", "it was cut off"),
+    ],
+)
+def test_a_reply_without_form_is_refused_with_a_reason(
+    text: str, form: str, finish: str, reason: str
+) -> None:
+    """What is wrong is told in words that the model can act on."""
+    with pytest.raises(ReplyError, match=reason):
+        _parse(text, form, finish)
+
+
+def test_a_refused_reply_goes_back_with_the_reason() -> None:
+    """The model sees its own reply and what was wrong with it, and may try again."""
+    model = ScriptedModel(["nonsense", '{"goal": "fit"}'])
+    answer = ask(model, PROMPT, Step)
+    assert answer.value.goal == "fit"
+    assert answer.text == '{"goal": "fit"}'
+    again = model.requests[1].messages
+    assert again[0] == PROMPT.messages[0]
+    assert again[1].content == "nonsense"
+    assert "it is not JSON" in again[2].content
+
+
+def test_three_refused_replies_are_enough() -> None:
+    """A model that never keeps to the form costs three calls."""
+    model = ScriptedModel(["no"] * 9)
+    with pytest.raises(ReplyError):
+        ask(model, PROMPT, Step)
+    assert len(model.requests) == 3
+
+
+@given(st.text(max_size=200))
+def test_no_reply_breaks_the_parser(text: str) -> None:
+    """Whatever a model says, it is a value or a reply error."""
+    for form in ("text", "json"):
+        with contextlib.suppress(ReplyError):
+            assert isinstance(_parse(text, form), Step)

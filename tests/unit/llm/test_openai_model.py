@@ -1,0 +1,143 @@
+"""The OpenAI client against a real server on the loopback."""
+
+import json
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from comind.errors import ModelServiceError, ReplyError
+from comind.llm.base import Message, ModelReply
+from comind.llm.exchange import Prompt, ask
+from comind.llm.openai_model import OpenAIModel, first_model
+from tests.unit.llm.server import completion, endpoint
+from tests.unit.llm.test_exchange import Step
+
+
+class Verdict(BaseModel):
+    stop: bool
+
+
+PROMPT = Prompt(
+    role="monitor",
+    messages=(Message(role="user", content="Is it stuck?"),),
+    max_tokens=50,
+    temperature=0.2,
+)
+
+
+def _model(url: str, name: str = "local") -> OpenAIModel:
+    return OpenAIModel(name, base_url=url, api_key=None)
+
+
+def test_a_decision_is_asked_for_by_schema() -> None:
+    """Where a server takes a JSON schema, the reply is one object of that schema."""
+    with endpoint(lambda body: (200, completion('{"stop": true}'))) as (url, requests):
+        assert ask(_model(url), PROMPT, Verdict).value == Verdict(stop=True)
+    assert requests[0]["response_format"]["json_schema"]["schema"]["required"] == ["stop"]
+    assert requests[0]["temperature"] == 0.2
+    assert requests[0]["max_tokens"] == 50
+
+
+def test_a_server_without_schemas_is_asked_in_text() -> None:
+    """A server that refuses the schema is asked in the text form, at once and from then on."""
+
+    def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        if "response_format" in body:
+            return 400, {"error": {"message": "response_format is not supported"}}
+        return 200, completion('Certainly. {"stop": false}')
+
+    with endpoint(answer) as (url, requests):
+        model = _model(url)
+        assert ask(model, PROMPT, Verdict).value == Verdict(stop=False)
+        assert ask(model, PROMPT, Verdict).value == Verdict(stop=False)
+    assert ["response_format" in body for body in requests] == [True, False, False]
+    assert '"stop": true or false' in requests[1]["messages"][-1]["content"]
+
+
+def test_a_program_is_asked_for_as_a_block() -> None:
+    """A reply that holds code comes in the text form even where schemas work."""
+    text = '{"goal": "fit"}\n```python\nprint("done")\n```'
+    with endpoint(lambda body: (200, completion(text))) as (url, requests):
+        assert ask(_model(url), PROMPT, Step).value == Step(goal="fit", code='print("done")')
+    assert "response_format" not in requests[0]
+    assert "```python" in requests[0]["messages"][-1]["content"]
+
+
+def test_tokens_are_counted_and_priced() -> None:
+    """Usage is the server's; a silent server's is estimated; known models have a price."""
+    replies: list[ModelReply] = []
+
+    class Keeping(OpenAIModel):
+        def complete(self, request: Any) -> ModelReply:
+            replies.append(super().complete(request))
+            return replies[-1]
+
+    with endpoint(lambda body: (200, completion('{"stop": true}'))) as (url, _):
+        ask(Keeping("gpt-4o-mini", base_url=url, api_key=None), PROMPT, Verdict)
+    with endpoint(lambda body: (200, completion('{"stop": true}', usage=False))) as (url, _):
+        ask(Keeping("unheard-of", base_url=url, api_key=None), PROMPT, Verdict)
+    assert (replies[0].usage.prompt_tokens, replies[0].usage.completion_tokens) == (11, 7)
+    assert replies[0].usage.usd > 0
+    assert replies[0].model == "real-name"
+    assert replies[1].usage.prompt_tokens > 0
+    assert replies[1].usage.usd == 0
+
+
+def _error(status: int, message: str) -> Any:
+    return lambda body: (status, {"error": {"message": message}})
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (_error(401, "bad key"), "refuses the key"),
+        (_error(404, "no such model"), "is not known there"),
+        (_error(400, "something else"), "failed: "),
+        (lambda body: (200, completion("") | {"choices": []}), "without choices"),
+    ],
+)
+def test_a_refusing_endpoint_is_one_line(answer: Any, message: str) -> None:
+    """What the endpoint refuses is an error of the service, in one line, without the key."""
+    with endpoint(answer) as (url, _), pytest.raises(ModelServiceError, match=message) as caught:
+        ask(OpenAIModel("local", base_url=url, api_key="sk-secret"), PROMPT, Verdict)
+    assert "\n" not in str(caught.value)
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_an_absent_endpoint_is_one_line() -> None:
+    """Nobody listening is told as such, with what to look at."""
+    with pytest.raises(ModelServiceError, match="cannot be reached"):
+        ask(_model("http://127.0.0.1:9/v1"), PROMPT, Verdict)
+    with pytest.raises(ModelServiceError, match="does not list its models"):
+        first_model("http://127.0.0.1:9/v1", None)
+
+
+def test_too_long_a_conversation_is_the_replys_fault() -> None:
+    """A conversation beyond the model's context ends the work, not the campaign."""
+    answer = _error(400, "the request exceeds the available context size")
+    with endpoint(answer) as (url, _), pytest.raises(ReplyError, match="longer than local can read"):
+        ask(_model(url), PROMPT, Verdict)
+
+
+def test_the_bound_is_never_below_the_usage() -> None:
+    """What a call is booked at when it is lost covers prompt and the longest reply."""
+    from comind.llm.base import ModelRequest
+
+    request = ModelRequest(
+        role="x",
+        messages=(Message(role="user", content="word " * 1000),),
+        reply_name="Verdict",
+        reply_schema=Verdict.model_json_schema(),
+        max_tokens=50,
+    )
+    bound = _model("http://127.0.0.1:9/v1").bound(request)
+    assert bound.prompt_tokens >= 1000
+    assert bound.completion_tokens == 50
+    assert json.loads(request.model_dump_json())["role"] == "x"
+
+
+def test_an_endpoint_names_its_first_model() -> None:
+    """Without a name, the first model that the endpoint lists is taken."""
+    with endpoint(_error(500, "unused")) as (url, _):
+        assert first_model(url, None) == "listed"

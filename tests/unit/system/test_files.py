@@ -1,0 +1,64 @@
+"""Files that strangers wrote are read without following them anywhere."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from comind.errors import SubmissionError
+from comind.system.files import copy_plain_tree, hash_tree, read_untrusted, write_durably
+
+
+def test_a_plain_file_is_read(tmp_path: Path) -> None:
+    """A plain file in the folder or below it is read as it is."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.csv").write_bytes(b"1,2")
+    assert read_untrusted(tmp_path, "deep/a.csv", limit=10) == b"1,2"
+
+
+@pytest.mark.parametrize(
+    "name", ["../secret", "/etc/passwd", "", "a/../../secret", "nul\0", "link", "linked/secret"]
+)
+def test_no_name_leads_out(tmp_path: Path, name: str) -> None:
+    """Neither a path nor a link gets at a file outside the folder."""
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (tmp_path / "secret").write_text("labels")
+    (inside / "link").symlink_to(tmp_path / "secret")
+    (inside / "linked").symlink_to(tmp_path)
+    with pytest.raises(SubmissionError):
+        read_untrusted(inside, name, limit=100)
+
+
+def test_special_files_are_refused_at_once(tmp_path: Path) -> None:
+    """A pipe, a folder, a file with a second name and a sparse giant are refused, without waiting."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "one").write_text("x")
+    os.link(tmp_path / "one", tmp_path / "two")
+    with (tmp_path / "giant").open("wb") as file:
+        file.truncate(1 << 40)
+    for name in ("pipe", "folder", "two", "giant"):
+        with pytest.raises(SubmissionError):
+            read_untrusted(tmp_path, name, limit=1000)
+
+
+def test_a_tree_is_copied_without_links(tmp_path: Path) -> None:
+    """A copy shares nothing with its source, and a link in the source is refused."""
+    source = tmp_path / "source"
+    (source / "sub").mkdir(parents=True)
+    (source / "sub" / "a").write_text("1")
+    copy_plain_tree(source, tmp_path / "copy")
+    assert hash_tree(source) == hash_tree(tmp_path / "copy")
+    assert (tmp_path / "copy" / "sub" / "a").stat().st_nlink == 1
+    (source / "out").symlink_to("/etc")
+    with pytest.raises(ValueError, match="symbolic link"):
+        copy_plain_tree(source, tmp_path / "other")
+
+
+def test_a_durable_write_replaces_the_whole(tmp_path: Path) -> None:
+    """After a write the file holds the new content and nothing else lies about."""
+    write_durably(tmp_path / "new" / "a", "long content")
+    write_durably(tmp_path / "new" / "a", "short")
+    assert (tmp_path / "new" / "a").read_text() == "short"
+    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a"]

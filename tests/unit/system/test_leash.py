@@ -1,0 +1,98 @@
+"""Processes on a leash end with us, however we end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from comind.system.leash import start_leashed
+
+_ENV = {"PATH": os.environ["PATH"]}
+
+
+def _ends(pid: int) -> bool:
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def _wait_for(path: Path) -> str:
+    for _ in range(200):
+        if path.exists() and path.read_text().strip():
+            return path.read_text().strip()
+        time.sleep(0.05)
+    raise AssertionError(f"{path} was not written")
+
+
+def test_a_child_that_ends_tells_its_exit_code(tmp_path: Path) -> None:
+    """The exit code comes through, and the child's words go to the log."""
+    log = tmp_path / "log"
+    child = start_leashed([sys.executable, "-c", "print('hi'); exit(7)"], env=_ENV, log=log)
+    for _ in range(200):
+        if not child.alive():
+            break
+        time.sleep(0.05)
+    assert child.exit_code() == 7
+    assert log.read_text() == "hi\n"
+
+
+def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
+    """A child and the process that it started are gone when stop returns."""
+    script = f"sleep 300 & echo $! > {tmp_path}/pid; wait"
+    child = start_leashed(["/bin/sh", "-c", script], env=_ENV)
+    grandchild = int(_wait_for(tmp_path / "pid"))
+    child.stop(grace=0.1)
+    assert not child.alive()
+    assert _ends(grandchild)
+
+
+def test_a_stubborn_child_is_killed(tmp_path: Path) -> None:
+    """A child that ignores the polite signal is killed after the grace."""
+    script = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
+    child = start_leashed(["/bin/sh", "-c", script], env=_ENV, grace=0.2)
+    pid = int(_wait_for(tmp_path / "pid"))
+    child.stop(grace=0.2)
+    assert _ends(pid)
+
+
+def test_a_child_ends_when_we_are_killed(tmp_path: Path) -> None:
+    """A kill -9 of the parent ends the child, and its scratch folder goes, too."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    program = (
+        "import time, pathlib, os\n"
+        "from comind.system.leash import start_leashed\n"
+        f"start_leashed(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
+        f" env=dict(os.environ), scratch=pathlib.Path({str(scratch)!r}))\n"
+        "time.sleep(300)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", program])
+    pid = int(_wait_for(tmp_path / "pid"))
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    assert _ends(pid)
+    for _ in range(100):
+        if not scratch.exists():
+            break
+        time.sleep(0.05)
+    assert not scratch.exists()
+
+
+def test_a_child_gets_no_environment_of_ours() -> None:
+    """Nothing of our environment reaches the child unless it is handed over."""
+    os.environ["COMIND_CANARY"] = "secret"
+    try:
+        done = start_leashed(["/bin/sh", "-c", '[ -z "$COMIND_CANARY" ]'], env={"PATH": "/usr/bin:/bin"})
+        while done.alive():
+            time.sleep(0.02)
+    finally:
+        del os.environ["COMIND_CANARY"]
+    assert done.exit_code() == 0
