@@ -83,7 +83,7 @@ def commit_campaign(project: Path, campaign: str, files: Sequence[Path], message
         if base:
             _git(project, "read-tree", base, env=index)
         names = [file.relative_to(project).as_posix() for file in files]
-        listed = "\n".join(names) + "\n"
+        listed = "".join(f"{file.absolute()}\n" for file in files)
         blobs = _git(project, "hash-object", "-w", "--stdin-paths", given=listed).stdout.split()
         entries = [f"100644 {blob}\t{prefix}{name}\0" for blob, name in zip(blobs, names, strict=True)]
         _git(project, "update-index", "-z", "--index-info", env=index, given="".join(entries))

@@ -55,12 +55,23 @@ def _coding_step(facts: dict[str, Any]) -> dict[str, Any]:
             "validation_submission": None,
             "submission": None,
         }
-    brief = {**facts["problem"], "seed": facts["seed"]}
     recipe = (resources.files("comind.llm") / "recipes" / "tabular.py").read_text(encoding="utf-8")
     return {
         "done": False,
         "goal": "Fit a gradient boosting on the table and predict both sets of rows.",
-        "code": f"BRIEF = {brief!r}\n\n{recipe}",
+        "code": _constants(facts) + recipe,
         "validation_submission": "validation_submission.csv",
         "submission": "submission.csv",
     }
+
+
+def _constants(facts: dict[str, Any]) -> str:
+    """Return the lines that a recipe begins with; plain assignments, so that others can build on it."""
+    problem = facts["problem"]
+    values = {
+        "FOLDER": problem["folder"],
+        "IDS": problem["id_columns"],
+        "TARGETS": problem["target_columns"],
+        "SEED": facts["seed"],
+    }
+    return "".join(f"{name} = {value!r}\n" for name, value in values.items()) + "\n"

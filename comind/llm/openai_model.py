@@ -112,11 +112,14 @@ class OpenAIModel:
         properties: Any = request.reply_schema.get("properties", {})
         definitions = request.reply_schema.get("$defs")
         programs = _programs(request)
-        plain = [
-            (name, _in_words(schema)) for name, schema in properties.items() if name not in programs
-        ]
+        plain = {name: schema for name, schema in properties.items() if name not in programs}
+        example = {name: schema["examples"][0] for name, schema in plain.items() if "examples" in schema}
         return self._templates.render(
-            "text_form", plain=plain, programs=programs, definitions=json.dumps(definitions or "")
+            "text_form",
+            plain=[(name, _in_words(schema)) for name, schema in plain.items()],
+            programs=programs,
+            definitions=json.dumps(definitions) if definitions else "",
+            example=json.dumps(example) if len(example) == len(plain) else "",
         )
 
     def _priced(self, usage: Usage) -> Usage:
@@ -156,7 +159,7 @@ def _in_words(schema: dict[str, Any]) -> str:
     words = {"boolean": "true or false", "string": "text", "null": "null", "integer": "a whole number"}
     if all(kind in words for kind in kinds):
         return " or ".join(words[kind] for kind in kinds) + described
-    return json.dumps({key: value for key, value in schema.items() if key != "title"})
+    return json.dumps({key: value for key, value in schema.items() if key not in ("title", "examples")})
 
 
 def _usage(completion: ChatCompletion, request: ModelRequest) -> Usage:

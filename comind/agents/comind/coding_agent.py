@@ -18,19 +18,24 @@ __all__ = ["CodingStep", "implement"]
 _TEMPLATES = Templates("comind.agents.comind")
 _EXCHANGES_KEPT = 4
 _OUTPUT_SHOWN = 3_000
+_REFUSALS = 2  # how often a model that has nothing scored may say that it is done
 
 
 class CodingStep(BaseModel):
     """One step: a goal and a cell, and both submissions or none."""
 
-    done: bool = Field(description="true only when nothing is left to do")
-    goal: str = Field(description="what this cell is for, in one line")
+    done: bool = Field(description="true only when nothing is left to do", examples=[False])
+    goal: str = Field(
+        description="what this cell is for, in one line", examples=["Fit a model and predict."]
+    )
     code: str = Field(json_schema_extra={"format": "python"}, default="")
     validation_submission: str | None = Field(
-        description="file that the cell writes for validation.csv; null if it writes none"
+        description="file that the cell writes for validation.csv; null if it writes none",
+        examples=["validation_submission.csv"],
     )
     submission: str | None = Field(
-        description="file that the cell writes for test.csv; null if it writes none"
+        description="file that the cell writes for test.csv; null if it writes none",
+        examples=["submission.csv"],
     )
 
     @model_validator(mode="after")
@@ -53,6 +58,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
     """Work on the draft until the model says it is done, or steps or time are over."""
     opening = _opening(problem, work)
     exchanges: list[tuple[str, str]] = []
+    refusals = 0
     while bench.steps_left > 0 and bench.seconds_left > 0:
         prompt = Prompt(
             role=work.role,
@@ -66,8 +72,12 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
             max_tokens=2_500,
         )
         answer = bench.ask(prompt, CodingStep)
-        if answer.value.done:
+        if answer.value.done and (bench.state.best is not None or refusals == _REFUSALS):
             return Finish(report=answer.value.goal)
+        if answer.value.done:
+            refusals += 1
+            exchanges.append((answer.text, _TEMPLATES.render("coding_not_done")))
+            continue
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
         exchanges.append((answer.text, _feedback(step, bench)))
     return Finish(report="The budget of the attempt was used up.")

@@ -88,7 +88,7 @@ def test_spend_adds_up(history: list[Record[CampaignEvent]]) -> None:
     assert state.spend.seconds == history[-1].elapsed
 
 
-def _history(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
+def records(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
     start = datetime(2026, 1, 1, tzinfo=UTC)
     return [Record(seq, start, 10.0 * seq, event) for seq, event in enumerate(events)]
 
@@ -96,7 +96,7 @@ def _history(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
 def test_lower_is_better_where_the_metric_says_so() -> None:
     """The best score of an error metric is the lowest."""
     state = fold(
-        _history(
+        records(
             opened(),
             WorkPlanned(id="attempt-000", work=code()),
             WorkPlanned(id="attempt-001", work=code()),
@@ -110,7 +110,7 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
 
 def test_a_raised_budget_reopens_a_campaign() -> None:
     """A campaign that ended for want of time has time again when it is resumed with more."""
-    ended = _history(opened(budget=Budget(seconds=10)), CampaignEnded(reason="budget"))
+    ended = records(opened(budget=Budget(seconds=10)), CampaignEnded(reason="budget"))
     assert fold(ended).exhausted() == "time limit"
     resumed = [*ended, Record(2, ended[1].at, 10.0, CampaignResumed(budget=Budget(seconds=60)))]
     assert fold(resumed).exhausted() is None
@@ -128,7 +128,7 @@ def test_a_raised_budget_reopens_a_campaign() -> None:
 def test_a_contradiction_is_an_error(events: list[CampaignEvent]) -> None:
     """A history that cannot have happened is refused."""
     with pytest.raises(LogError):
-        fold(_history(*events))
+        fold(records(*events))
 
 
 def test_planning_needs_an_opening() -> None:
@@ -142,6 +142,6 @@ def test_the_best_does_not_depend_on_who_finishes_first() -> None:
     planned = [opened(), *[WorkPlanned(id=f"attempt-{n:03d}", work=code()) for n in range(2)]]
     finishes = [WorkFinished(id=f"attempt-{n:03d}", outcome=scored(0.5)) for n in range(2)]
     for order in (finishes, finishes[::-1]):
-        state = fold(_history(*planned, *order))
+        state = fold(records(*planned, *order))
         assert state.best is not None
         assert state.best.work_id == "attempt-000"

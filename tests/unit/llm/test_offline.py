@@ -20,7 +20,7 @@ def test_a_step_is_a_program_that_compiles() -> None:
     problem = {"folder": "input/demo", "id_columns": ["id"], "target_columns": ["y"]}
     step = _ask("CodingStep", problem=problem, seed=3, steps=0)
     compile(step["code"], "cell", "exec")
-    assert "'folder': 'input/demo'" in step["code"]
+    assert "FOLDER = 'input/demo'\nIDS = ['id']" in step["code"]
     assert step["submission"] == "submission.csv"
     assert _ask("CodingStep", problem=problem, seed=3, steps=1)["done"]
 

@@ -1,0 +1,68 @@
+"""The stages of `dvc.yaml` for the competition in `params.yaml`.
+
+`python -m flows.stages NAME` runs the stage `prepare`, `solve` or `evaluate` in the project folder.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from comind.evaluation.folder import load_competition
+from comind.evaluation.splitting import make_split
+from comind.system.files import copy_plain_tree, write_durably
+from flows.cli.places import find_competition
+from flows.params import read_params
+
+__all__ = ["evaluate", "main", "prepare", "solve"]
+
+_PREPARED = Path("data/prepared")
+_SOLVED = Path("data/solved")
+_EVALUATED = Path("data/evaluated")
+
+
+def prepare() -> None:
+    """Split the competition; public and sealed part are outputs of their own."""
+    params = read_params(Path.cwd()).prepare
+    competition = load_competition(find_competition(params.competition, Path.cwd()))
+    split = make_split(competition, Path("data/splits"), seed=params.seed)
+    for part in (split.public, split.sealed):
+        shutil.rmtree(_PREPARED / part.name, ignore_errors=True)
+        copy_plain_tree(part, _PREPARED / part.name)
+
+
+def solve() -> None:
+    """Run a campaign with the parameters of the section `solve`."""
+    competition = read_params(Path.cwd()).prepare.competition
+    answer = _comind("solve", competition)
+    write_durably(_SOLVED / "submission.csv", Path(answer["submission"]).read_bytes())
+    kept = ("validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
+    write_durably(_SOLVED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+
+
+def evaluate() -> None:
+    """Grade the submission on the true answers, where the competition has them."""
+    competition = read_params(Path.cwd()).prepare.competition
+    answer = _comind("grade", competition, str(_SOLVED / "submission.csv"))
+    kept = ("score", "rank", "win_rate")
+    write_durably(_EVALUATED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+
+
+def _comind(*arguments: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "flows.cli", *arguments, "--json"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def main() -> None:
+    """Run the stage that is named."""
+    {"prepare": prepare, "solve": solve, "evaluate": evaluate}[sys.argv[1]]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,199 @@
+"""From a competition to a submission, through the real command line."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import MODEL, comind
+from tests.unit.llm.server import completion, endpoint
+
+_CONTRACT = {
+    "campaign",
+    "competition",
+    "agent",
+    "model",
+    "submission",
+    "best_from",
+    "validation_score",
+    "validation_interval",
+    "metric",
+    "maximize",
+    "attempts",
+    "valid_attempts",
+    "seconds",
+    "tokens",
+    "usd",
+    "mlflow_run_id",
+    "dvc_rev",
+    "sealed",
+}
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> tuple[Path, dict[str, Any]]:
+    """A project, with a space in its name, in which a demo was solved offline."""
+    project = tmp_path_factory.mktemp("my project")
+    ran = comind("solve", "demo-tumours", "--model", "offline", "--out", project, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    return project, ran.json
+
+
+def test_the_answer_has_the_promised_keys(solved: tuple[Path, dict[str, Any]]) -> None:
+    """`--json` prints one object with every key of the contract, and nothing else on stdout."""
+    _, answer = solved
+    assert set(answer) >= _CONTRACT
+    assert answer["best_from"] == "baseline"
+    assert answer["sealed"] is True
+    low, high = answer["validation_interval"]
+    assert low < answer["validation_score"] <= high
+    assert (answer["attempts"], answer["valid_attempts"]) == (1, 1)
+
+
+def test_the_submission_is_as_good_as_it_says(solved: tuple[Path, dict[str, Any]]) -> None:
+    """Graded on the true answers, the submission scores within what validation promised."""
+    project, answer = solved
+    demo = project / "data" / "demos" / "demo-tumours"
+    ran = comind("grade", demo, answer["submission"], "--json")
+    assert ran.exit_code == 0
+    assert ran.json["valid"]
+    assert ran.json["score"] > 0.9
+
+
+def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any]]) -> None:
+    """The campaign's commit holds logs and pointers; labels and data are only behind DVC pointers."""
+    project, answer = solved
+    listed = subprocess.run(
+        ["git", "-C", project, "ls-tree", "-r", "--name-only", answer["dvc_rev"]],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    names = listed.replace(answer["campaign"], "C").split()
+    assert {"runs/C/log.jsonl", "runs/C/attempt-000/log.jsonl", "data/solutions/C/attempt-000.dvc"} <= {
+        *names
+    }
+    split = [name for name in names if name.startswith("data/splits/")]
+    assert sorted(name.rsplit("/", 1)[1] for name in split) == ["public.dvc", "sealed.dvc", "split.json"]
+
+
+def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:
+    """What is sealed appears nowhere that an attempt could see."""
+    project, _ = solved
+    [split] = (project / "data" / "splits").iterdir()
+    answers = (split / "sealed" / "validation_answers.csv").read_text()
+    for path in [*(split / "public").rglob("*"), *(project / "runs").rglob("*.jsonl")]:
+        if path.is_file():
+            assert answers not in path.read_text()
+    assert (split / "sealed").stat().st_mode & 0o077 == 0
+
+
+def test_a_finished_campaign_is_not_run_again(solved: tuple[Path, dict[str, Any]]) -> None:
+    """Resuming what has ended gives the same answer at once."""
+    project, answer = solved
+    ran = comind("solve", "--resume", answer["campaign"], "--out", project, "--json")
+    assert ran.exit_code == 0
+    assert ran.json == answer
+
+
+def test_a_campaign_for_people_says_where_to_look(tmp_path: Path, shared_server: str) -> None:
+    """Without --json the answer is text: submission, score with interval, next steps."""
+    ran = comind("solve", "demo-tumours", "--model", MODEL, "--profile", "quick", "--out", tmp_path)
+    assert ran.exit_code == 0, ran.stderr
+    for word in ("submission", "accuracy", "95 % interval", "comind ui", "comind grade", "git show"):
+        assert word in ran.stdout
+    assert "attempt-001: step 2: accuracy" in ran.stderr
+    assert "\x1b" not in ran.stdout + ran.stderr
+
+
+def test_a_dead_endpoint_leaves_the_best_so_far(tmp_path: Path, shared_server: str) -> None:
+    """When the model refuses, exit code 4 comes with the baseline's submission, and it can go on."""
+    refusing = lambda body: (401, {"error": {"message": "no"}})  # noqa: E731
+    arguments = ("solve", "demo-tumours", "--model", "local", "--iterations", "1", "--coders", "1")
+    with endpoint(refusing) as (url, requests):
+        ran = comind(*arguments, "--out", tmp_path, "--json", OPENAI_BASE_URL=url)
+    assert ran.exit_code == 4
+    assert ran.json["error"]["kind"] == "model"
+    assert "refuses the key" in ran.json["error"]["message"]
+    assert Path(ran.json["submission"]).is_file()
+    assert len(ran.error_lines) == 1
+    assert len(requests) <= 2, "an auth error is not worth many calls"
+    willing = lambda body: (200, completion(json.dumps({"drafts": []})))  # noqa: E731
+    with endpoint(willing) as (url, _):
+        resumed = ("solve", "--resume", ran.json["campaign"], "--out", tmp_path, "--json")
+        again = comind(*resumed, OPENAI_BASE_URL=url)
+    assert again.exit_code == 0, again.stderr
+    assert again.json["validation_score"] == ran.json["validation_score"]
+
+
+def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) -> None:
+    """A campaign whose every attempt fails says so, with all that is known."""
+    script = tmp_path / "script.yaml"
+    step = {
+        "done": False,
+        "goal": "fail",
+        "code": "1 / 0",
+        "validation_submission": None,
+        "submission": None,
+    }
+    draft = {"title": "bad", "method": "bad", "start_from_best": False}
+    rules = [{"reply": "Drafts", "say": {"drafts": [draft]}}, {"reply": "CodingStep", "say": step}]
+    script.write_text(json.dumps(rules))
+    arguments = ("--no-baseline", "--iterations", "1", "--steps", "2", "--coders", "1")
+    ran = comind(
+        "solve", "demo-tumours", "--model", f"scripted:{script}", *arguments, "--out", tmp_path, "--json"
+    )
+    assert ran.exit_code == 3
+    assert ran.json["error"]["kind"] == "no-submission"
+    assert (ran.json["attempts"], ran.json["valid_attempts"]) == (1, 0)
+    assert ran.json["submission"] is None
+
+
+def test_an_unsealed_campaign_is_marked(tmp_path: Path, shared_server: str) -> None:
+    """Under `--sandbox process` the answer and the log say that nothing was isolated."""
+    arguments = ("--sandbox", "process", "--model", "offline", "--out", tmp_path)
+    ran = comind("solve", "demo-tumours", *arguments)
+    assert ran.exit_code == 0, ran.stderr
+    assert "UNSEALED" in ran.stdout
+    assert "UNSEALED" in ran.stderr
+
+
+def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
+    """No part of a campaign looks up a name or connects anywhere but to the loopback."""
+    watcher = tmp_path / "watch"
+    watcher.mkdir()
+    (watcher / "sitecustomize.py").write_text(_WATCH.format(log=str(tmp_path / "calls")))
+    ran = comind(
+        "solve", "demo-tumours", "--model", "offline", "--out", tmp_path / "out", PYTHONPATH=str(watcher)
+    )
+    assert ran.exit_code == 0, ran.stderr
+    calls = (tmp_path / "calls").read_text().splitlines()
+    assert calls, "the watch was not kept"
+    outside = [line for line in calls if not any(local in line for local in _LOCAL)]
+    assert outside == []
+
+
+_LOCAL = ("127.0.0.1", "localhost", "'/", '"/', "b'/", "None", "::1", "\\x00")
+
+_WATCH = """
+import sys
+def _watch(event, args):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "socket.sendto"):
+        where = args[0] if event.startswith("socket.get") else args[1]
+        with open({log!r}, "a") as file:
+            file.write(event + " " + repr(where) + "\\n")
+sys.addaudithook(_watch)
+"""
+
+
+def test_a_help_page_is_instant() -> None:
+    """The help names every command, and nothing that does not exist yet."""
+    done = subprocess.run(
+        [sys.executable, "-m", "flows.cli", "--help"], capture_output=True, text=True, check=True
+    )
+    for command in ("solve", "grade", "doctor", "ui"):
+        assert command in done.stdout
+    assert "docker" not in comind("solve", "--help").stdout

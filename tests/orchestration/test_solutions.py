@@ -1,0 +1,76 @@
+"""Publishing: a scored attempt's files, whatever its code left in the workspace."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.outcome import CodeOutcome
+from tasks.solutions import publish_solution
+from tests.unit.campaign.samples import code, scored
+
+
+def _attempt(project: Path) -> CodeOutcome:
+    folder = ProjectFolder(project).campaign("c1").work("attempt-000")
+    folder.submissions(1).mkdir(parents=True)
+    folder.validation_submission(1).write_text("id,y\n1,2\n")
+    folder.test_submission(1).write_text("id,y\n3,4\n")
+    (folder.workspace / "checkpoints").mkdir(parents=True)
+    (folder.workspace / "checkpoints" / "model.bin").write_bytes(b"weights")
+    return scored(0.9).model_copy(update={"code": "x = 1", "report": "It works."})
+
+
+def _publish(project: Path, outcome: CodeOutcome) -> Path:
+    return publish_solution.fn(project, "c1", "attempt-000", code(), outcome)
+
+
+def test_a_solution_holds_what_others_need(tmp_path: Path) -> None:
+    """Code, report, both submissions, checkpoints and a description lie in one folder."""
+    target = _publish(tmp_path, _attempt(tmp_path))
+    files = sorted(p.relative_to(target).as_posix() for p in target.rglob("*") if p.is_file())
+    assert files == [
+        "checkpoints/model.bin",
+        "code.py",
+        "report.md",
+        "solution.json",
+        "submission.csv",
+        "validation_submission.csv",
+    ]
+    described = json.loads((target / "solution.json").read_text())
+    assert described["outcome"]["score"]["value"] == {"value": 0.9, "maximize": True}
+    assert described["note"] == ""
+
+
+def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
+    """After a crash, a solution that is there is left as it is."""
+    outcome = _attempt(tmp_path)
+    target = _publish(tmp_path, outcome)
+    before = (target / "solution.json").stat().st_mtime_ns
+    assert _publish(tmp_path, outcome) == target
+    assert (target / "solution.json").stat().st_mtime_ns == before
+    assert [path.name for path in target.parent.iterdir()] == ["attempt-000"]
+
+
+@pytest.mark.parametrize("hostile", ["link in folder", "folder is a link", "pipe"])
+def test_hostile_checkpoints_are_left_behind(tmp_path: Path, hostile: str) -> None:
+    """No link or special file is followed or copied; the solution is published without."""
+    import os
+
+    outcome = _attempt(tmp_path)
+    secret = tmp_path / "sealed"
+    secret.mkdir()
+    (secret / "labels.csv").write_text("labels")
+    checkpoints = ProjectFolder(tmp_path).campaign("c1").work("attempt-000").workspace / "checkpoints"
+    if hostile == "link in folder":
+        (checkpoints / "l").symlink_to(secret / "labels.csv")
+    elif hostile == "pipe":
+        os.mkfifo(checkpoints / "p")
+    else:
+        (checkpoints / "model.bin").unlink()
+        checkpoints.rmdir()
+        checkpoints.symlink_to(secret)
+    target = _publish(tmp_path, outcome)
+    assert not (target / "checkpoints").exists()
+    assert all("labels" not in p.read_text() for p in target.rglob("*") if p.is_file())
+    assert (target / "submission.csv").is_file()

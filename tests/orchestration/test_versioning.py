@@ -1,0 +1,125 @@
+"""DVC and git: real repositories, the user's branch untouched, one writer at a time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from comind.errors import OrchestrationError
+from tasks.git import campaign_commit, commit_campaign, make_repository
+from tasks.versioning import ensure_repository, pointer_of, version
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(["git", "-C", folder, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+def _user_repository(folder: Path) -> None:
+    """A repository of a user's own, with a commit and something staged."""
+    folder.mkdir(parents=True, exist_ok=True)
+    _git(folder, "init", "--quiet")
+    (folder / "code.py").write_text("x = 1\n")
+    _git(folder, "add", "code.py")
+    _git(folder, "-c", "user.name=u", "-c", "user.email=u@x", "commit", "--quiet", "-m", "first")
+    (folder / "staged.py").write_text("y = 2\n")
+    _git(folder, "add", "staged.py")
+
+
+def test_a_commit_leaves_the_user_alone(tmp_path: Path) -> None:
+    """The campaign's ref stands on HEAD; branch, index and working tree stay as they were."""
+    _user_repository(tmp_path)
+    before = _git(tmp_path, "status", "--porcelain"), _git(tmp_path, "rev-parse", "HEAD")
+    log = tmp_path / "runs" / "c1" / "log.jsonl"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}\n")
+    commit = commit_campaign(tmp_path, "c1", [log], "c1: started")
+    assert _git(tmp_path, "rev-parse", "refs/comind/c1").strip() == commit
+    assert _git(tmp_path, "ls-tree", "-r", "--name-only", commit).split() == [
+        "code.py",
+        "runs/c1/log.jsonl",
+    ]
+    after = _git(tmp_path, "status", "--porcelain", "--untracked-files=no")
+    assert (after, _git(tmp_path, "rev-parse", "HEAD")) == before
+
+
+def test_the_same_content_is_not_committed_twice(tmp_path: Path) -> None:
+    """A commit after a crash finds its work done; a change stands on the commit before."""
+    make_repository(tmp_path)
+    file = tmp_path / "a"
+    file.write_text("1")
+    assert campaign_commit(tmp_path, "c1") is None
+    first = commit_campaign(tmp_path, "c1", [file], "one")
+    assert commit_campaign(tmp_path, "c1", [file], "one") == first
+    file.write_text("2")
+    second = commit_campaign(tmp_path, "c1", [file], "two")
+    assert _git(tmp_path, "rev-parse", f"{second}^").strip() == first
+    assert campaign_commit(tmp_path, "c1") == second
+
+
+def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
+    """A project folder inside a user's repository is versioned there, under its own path."""
+    _user_repository(tmp_path)
+    project = tmp_path / "sub folder"
+    project.mkdir()
+    before = _git(tmp_path, "diff", "--cached", "--name-only")
+    ensure_repository(project)
+    assert not (project / ".git").exists()
+    assert (project / ".dvc" / "config").is_file()
+    assert _git(tmp_path, "diff", "--cached", "--name-only") == before
+    (project / "data").mkdir()
+    (project / "data" / "x").write_text("1")
+    pointers = version(project, [project / "data" / "x"])
+    commit = commit_campaign(project, "c1", pointers, "one")
+    assert "sub folder/data/x.dvc" in _git(tmp_path, "ls-tree", "-r", "--name-only", commit)
+
+
+def test_an_ignored_project_gets_a_repository_of_its_own(tmp_path: Path) -> None:
+    """A folder that the surrounding repository ignores is not kept by it."""
+    _user_repository(tmp_path)
+    (tmp_path / ".gitignore").write_text("/out/\n")
+    project = tmp_path / "out"
+    project.mkdir()
+    ensure_repository(project)
+    assert (project / ".git").is_dir()
+    ensure_repository(project)
+
+
+def test_versioned_data_comes_back(tmp_path: Path) -> None:
+    """A folder under DVC is restored by its pointer, and versioning it again is free of change."""
+    ensure_repository(tmp_path)
+    data = tmp_path / "data" / "split"
+    data.mkdir(parents=True)
+    (data / "a.csv").write_text("1\n")
+    [pointer] = version(tmp_path, [data])
+    first = pointer.read_text()
+    assert version(tmp_path, [data]) == [pointer_of(data)]
+    assert pointer.read_text() == first
+    (data / "a.csv").unlink()
+    dvc = [sys.executable, "-m", "dvc", "checkout", "--quiet", str(pointer)]
+    subprocess.run(dvc, cwd=tmp_path, check=True)
+    assert (data / "a.csv").read_text() == "1\n"
+
+
+def test_parallel_writers_queue(tmp_path: Path) -> None:
+    """Eight processes that version at once all succeed; DVC's own lock would fail most of them."""
+    ensure_repository(tmp_path)
+    program = (
+        "import sys; from pathlib import Path; from tasks.versioning import version\n"
+        "root, name = Path(sys.argv[1]), sys.argv[2]\n"
+        "(root / name).write_text(name); version(root, [root / name])"
+    )
+    writers = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path), f"file-{n}"]) for n in range(8)
+    ]
+    assert [writer.wait(timeout=200) for writer in writers] == [0] * 8
+    assert len(list(tmp_path.glob("file-*.dvc"))) == 8
+
+
+def test_what_dvc_refuses_is_one_line(tmp_path: Path) -> None:
+    """A path that does not exist is an error of the service, in one line."""
+    ensure_repository(tmp_path)
+    with pytest.raises(OrchestrationError, match="DVC cannot version gone") as caught:
+        version(tmp_path, [tmp_path / "gone"])
+    assert "\n" not in str(caught.value)

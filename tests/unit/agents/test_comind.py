@@ -1,0 +1,229 @@
+"""The CoMind agent: what it plans, what it asks, and what it makes of the answers."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.agents.comind import CoMind
+from comind.agents.comind.agent import BASELINE_ROLE
+from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
+from comind.campaign.plan import Code, Done, Think, Wait
+from comind.campaign.state import CampaignState, apply
+from comind.campaign.worker import carry_out
+from comind.domain.draft import Draft, Operator
+from comind.domain.problem import Problem
+from comind.llm.base import ModelRequest
+from comind.testing import ScriptedModel
+from tests.unit.campaign.samples import code, failed, opened, scored
+from tests.unit.campaign.test_state import records
+from tests.unit.campaign.world import World
+
+PROBLEM = Problem(
+    competition="demo",
+    title="A demo",
+    description="Tell yes from no.",
+    metric="accuracy",
+    maximize=True,
+    id_columns=("id",),
+    label_columns=("label",),
+    target_columns=("label",),
+    train_rows=30,
+    validation_rows=10,
+    test_rows=10,
+    preview="train.csv: about 30 rows, 3 columns",
+)
+AGENT = CoMind(PROBLEM, seed=0)
+
+
+def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
+    state = CampaignState()
+    for record in records(opened(**spec), *events):
+        state = apply(state, record)
+    return state
+
+
+def _drafts(*titles: str, codebase: str = "") -> ThinkOutcome:
+    drafts = [
+        Draft(title=t, method="somehow", codebase=codebase).model_dump(mode="json") for t in titles
+    ]
+    return ThinkOutcome(result={"drafts": drafts})
+
+
+def _baseline(outcome: CodeOutcome) -> list[CampaignEvent]:
+    work = code().model_copy(update={"role": BASELINE_ROLE})
+    return [
+        WorkPlanned(id="attempt-000", work=work),
+        WorkFinished(id="attempt-000", outcome=outcome),
+    ]
+
+
+_IDEATE = Think(purpose="ideate")
+
+
+def test_the_baseline_comes_first() -> None:
+    """Attempt 0 is the offline model's baseline, unless it is not wanted."""
+    first = AGENT.plan(_state())
+    assert isinstance(first, list)
+    assert isinstance(first[0], Code)
+    assert first[0].role == BASELINE_ROLE
+    without = AGENT.plan(_state(baseline=False))
+    assert isinstance(without, list)
+    assert isinstance(without[0], Think)
+
+
+def test_drafts_fill_the_free_slots() -> None:
+    """Drafts are handed out as slots become free, each once, the rest when one comes back."""
+    thought = [
+        *_baseline(scored(0.7)),
+        WorkPlanned(id="think-000", work=_IDEATE),
+        WorkFinished(id="think-000", outcome=_drafts("a", "b", "c")),
+    ]
+    planned = AGENT.plan(_state(*thought))
+    assert isinstance(planned, list)
+    assert [work.draft.title for work in planned if isinstance(work, Code)] == ["a", "b"]
+    out = [WorkPlanned(id=f"attempt-{n:03d}", work=w) for n, w in enumerate(planned, start=1)]
+    assert AGENT.plan(_state(*thought, *out)) == Wait()
+    back = WorkFinished(id="attempt-001", outcome=failed())
+    third = AGENT.plan(_state(*thought, *out, back))
+    assert isinstance(third, list)
+    assert [work.draft.title for work in third if isinstance(work, Code)] == ["c"]
+
+
+def test_a_draft_that_starts_from_the_best_names_its_parent() -> None:
+    """A draft with a codebase is an improvement of the best attempt, one without is a fresh draft."""
+    for codebase, operator, parents in (
+        ("x = 1", Operator.IMPROVE, ("attempt-000",)),
+        ("", Operator.DRAFT, ()),
+    ):
+        planned = AGENT.plan(
+            _state(
+                *_baseline(scored(0.7)),
+                WorkPlanned(id="think-000", work=_IDEATE),
+                WorkFinished(id="think-000", outcome=_drafts("a", codebase=codebase)),
+            )
+        )
+        assert isinstance(planned, list)
+        assert isinstance(planned[0], Code)
+        assert (planned[0].operator, planned[0].parents) == (operator, parents)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "spec", "reason"),
+    [
+        (_drafts(), {}, "the model scripted has no more drafts to propose"),
+        (
+            ThinkOutcome(failure=Failure(kind=FailureKind.REPLY, message="no JSON")),
+            {},
+            "ideation failed: no JSON",
+        ),
+        (_drafts(), {"iterations": 1}, "1 rounds of ideation are over"),
+    ],
+)
+def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reason: str) -> None:
+    """Without drafts, after a failed ideation or after the last round, there is nothing to do."""
+    state = _state(
+        *_baseline(scored(0.7)),
+        WorkPlanned(id="think-000", work=_IDEATE),
+        WorkFinished(id="think-000", outcome=outcome),
+        **spec,
+    )
+    assert AGENT.plan(state) == Done(reason=reason)
+
+
+def _coding(script: list[dict[str, Any]], root: Path, *, steps: int = 5) -> tuple[CodeOutcome, World]:
+    world = World(root)
+    world.model = ScriptedModel([json.dumps(_STEP | reply) for reply in script])
+    outcome = carry_out(AGENT, code(steps=steps), world.folder.work("attempt-000"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, world
+
+
+_STEP = {"done": False, "goal": "g", "code": "", "validation_submission": None, "submission": None}
+_NAMES = {"validation_submission": "validation_submission.csv", "submission": "submission.csv"}
+
+
+def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
+    """Step by step, the Coding Agent looks, hands in, sees its score and says that it is done."""
+    outcome, world = _coding(
+        [{"code": "look"}, {"code": "good", **_NAMES}, {"done": True, "goal": "All done."}], tmp_path
+    )
+    assert outcome.score is not None
+    assert outcome.score.value.value == 0.9
+    assert outcome.report == "All done."
+    assert outcome.code == "look\n\ngood"
+    feedback = [request.messages[-1].content for request in world.model.requests]
+    assert "two columns" in feedback[1]
+    assert "Nothing is scored yet." in feedback[1]
+    assert "Scored: written 0.9 [0.9, 0.9]" in feedback[2]
+
+
+def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:
+    """A model that gives up before anything is scored is told to go on, twice at most."""
+    outcome, world = _coding([{"done": True}] * 3, tmp_path)
+    assert outcome.score is None
+    assert len(world.model.requests) == 3
+    assert "You are not done" in world.model.requests[1].messages[-1].content
+
+
+def test_failures_are_fed_back(tmp_path: Path) -> None:
+    """An error, files that were not written and a refused submission are all told to the model."""
+    outcome, world = _coding(
+        [
+            {"code": "unknown"},
+            {"code": "look", **_NAMES},
+            {"code": "words", **_NAMES},
+            {"code": "good", **_NAMES},
+            {"done": True},
+        ],
+        tmp_path,
+    )
+    assert outcome.score is not None
+    feedback = [request.messages[-1].content for request in world.model.requests]
+    assert "NameError: no cell named 'unknown'" in feedback[1]
+    assert "Not scored: validation_submission.csv: there is no such file" in feedback[2]
+    assert "Not scored: validation_submission.csv is not a number" in feedback[3]
+
+
+def test_steps_are_a_hard_limit(tmp_path: Path) -> None:
+    """No more cells are run than the attempt may run."""
+    outcome, world = _coding([{"code": "look"}] * 9, tmp_path, steps=3)
+    assert outcome.steps == 3
+    assert len(world.ran) == 3
+
+
+_SNAPSHOTS = Path(__file__).parent / "snapshots"
+
+
+def _conversation(request: ModelRequest) -> str:
+    return "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
+
+
+@pytest.mark.parametrize("name", ["coding", "ideation"])
+def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
+    """What a model is asked changes only together with the reviewed text in snapshots/.
+
+    Run with UPDATE_SNAPSHOTS=1 to write the present text there, and read the difference.
+    """
+    if name == "coding":
+        _, world = _coding([{"code": "good", **_NAMES}, {"code": "unknown"}, {"done": True}], tmp_path)
+    else:
+        world = World(tmp_path)
+        world.model = ScriptedModel(['{"drafts": []}'])
+        facts = {
+            "drafts": 2,
+            "known": 1,
+            "tried": [{"title": "baseline", "result": "accuracy 0.8 [0.7, 0.9]"}],
+            "best_code": "model.fit(x, y)",
+            "best_score": "accuracy 0.8 [0.7, 0.9]",
+        }
+        work = Think(purpose="ideate", facts=facts)
+        carry_out(AGENT, work, world.folder.work("think-000"), world.equipment())
+    asked = _conversation(world.model.requests[-1])
+    snapshot = _SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.write_text(asked)
+    assert asked == snapshot.read_text()
