@@ -35,7 +35,7 @@ demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what 
 	@$(BIN)/comind solve demo-tumours --profile quick --model offline
 
 test: $(STAMP) sandbox check  ## everything that CI runs
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: format lint types floors  ## format, lint, types, floors
 

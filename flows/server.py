@@ -16,7 +16,16 @@ from comind.errors import OrchestrationError
 from comind.system.files import write_durably
 from comind.system.leash import LeashedProcess, start_leashed
 
-__all__ = ["announce", "free_port", "is_free", "prefect_server", "start_service", "wait_for"]
+__all__ = [
+    "announce",
+    "api_address",
+    "free_port",
+    "is_free",
+    "prefect_server",
+    "start_prefect",
+    "start_service",
+    "wait_for",
+]
 
 _START_SECONDS = 180.0
 _TRIES = 3  # a free port can be taken between looking and binding
@@ -56,8 +65,7 @@ def prefect_server(project: Path) -> Iterator[str]:
 def _start(project: Path) -> tuple[str, LeashedProcess]:
     for _ in range(_TRIES):
         port = free_port()
-        server = start_service(project, "prefect", prefect_command(port))
-        address = f"http://{_HOST}:{port}/api"
+        server, address = start_prefect(project, "prefect", port), api_address(port)
         if wait_for(f"{address}/health", server):
             return address, server
         server.stop()
@@ -65,16 +73,28 @@ def _start(project: Path) -> tuple[str, LeashedProcess]:
     raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
 
 
-def prefect_command(port: int) -> list[str]:
-    """Return the arguments that start a Prefect server."""
-    return ["prefect", "server", "start", "--host", _HOST, "--port", str(port)]
+def start_prefect(project: Path, name: str, port: int) -> LeashedProcess:
+    """Start a Prefect server; its page must be told the port, or it looks for the default one."""
+    page = {
+        "PREFECT_SERVER_UI_API_URL": api_address(port),
+        "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+    }
+    command = ["prefect", "server", "start", "--host", _HOST, "--port", str(port)]
+    return start_service(project, name, command, page)
 
 
-def start_service(project: Path, name: str, command: list[str]) -> LeashedProcess:
+def api_address(port: int) -> str:
+    """Return the address of the API of a Prefect server of ours."""
+    return f"http://{_HOST}:{port}/api"
+
+
+def start_service(
+    project: Path, name: str, command: list[str], settings: dict[str, str]
+) -> LeashedProcess:
     """Start a Python module as a server that ends with us; it logs to a file of its name."""
     return start_leashed(
         [sys.executable, "-m", *command],
-        env=dict(os.environ),
+        env={**os.environ, **settings},
         cwd=project,
         log=service_log(project, name),
     )

@@ -67,8 +67,9 @@ def pointer_of(path: Path) -> Path:
 
 
 def _hush() -> None:
-    """Keep DVC's advice on git off the terminal: these pointers go to the campaign's own ref."""
-    logging.getLogger("dvc").setLevel(logging.WARNING)
+    """Keep DVC's progress bars and its advice on git off the terminal; errors come as exceptions."""
+    for name in ("dvc", "dvc_data", "dvc_objects"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 @contextlib.contextmanager

@@ -1,7 +1,6 @@
 """`comind ui`: the MLflow and Prefect pages of this project."""
 
 import argparse
-import os
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ __all__ = ["SUMMARY", "add_arguments", "run"]
 SUMMARY = "Serve this project's MLflow and Prefect pages until you press Ctrl-C."
 
 _MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
+_RUNS = "/#/experiments?workflowType=machine_learning"  # else the page opens on chat traces
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,28 +26,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Answer:
     """Start both servers, say where they are, and keep them until we are stopped."""
     from flows.environment import prepare_environment
-    from flows.server import announce, prefect_command, start_service, wait_for
+    from flows.server import announce, api_address, start_prefect, start_service, wait_for
 
     project = find_project(args.out)
     prepare_environment(project)
-    os.environ["MLFLOW_SERVER_ENABLE_JOB_EXECUTION"] = "false"  # seven workers for jobs we never submit
     mlflow_port = _port(args.mlflow_port, _MLFLOW_PORT, "--mlflow-port")
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
-    mlflow = start_service(project, "mlflow", _mlflow_command(project, mlflow_port))
-    prefect = start_service(project, "prefect-ui", prefect_command(prefect_port))
+    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # seven workers we have no use for
+    mlflow = start_service(project, "mlflow", _mlflow_command(project, mlflow_port), no_jobs)
+    prefect = start_prefect(project, "prefect-ui", prefect_port)
     note = None
     try:
         for name, address, server in (
             ("mlflow", f"{mlflow_page}/health", mlflow),
-            ("prefect-ui", f"{prefect_page}/api/health", prefect),
+            ("prefect-ui", f"{api_address(prefect_port)}/health", prefect),
         ):
             if not wait_for(address, server):
                 log = project / ".prefect" / f"{name}-server.log"
                 raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
-        note = announce(project, f"{prefect_page}/api")
-        print(f"MLflow   {mlflow_page}\nPrefect  {prefect_page}\nCtrl-C ends both", flush=True)
+        note = announce(project, api_address(prefect_port))
+        print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
+        print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():
             time.sleep(0.5)
         raise OrchestrationError("a server has ended", hint=f"see the logs in {project / '.prefect'}")
