@@ -28,6 +28,7 @@ __all__ = [
 ]
 
 _START_SECONDS = 180.0
+_DRAIN_SECONDS = 5.0
 _TRIES = 3  # a free port can be taken between looking and binding
 _HOST = "127.0.0.1"
 
@@ -57,6 +58,7 @@ def prefect_server(project: Path) -> Iterator[str]:
     try:
         yield address
     finally:
+        _send_what_is_queued()
         del os.environ["PREFECT_API_URL"]
         if server is not None:
             server.stop()
@@ -71,6 +73,17 @@ def _start(project: Path) -> tuple[str, LeashedProcess]:
         server.stop()
     log = service_log(project, "prefect")
     raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
+
+
+def _send_what_is_queued() -> None:
+    """Let Prefect's background threads send logs and events while the server is still there."""
+    if "prefect" not in sys.modules:
+        return
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogHandler
+
+    EventsWorker.drain_all(timeout=_DRAIN_SECONDS)
+    APILogHandler().flush()
 
 
 def start_prefect(project: Path, name: str, port: int) -> LeashedProcess:

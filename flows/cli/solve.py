@@ -3,6 +3,8 @@
 import argparse
 import secrets
 import shlex
+import shutil
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -199,6 +201,9 @@ def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     low, high = result["validation_interval"]
+    program = _program()
+    where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"
+    git = where.replace("--out", "-C")
     submission = shlex.quote(str(result["submission"]))
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
@@ -207,10 +212,20 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
-  look        comind ui                                    the runs and flows of {project}
-  grade       comind grade {shlex.quote(competition or result["competition"])} {submission}
-  lineage     git show --stat {result["dvc_rev"][:12]}
+  look        {program} ui{where}
+  grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
+  lineage     git{git} show --stat {result["dvc_rev"][:12]}
 """
+
+
+def _program() -> str:
+    """Return how this command was called, so that what we suggest can be typed as it stands."""
+    called = Path(sys.argv[0])
+    if called.name != "comind" or shutil.which("comind"):
+        return "comind"
+    return shlex.quote(
+        str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
+    )
 
 
 def _count(text: str) -> int:

@@ -103,7 +103,7 @@ def test_a_campaign_for_people_says_where_to_look(tmp_path: Path, shared_server:
     """Without --json the answer is text: submission, score with interval, next steps."""
     ran = comind("solve", "demo-tumours", "--model", MODEL, "--profile", "quick", "--out", tmp_path)
     assert ran.exit_code == 0, ran.stderr
-    for word in ("submission", "accuracy", "95 % interval", "comind ui", "comind grade", "git show"):
+    for word in ("submission", "accuracy", "95 % interval", "comind ui --out", "comind grade", "git -C"):
         assert word in ran.stdout
     assert "attempt-001: step 2: accuracy" in ran.stderr
     assert "\x1b" not in ran.stdout + ran.stderr

@@ -31,7 +31,8 @@ def test_both_pages_are_served(tmp_path: Path) -> None:
         addresses = [line.split()[1].partition("#")[0] for line in said if "http://" in line]
         assert len(addresses) == 2
         for address in addresses:
-            with urllib.request.urlopen(address, timeout=30) as page:
+            asked = urllib.request.Request(address, headers={"Accept": "text/html"})
+            with urllib.request.urlopen(asked, timeout=30) as page:
                 assert b"<html" in page.read().lower()
     finally:
         ui.send_signal(signal.SIGINT)

@@ -48,7 +48,7 @@ class CoMind:
     def _think_again(self, state: CampaignState, drafts: list[Draft]) -> Decision:
         rounds = state.works.thoughts(IDEATE)
         if state.spec.iterations is not None and len(rounds) >= state.spec.iterations:
-            return Done(reason=f"{len(rounds)} rounds of ideation are over")
+            return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
         last = rounds[-1].outcome if rounds else None
         if last is not None and last.failure is not None:
             return Done(reason=f"ideation failed: {last.failure.message}")

@@ -120,7 +120,7 @@ def test_a_draft_that_starts_from_the_best_names_its_parent() -> None:
             {},
             "ideation failed: no JSON",
         ),
-        (_drafts(), {"iterations": 1}, "1 rounds of ideation are over"),
+        (_drafts(), {"iterations": 1}, "all 1 rounds of ideation are over"),
     ],
 )
 def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reason: str) -> None:
