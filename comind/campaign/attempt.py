@@ -40,10 +40,10 @@ __all__ = [
 
 
 class SubmissionNames(Value):
-    """The two files that a step says it wrote, relative to its working directory."""
+    """The two files that a step hands in, relative to its working directory."""
 
-    validation: str
-    test: str
+    validation: str = "validation_submission.csv"
+    test: str = "submission.csv"
 
 
 class CallSent(Value):

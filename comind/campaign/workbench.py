@@ -35,6 +35,7 @@ __all__ = ["Desk", "Step", "Workbench"]
 T = TypeVar("T", bound=BaseModel)
 
 _SUBMISSION_BYTES = 512 << 20
+_Marks = dict[str, object]
 
 
 class Desk:
@@ -121,7 +122,10 @@ class Workbench(Desk):
         return self.work.budget.seconds - self.state.spend.seconds
 
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
-        """Run one cell and, where it names two submissions, take them in and have them graded.
+        """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
+
+        Submissions are looked for under their usual names, or under those in `submission`; that a
+        named one was not written is told.
 
         Raises:
             TimeOver: the attempt's seconds are used up.
@@ -151,12 +155,15 @@ class Workbench(Desk):
         def run() -> CellEnded:
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
-            before = _marks(session.workspace, submission)
+            names = submission or SubmissionNames()
+            before = _marks(session.workspace, names)
             result = session.run(code, seconds=seconds)
+            after = _marks(session.workspace, names)
             submitted, refused = None, ""
-            if submission is not None and result.status is CellStatus.OK:
+            written = any(after[name] != before[name] for name in after)
+            if result.status is CellStatus.OK and (written or submission is not None):
                 try:
-                    submitted = self._take_in(session.workspace, number, submission, before)
+                    submitted = self._take_in(session.workspace, number, names, before, after)
                 except SubmissionError as error:
                     refused = str(error)
             return CellEnded(ordinal=ordinal, result=result, submitted=submitted, refused=refused)
@@ -196,11 +203,10 @@ class Workbench(Desk):
         return graded.report
 
     def _take_in(
-        self, workspace: Path, step: int, names: SubmissionNames, before: dict[str, object]
+        self, workspace: Path, step: int, names: SubmissionNames, before: _Marks, after: _Marks
     ) -> Submitted:
         """Copy both files out of the workspace, following nothing, and name them by content."""
         hashes = []
-        after = _marks(workspace, names)
         for name, target in (
             (names.validation, self._folder.validation_submission(step)),
             (names.test, self._folder.test_submission(step)),
@@ -229,11 +235,9 @@ class Workbench(Desk):
         return self._session
 
 
-def _marks(workspace: Path, names: SubmissionNames | None) -> dict[str, object]:
+def _marks(workspace: Path, names: SubmissionNames) -> _Marks:
     """Return what changes when a file is written again, for each file that is to be handed in."""
-    if names is None:
-        return {}
-    marks: dict[str, object] = {}
+    marks: _Marks = {}
     for name in (names.validation, names.test):
         try:
             facts = (workspace / name).lstat()

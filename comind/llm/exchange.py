@@ -1,6 +1,7 @@
 """The typed exchange: ask for a value, get that value or an error, whatever the model says."""
 
 import json
+import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -8,6 +9,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from comind.domain.value import Value
 from comind.errors import ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
 __all__ = ["Answer", "Prompt", "ask", "code_fields", "parse"]
@@ -15,6 +17,7 @@ __all__ = ["Answer", "Prompt", "ask", "code_fields", "parse"]
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_FIELD = re.compile(r"#\s*(?P<name>\w+)\s*:(?P<value>.*)")
 _TEMPLATES = Templates("comind.llm")
 
 
@@ -105,39 +108,38 @@ def _read_json(text: str) -> dict[str, Any]:
 
 
 def _read_text(text: str, reply_type: type[BaseModel]) -> dict[str, Any]:
-    """Read our strict text form: one JSON object, then one fenced block a code field.
+    """Read our strict text form: a JSON object, or a program whose first comments are the fields."""
+    programs = code_fields(reply_type)
+    if not programs:
+        return _read_json(_json_part(text))
+    code = program_in(text)
+    fields, rest = _header(code, set(reply_type.model_fields) - {programs[0]})
+    return {**fields, programs[0]: rest}
 
-    The fence is the last one in the text, so a program may contain fences of its own.
-    """
+
+def _json_part(text: str) -> str:
+    """Return the first JSON object in a text that may have words or a fence around it."""
     start = text.find("{")
     if start < 0:
         raise ReplyError("there is no JSON object in it")
     try:
-        value, end = json.JSONDecoder(strict=False).raw_decode(text[start:])
+        _, end = json.JSONDecoder(strict=False).raw_decode(text[start:])
     except json.JSONDecodeError as error:
         raise ReplyError(f"its JSON object is broken ({error.msg})") from None
-    fields = _object(value)
-    rest = text[start + end :]
-    for name in code_fields(reply_type):
-        code = _fenced(rest)
-        if code is not None:
-            fields[name] = code
-    return fields
+    return text[start : start + end]
 
 
-def _fenced(text: str) -> str | None:
-    lines = text.splitlines()
-    opening = next((number for number, line in enumerate(lines) if _opens_program(line)), None)
-    if opening is None:
-        return None
-    closing = max((number for number, line in enumerate(lines) if line.strip() == "```"), default=-1)
-    if closing <= opening:
-        raise ReplyError("its code block is not closed")
-    return "\n".join(lines[opening + 1 : closing])
-
-
-def _opens_program(line: str) -> bool:
-    return line.strip().lower() in {"```python", "```py", "```python3"}
+def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
+    """Take the leading comments that give fields off a program."""
+    fields: dict[str, Any] = {}
+    lines = code.splitlines()
+    for number, line in enumerate(lines):
+        found = _FIELD.fullmatch(line.strip())
+        if found is None or found["name"] not in names:
+            return fields, "\n".join(lines[number:]).strip("\n")
+        value = found["value"].strip()
+        fields[found["name"]] = None if value.lower() in ("", "none", "null") else value
+    return fields, ""
 
 
 def _object(value: object) -> dict[str, Any]:

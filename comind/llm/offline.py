@@ -48,20 +48,11 @@ class OfflineModel:
 
 def _coding_step(facts: dict[str, Any]) -> dict[str, Any]:
     if facts["steps"]:
-        return {
-            "done": True,
-            "goal": "The recipe has run.",
-            "code": "",
-            "validation_submission": None,
-            "submission": None,
-        }
+        return {"goal": "The recipe has run.", "code": ""}
     recipe = (resources.files("comind.llm") / "recipes" / "tabular.py").read_text(encoding="utf-8")
     return {
-        "done": False,
         "goal": "Fit a gradient boosting on the table and predict both sets of rows.",
         "code": _constants(facts) + recipe,
-        "validation_submission": "validation_submission.csv",
-        "submission": "submission.csv",
     }
 
 

@@ -113,13 +113,11 @@ class OpenAIModel:
         definitions = request.reply_schema.get("$defs")
         programs = _programs(request)
         plain = {name: schema for name, schema in properties.items() if name not in programs}
-        example = {name: schema["examples"][0] for name, schema in plain.items() if "examples" in schema}
         return self._templates.render(
             "text_form",
             plain=[(name, _in_words(schema)) for name, schema in plain.items()],
             programs=programs,
             definitions=json.dumps(definitions) if definitions else "",
-            example=json.dumps(example) if len(example) == len(plain) else "",
         )
 
     def _priced(self, usage: Usage) -> Usage:
@@ -153,13 +151,11 @@ def _programs(request: ModelRequest) -> list[str]:
 
 
 def _in_words(schema: dict[str, Any]) -> str:
-    """Say what a field holds; what words cannot say is said in JSON schema."""
-    described = f", {schema['description']}" if "description" in schema else ""
-    kinds = [part.get("type") for part in schema.get("anyOf", [schema])]
-    words = {"boolean": "true or false", "string": "text", "null": "null", "integer": "a whole number"}
-    if all(kind in words for kind in kinds):
-        return " or ".join(words[kind] for kind in kinds) + described
-    return json.dumps({key: value for key, value in schema.items() if key not in ("title", "examples")})
+    """Say what a field holds: its description, its kind in words, or its JSON schema."""
+    if "description" in schema:
+        return str(schema["description"])
+    words = {"boolean": "true or false", "string": "text", "integer": "a whole number"}
+    return words.get(str(schema.get("type"))) or json.dumps(schema)
 
 
 def _usage(completion: ChatCompletion, request: ModelRequest) -> Usage:

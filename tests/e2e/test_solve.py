@@ -132,13 +132,7 @@ def test_a_dead_endpoint_leaves_the_best_so_far(tmp_path: Path, shared_server: s
 def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) -> None:
     """A campaign whose every attempt fails says so, with all that is known."""
     script = tmp_path / "script.yaml"
-    step = {
-        "done": False,
-        "goal": "fail",
-        "code": "1 / 0",
-        "validation_submission": None,
-        "submission": None,
-    }
+    step = {"goal": "fail", "code": "1 / 0"}
     draft = {"title": "bad", "method": "bad", "start_from_best": False}
     rules = [{"reply": "Drafts", "say": {"drafts": [draft]}}, {"reply": "CodingStep", "say": step}]
     script.write_text(json.dumps(rules))

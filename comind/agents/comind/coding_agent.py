@@ -22,33 +22,35 @@ _REFUSALS = 2  # how often a model that has nothing scored may say that it is do
 
 
 class CodingStep(BaseModel):
-    """One step: a goal and a cell, and both submissions or none."""
+    """One step: a goal and a cell. A step without code says that nothing is left to do.
 
-    done: bool = Field(description="true only when nothing is left to do", examples=[False])
-    goal: str = Field(
-        description="what this cell is for, in one line", examples=["Fit a model and predict."]
-    )
-    code: str = Field(json_schema_extra={"format": "python"}, default="")
+    Submissions under other names than the usual ones are named in pairs.
+    """
+
+    goal: str = Field(default="", description="what this cell is for, in one line")
     validation_submission: str | None = Field(
-        description="file that the cell writes for validation.csv; null if it writes none",
-        examples=["validation_submission.csv"],
+        default=None, description="the file it writes for validation.csv, if the name is another one"
     )
     submission: str | None = Field(
-        description="file that the cell writes for test.csv; null if it writes none",
-        examples=["submission.csv"],
+        default=None, description="the file it writes for test.csv, if the name is another one"
     )
+    code: str = Field(default="", json_schema_extra={"format": "python"})
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _both_or_neither(self) -> Self:
         if (self.validation_submission is None) != (self.submission is None):
             raise ValueError("name both submissions or neither")
-        if not self.done and not self.code.strip():
-            raise ValueError("there is no code; say done if nothing is left to do")
         return self
 
     @property
+    def done(self) -> bool:
+        """Whether there is nothing to run."""
+        lines = (line.strip() for line in self.code.splitlines())
+        return all(not line or line.startswith("#") for line in lines)
+
+    @property
     def names(self) -> SubmissionNames | None:
-        """The files that this step hands in."""
+        """The files that this step hands in, where they have other names than usual."""
         if self.validation_submission is None or self.submission is None:
             return None
         return SubmissionNames(validation=self.validation_submission, test=self.submission)

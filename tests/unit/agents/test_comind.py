@@ -142,15 +142,12 @@ def _coding(script: list[dict[str, Any]], root: Path, *, steps: int = 5) -> tupl
     return outcome, world
 
 
-_STEP = {"done": False, "goal": "g", "code": "", "validation_submission": None, "submission": None}
-_NAMES = {"validation_submission": "validation_submission.csv", "submission": "submission.csv"}
+_STEP = {"goal": "g", "code": ""}
 
 
 def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
     """Step by step, the Coding Agent looks, hands in, sees its score and says that it is done."""
-    outcome, world = _coding(
-        [{"code": "look"}, {"code": "good", **_NAMES}, {"done": True, "goal": "All done."}], tmp_path
-    )
+    outcome, world = _coding([{"code": "look"}, {"code": "good"}, {"goal": "All done."}], tmp_path)
     assert outcome.score is not None
     assert outcome.score.value.value == 0.9
     assert outcome.report == "All done."
@@ -162,11 +159,11 @@ def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
 
 
 def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:
-    """A model that gives up before anything is scored is told to go on, twice at most."""
-    outcome, world = _coding([{"done": True}] * 3, tmp_path)
+    """A model that stops before anything is scored is told to go on, twice at most."""
+    outcome, world = _coding([{"code": "# done"}] * 3, tmp_path)
     assert outcome.score is None
     assert len(world.model.requests) == 3
-    assert "You are not done" in world.model.requests[1].messages[-1].content
+    assert "That is no code" in world.model.requests[1].messages[-1].content
 
 
 def test_failures_are_fed_back(tmp_path: Path) -> None:
@@ -174,17 +171,17 @@ def test_failures_are_fed_back(tmp_path: Path) -> None:
     outcome, world = _coding(
         [
             {"code": "unknown"},
-            {"code": "look", **_NAMES},
-            {"code": "words", **_NAMES},
-            {"code": "good", **_NAMES},
-            {"done": True},
+            {"code": "look", "validation_submission": "v.csv", "submission": "s.csv"},
+            {"code": "words"},
+            {"code": "good"},
+            {"code": "# done"},
         ],
         tmp_path,
     )
     assert outcome.score is not None
     feedback = [request.messages[-1].content for request in world.model.requests]
     assert "NameError: no cell named 'unknown'" in feedback[1]
-    assert "Not scored: validation_submission.csv: there is no such file" in feedback[2]
+    assert "Not scored: v.csv: there is no such file" in feedback[2]
     assert "Not scored: validation_submission.csv is not a number" in feedback[3]
 
 
@@ -209,7 +206,7 @@ def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
     Run with UPDATE_SNAPSHOTS=1 to write the present text there, and read the difference.
     """
     if name == "coding":
-        _, world = _coding([{"code": "good", **_NAMES}, {"code": "unknown"}, {"done": True}], tmp_path)
+        _, world = _coding([{"code": "good"}, {"code": "unknown"}, {"code": "# done"}], tmp_path)
     else:
         world = World(tmp_path)
         world.model = ScriptedModel(['{"drafts": []}'])

@@ -1,5 +1,6 @@
 """The typed exchange: a value of the wanted type, or a reason that is written for the model."""
 
+import ast
 import contextlib
 import json
 
@@ -21,8 +22,20 @@ class Step(BaseModel):
     code: str = Field(json_schema_extra={"format": "python"}, default="")
 
 
+class Verdict(BaseModel):
+    stop: bool
+
+
 def _text(goal: str, code: str) -> str:
-    return json.dumps({"goal": goal}) + f"\n```python\n{code}\n```\n"
+    return f"```python\n# goal: {goal}\n{code}\n```\n"
+
+
+def _compiles(code: str) -> bool:
+    try:
+        ast.parse(code)
+    except SyntaxError:
+        return False
+    return not code.startswith("#") and "\r" not in code
 
 
 def _parse(text: str, form: str = "text", finish: str = "stop") -> Step:
@@ -33,14 +46,25 @@ def _parse(text: str, form: str = "text", finish: str = "stop") -> Step:
 @given(
     st.lists(
         st.sampled_from(
-            ["x = 1\n", "'''", '"', "\\", "```\n", "```python\n", "{", "}", "</code>", "é", "\t", "#"]
+            [
+                "x = 1\n",
+                "y = '''",
+                "'''\n",
+                'z = "</code> {}"\n',
+                "```\n",
+                "```python\n",
+                "# é\n",
+                "if x:\n    pass\n",
+            ]
         ),
         max_size=30,
-    ).map("".join)
+    )
+    .map("".join)
+    .filter(_compiles)
 )
 def test_code_survives_any_content(code: str) -> None:
     """Quotes, tags, braces and fences inside a program come through unchanged."""
-    assert _parse(_text("go", code)).code == code
+    assert _parse(_text("go", code)).code == code.strip("\n")
     assert _parse(json.dumps({"goal": "go", "code": code}), form="json").code == code
 
 
@@ -53,13 +77,12 @@ def test_words_around_the_reply_are_passed_over() -> None:
 @pytest.mark.parametrize(
     ("text", "form", "finish", "reason"),
     [
-        ("I cannot do that.", "text", "stop", "there is no JSON object"),
-        ('{"goal": "x"', "text", "stop", "its JSON object is broken"),
+        ("I cannot do that.", "text", "stop", "there is no block"),
         ("[1, 2]", "json", "stop", "it is not a JSON object"),
         ("", "json", "stop", "it is not JSON"),
-        ('{"code": "x"}', "json", "stop", "goal: Field required"),
         ('{"goal": 3}', "json", "stop", "goal: Input should be a valid string"),
-        ('{"goal": "x"}\n```python\nx = 1\n', "text", "stop", "its code block is not closed"),
+        ('{"code": 3, "goal": "x"}', "json", "stop", "code: Input should be a valid string"),
+        ("```python\nx = (1\n", "text", "stop", "its block is not closed"),
         ('{"goal": "x"}', "json", "length", "it was cut off"),
     ],
 )
@@ -69,6 +92,31 @@ def test_a_reply_without_form_is_refused_with_a_reason(
     """What is wrong is told in words that the model can act on."""
     with pytest.raises(ReplyError, match=reason):
         _parse(text, form, finish)
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("# goal: fit\nx = 1", "x = 1"),
+        ("```python\n# goal: fit\nx = 1\n```\nand then\n```python\ny = 2\n```", "x = 1\ny = 2"),
+        ("```python\n# goal: fit\nx = 1", "x = 1"),
+        ("```\n# goal: fit\n!pip list\n```", "!pip list"),
+        ("```python\n# goal: fit\n```", ""),
+    ],
+    ids=["no fence", "two blocks", "fence left open", "not quite Python", "no code"],
+)
+def test_what_models_do_to_a_block_is_understood(text: str, code: str) -> None:
+    """Programs come out whole however their fences were forgotten or multiplied."""
+    assert _parse(text) == Step(goal="fit", code=code)
+
+
+def test_a_decision_in_words_is_found() -> None:
+    """Without a program, the text form is one JSON object, whatever stands around it."""
+    reply = ModelReply(text='Well, {"stop": true} it is.', form="text", model="m")
+    assert parse(reply, Verdict) == Verdict(stop=True)
+    for text, reason in (("no", "there is no JSON object"), ('{"stop": tr', "object is broken")):
+        with pytest.raises(ReplyError, match=reason):
+            parse(ModelReply(text=text, form="text", model="m"), Verdict)
 
 
 def test_a_refused_reply_goes_back_with_the_reason() -> None:

@@ -16,13 +16,13 @@ def _ask(reply: str, **facts: Any) -> dict[str, Any]:
 
 
 def test_a_step_is_a_program_that_compiles() -> None:
-    """Asked for a step, it gives a recipe with the competition's names filled in, then is done."""
+    """Asked for a step, it gives a recipe with the competition's names filled in, then nothing more."""
     problem = {"folder": "input/demo", "id_columns": ["id"], "target_columns": ["y"]}
     step = _ask("CodingStep", problem=problem, seed=3, steps=0)
     compile(step["code"], "cell", "exec")
     assert "FOLDER = 'input/demo'\nIDS = ['id']" in step["code"]
-    assert step["submission"] == "submission.csv"
-    assert _ask("CodingStep", problem=problem, seed=3, steps=1)["done"]
+    assert "submission.csv" in step["code"]
+    assert _ask("CodingStep", problem=problem, seed=3, steps=1)["code"] == ""
 
 
 def test_it_has_no_ideas() -> None:

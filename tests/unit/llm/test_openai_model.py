@@ -57,7 +57,7 @@ def test_a_server_without_schemas_is_asked_in_text() -> None:
 
 def test_a_program_is_asked_for_as_a_block() -> None:
     """A reply that holds code comes in the text form even where schemas work."""
-    text = '{"goal": "fit"}\n```python\nprint("done")\n```'
+    text = '```python\n# goal: fit\nprint("done")\n```'
     with endpoint(lambda body: (200, completion(text))) as (url, requests):
         assert ask(_model(url), PROMPT, Step).value == Step(goal="fit", code='print("done")')
     assert "response_format" not in requests[0]

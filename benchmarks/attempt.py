@@ -1,0 +1,86 @@
+"""What an attempt costs beside its cells: trivial cells, an instant model, graded and tracked."""
+
+import json
+import tempfile
+import time
+from pathlib import Path
+
+from comind.campaign.budget import Purse
+from comind.campaign.events import WorkFinished, WorkPlanned
+from comind.campaign.worker import Equipment, carry_out
+from comind.domain.spend import Budget, Spend
+from comind.evaluation.demos import make_demo
+from comind.evaluation.folder import load_competition
+from comind.evaluation.grader_process import GraderProcess
+from comind.evaluation.splitting import make_split
+from comind.session.base import Input
+from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.kernel import KernelSession
+from comind.testing import ScriptedModel, TinyAgent
+from tasks.tracking import CampaignTracker
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World
+
+STEPS = 5
+CELL = """
+import shutil
+shutil.copy('input/demo-tumours/sample_validation_submission.csv', 'validation_submission.csv')
+shutil.copy('input/demo-tumours/sample_submission.csv', 'submission.csv')
+"""
+
+
+def main() -> None:
+    """Print the figures."""
+    root = Path(tempfile.mkdtemp(prefix="b-"))
+    competition = load_competition(make_demo("demo-tumours", root))
+    split = make_split(competition, root / "splits", seed=0)
+    grader = GraderProcess(split.root, root / "grader.log")
+    grader.start()
+    grader.grade(split.public / "sample_validation_submission.csv", split.sample)
+    world = World(root)
+    campaign = world.campaign()
+    tracker = CampaignTracker(root, world.folder.name)
+    tracker.catch_up()
+    sandbox = BubblewrapSandbox()
+    model = ScriptedModel(lambda request: json.dumps({"code": CELL}))
+    equipment = Equipment(
+        lambda role: model,
+        Purse(Budget(), Spend()),
+        grader,
+        lambda work, folder: KernelSession(
+            sandbox,
+            folder.workspace,
+            inputs=(Input(split.public, "input/demo-tumours"),),
+            env={},
+            memory_bytes=8 << 30,
+            log=folder.root / "session.log",
+        ),
+    )
+    whole = []
+    for number in range(4):
+        work_id, work = f"attempt-{number:03d}", code(steps=STEPS)
+        begun = time.perf_counter()
+        campaign.record(WorkPlanned(id=work_id, work=work))
+        outcome = carry_out(TinyAgent(), work, world.folder.work(work_id), equipment)
+        campaign.record(WorkFinished(id=work_id, outcome=outcome))
+        tracker.catch_up()
+        whole.append(time.perf_counter() - begun)
+        assert outcome.score is not None
+    short = []
+    for number in range(4, 8):
+        work_id, work = f"attempt-{number:03d}", code(steps=1)
+        begun = time.perf_counter()
+        campaign.record(WorkPlanned(id=work_id, work=work))
+        outcome = carry_out(TinyAgent(), work, world.folder.work(work_id), equipment)
+        campaign.record(WorkFinished(id=work_id, outcome=outcome))
+        tracker.catch_up()
+        short.append(time.perf_counter() - begun)
+    step = (min(whole) - min(short)) / (STEPS - 1)
+    print(f"attempt with {STEPS} trivial cells: {min(whole):.2f} s (target < 3 s)")
+    print(f"a step of it: {1000 * step:.0f} ms (target < 60 ms)")
+    grader.stop()
+    campaign.close()
+
+
+if __name__ == "__main__":
+    main()
