@@ -54,6 +54,9 @@ floors: $(STAMP)
 torture: $(STAMP) sandbox  ## random kills, bombs and fuzz, at length
 	@$(BIN)/python -m pytest -m torture --timeout 3600
 
+bench: $(STAMP) sandbox  ## measure what docs/ and README claim; a line a figure
+	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done
+
 lock: $(STAMP)  ## pin again what requirements/*.in asks for
 	@for name in base dev; do \
 	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
