@@ -1,10 +1,8 @@
 """What an agent may do while it carries out work; every effect goes through the recorder."""
 
-import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -18,24 +16,20 @@ from comind.campaign.attempt import (
     SubmissionNames,
 )
 from comind.campaign.folder import WorkFolder
+from comind.campaign.handin import HandIn
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
-from comind.errors import SubmissionError
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel
 from comind.llm.exchange import Answer, Prompt, ask
 from comind.session.base import CellResult, CellStatus, Session
-from comind.system.files import read_untrusted, write_durably
 from comind.system.killpoints import passed
 
 __all__ = ["Desk", "Step", "Workbench"]
 
 T = TypeVar("T", bound=BaseModel)
-
-_SUBMISSION_BYTES = 512 << 20
-_Marks = dict[str, object]
 
 
 class Desk:
@@ -155,17 +149,11 @@ class Workbench(Desk):
         def run() -> CellEnded:
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
-            names = submission or SubmissionNames()
-            before = _marks(session.workspace, names)
+            hand_in = HandIn(session.workspace, submission)
             result = session.run(code, seconds=seconds)
-            after = _marks(session.workspace, names)
             submitted, refused = None, ""
-            written = any(after[name] != before[name] for name in after)
-            if result.status is CellStatus.OK and (written or submission is not None):
-                try:
-                    submitted = self._take_in(session.workspace, number, names, before, after)
-                except SubmissionError as error:
-                    refused = str(error)
+            if result.status is CellStatus.OK:
+                submitted, refused = hand_in.collect(self._folder, number)
             return CellEnded(ordinal=ordinal, result=result, submitted=submitted, refused=refused)
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
@@ -202,22 +190,6 @@ class Workbench(Desk):
         passed("grade-recorded")
         return graded.report
 
-    def _take_in(
-        self, workspace: Path, step: int, names: SubmissionNames, before: _Marks, after: _Marks
-    ) -> Submitted:
-        """Copy both files out of the workspace, following nothing, and name them by content."""
-        hashes = []
-        for name, target in (
-            (names.validation, self._folder.validation_submission(step)),
-            (names.test, self._folder.test_submission(step)),
-        ):
-            content = read_untrusted(workspace, name, limit=_SUBMISSION_BYTES)
-            if after[name] == before[name]:
-                raise SubmissionError(f"{name} was not written by this cell")
-            write_durably(target, content)
-            hashes.append(hashlib.sha256(content).hexdigest())
-        return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
-
     def _live_session(self) -> Session:
         if self._session is None:
             self._session = self._open_session()
@@ -233,16 +205,3 @@ class Workbench(Desk):
                 )
             )
         return self._session
-
-
-def _marks(workspace: Path, names: SubmissionNames) -> _Marks:
-    """Return what changes when a file is written again, for each file that is to be handed in."""
-    marks: _Marks = {}
-    for name in (names.validation, names.test):
-        try:
-            facts = (workspace / name).lstat()
-        except (OSError, ValueError):
-            marks[name] = None
-        else:
-            marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
-    return marks

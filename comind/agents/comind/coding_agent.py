@@ -29,10 +29,10 @@ class CodingStep(BaseModel):
 
     goal: str = Field(default="", description="what this cell is for, in one line")
     validation_submission: str | None = Field(
-        default=None, description="the file it writes for validation.csv, if the name is another one"
+        default=None, description="only if its file for validation.csv has another name: that name"
     )
     submission: str | None = Field(
-        default=None, description="the file it writes for test.csv, if the name is another one"
+        default=None, description="only if its file for test.csv has another name: that name"
     )
     code: str = Field(default="", json_schema_extra={"format": "python"})
 

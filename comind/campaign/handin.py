@@ -1,0 +1,70 @@
+"""Take in the pair of submissions that a cell wrote."""
+
+import hashlib
+from pathlib import Path
+
+from comind.campaign.attempt import SubmissionNames
+from comind.campaign.folder import WorkFolder
+from comind.campaign.outcome import Submitted
+from comind.errors import SubmissionError
+from comind.system.files import read_untrusted, write_durably
+
+__all__ = ["HandIn"]
+
+_SUBMISSION_BYTES = 512 << 20
+
+
+class HandIn:
+    """Sees, before and after a cell, which files it wrote; old files are never graded again.
+
+    A pair is looked for under the names that the model gave, then under the usual ones.
+    """
+
+    def __init__(self, workspace: Path, named: SubmissionNames | None) -> None:
+        """Note what is there before the cell runs."""
+        self._workspace = workspace
+        self._named = named
+        self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
+        self._before = self._marks()
+
+    def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
+        """Copy what the cell wrote into `folder`; returns the pair, or why there is none to grade.
+
+        The reason is empty when the cell wrote neither file and named none.
+        """
+        after = self._marks()
+        fresh = {name for name in after if after[name] != self._before[name]}
+        reason = ""
+        for pair in self._pairs:
+            if pair is not self._named and not fresh & {pair.validation, pair.test}:
+                continue
+            try:
+                return self._take(pair, fresh, folder, step), ""
+            except SubmissionError as error:
+                reason = reason or str(error)
+        return None, reason
+
+    def _take(self, pair: SubmissionNames, fresh: set[str], folder: WorkFolder, step: int) -> Submitted:
+        hashes = []
+        for name, target in (
+            (pair.validation, folder.validation_submission(step)),
+            (pair.test, folder.test_submission(step)),
+        ):
+            content = read_untrusted(self._workspace, name, limit=_SUBMISSION_BYTES)
+            if name not in fresh:
+                raise SubmissionError(f"{name} was not written by this cell")
+            write_durably(target, content)
+            hashes.append(hashlib.sha256(content).hexdigest())
+        return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
+
+    def _marks(self) -> dict[str, object]:
+        """Return what changes when a file is written again, for each file that may be handed in."""
+        marks: dict[str, object] = {}
+        for name in (name for pair in self._pairs for name in (pair.validation, pair.test)):
+            try:
+                facts = (self._workspace / name).lstat()
+            except (OSError, ValueError):
+                marks[name] = None
+            else:
+                marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
+        return marks
