@@ -1,7 +1,7 @@
 """A competition as its folder describes it."""
 
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -16,13 +16,14 @@ SAMPLE_SUBMISSION = "sample_submission"
 class SplitRule(Value):
     """How validation rows are taken from the labelled ones.
 
-    `group` never parts rows that share `column` (or its date, with `by: date`); `time` takes the last
+    `group` never parts rows that share `column` (or its date, with `by: date`; or, where its cells are
+    pixels `<picture>_<row>_<column>`, their picture, with `by: picture`); `time` takes the last
     `horizon_days` of `column`.
     """
 
     kind: Literal["random", "stratified", "group", "time"]
     column: str | None = None
-    by: Literal["date"] | None = None
+    by: Literal["date", "picture"] | None = None
     horizon_days: int | None = Field(default=None, gt=0)
     fraction: float | None = Field(default=None, gt=0, lt=1)
 
@@ -48,12 +49,22 @@ class Competition(Value):
     id_columns: tuple[str, ...] = Field(min_length=1)
     train_id_columns: tuple[str, ...] = ()
     label_columns: tuple[str, ...] = Field(min_length=1)
-    target_columns: tuple[str, ...] | Literal["sample_submission"]
+    target_columns: Annotated[tuple[str, ...], Field(min_length=1)] | Literal["sample_submission"]
     split: SplitRule | None = None
     deadline: str | None = None
     leaderboard_comparable: bool = True
     licence: str = ""
     files: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if len(self.train_id_columns or self.id_columns) != len(self.id_columns):
+            raise ValueError("train_id_columns must name as many columns as id_columns")
+        targets = () if self.target_columns == SAMPLE_SUBMISSION else tuple(self.target_columns)
+        _refuse_repeated((*self.id_columns, *targets), "id_columns and target_columns")
+        train_ids = self.train_id_columns or self.id_columns
+        _refuse_repeated((*train_ids, *self.label_columns), "id_columns and label_columns")
+        return self
 
     @property
     def public(self) -> Path:
@@ -64,3 +75,9 @@ class Competition(Value):
     def answers(self) -> Path:
         """True answers of the test rows, in the shape of a submission; past competitions only."""
         return self.folder / "private" / "answers.csv"
+
+
+def _refuse_repeated(names: tuple[str, ...], where: str) -> None:
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise ValueError(f"the column {name!r} is there twice in {where}")

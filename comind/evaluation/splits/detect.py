@@ -1,0 +1,92 @@
+"""Which rule of splitting fits a competition whose folder names none.
+
+The validation rows should stand to the rest as the test rows stand to the training rows, so the rule is
+read off how these two differ.
+"""
+
+import pandas as pd
+
+from comind.domain.competition import SplitRule
+from comind.domain.problem import AnswerKind
+from comind.evaluation.splits.answer_files import PIXEL, picture_of
+
+__all__ = ["detect_rule"]
+
+_LEAST_GROUPS = 5
+_LARGEST_GROUP = 0.5
+_MOST_CLASSES = 0.1
+_LATER = 0.99  # share of training rows that lie before all or most of the test rows
+_CLASS_KINDS = (AnswerKind.LABEL, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
+
+
+def detect_rule(
+    train: pd.DataFrame, test: pd.DataFrame, labels: tuple[str, ...], kind: AnswerKind
+) -> tuple[SplitRule, str]:
+    """Return the rule that fits, and what in the data says so.
+
+    Args:
+        train: labelled rows, text cells.
+        test: rows asked for, with the names that `train` has for its columns.
+        labels: the label columns of `train`.
+        kind: what the target columns of a submission hold.
+    """
+    shared = [column for column in test.columns if column in train.columns]
+    for find in (_by_time, _by_group):
+        for column in shared:
+            found = find(train[column], test[column])
+            if found is not None:
+                return found
+    if len(labels) == 1 and kind in _CLASS_KINDS:
+        classes = train[labels[0]].nunique()
+        if 1 < classes <= max(2, _MOST_CLASSES * len(train)):
+            rule = SplitRule(kind="stratified", column=labels[0])
+            return rule, f"the label {labels[0]!r} has {classes} classes, kept in proportion"
+    return SplitRule(kind="random"), "neither time, groups nor classes set the test rows apart"
+
+
+def _by_time(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule, str] | None:
+    """Recognise a column of dates in which the test rows follow the training rows."""
+    before, after = _dates(train), _dates(test)
+    if before is None or after is None:
+        return None
+    follows = (before <= after.quantile(0.5)).mean() >= _LATER and after.max() > before.max()
+    if not follows:
+        return None
+    start = max(before.max(), after.min())
+    days = max(1, (after.max() - start).days)
+    span = (before.max() - before.min()).days
+    rule = SplitRule(kind="time", column=str(train.name), horizon_days=max(1, min(days, span // 4)))
+    return rule, f"in {train.name!r} the test rows follow the training rows, by {days} days"
+
+
+def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRule, str] | None:
+    """Recognise values, or dates, that repeat within one part and never appear in both."""
+    if _set_apart(train, test):
+        rule = SplitRule(kind="group", column=str(train.name))
+        return rule, f"no value of {train.name!r} appears in both train and test, though many repeat"
+    if train.str.fullmatch(PIXEL).all() and _set_apart(picture_of(train), picture_of(test)):
+        rule = SplitRule(kind="group", column=str(train.name), by="picture")
+        return rule, f"{train.name!r} names pixels, and no picture has pixels in both train and test"
+    before, after = _dates(train), _dates(test)
+    if before is not None and after is not None:
+        days, others = before.dt.strftime("%Y-%m-%d"), after.dt.strftime("%Y-%m-%d")
+        if _set_apart(days, others):
+            rule = SplitRule(kind="group", column=str(train.name), by="date")
+            return rule, f"no date of {train.name!r} appears in both train and test"
+    return None
+
+
+def _set_apart(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
+    counts = train.value_counts()
+    repeats = counts.median() >= 2  # noqa: PLR2004 - a value that appears twice
+    spread = len(counts) >= _LEAST_GROUPS and counts.iloc[0] <= _LARGEST_GROUP * len(train)
+    return bool(repeats and spread and not set(counts.index) & set(test))
+
+
+def _dates(column: "pd.Series[str]") -> "pd.Series | None":
+    """Return the column as times, where every cell is one and none is a mere number."""
+    text = column.str.strip()
+    if not len(text) or not text.str.contains(r"\d[-/:]\d", regex=True).all():
+        return None
+    times = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
+    return None if times.isna().any() else times

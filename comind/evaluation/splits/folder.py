@@ -1,0 +1,66 @@
+"""Where the parts of a split lie, and what is written about them."""
+
+from pathlib import Path
+
+from comind.domain.competition import SplitRule
+from comind.domain.problem import AnswerKind
+from comind.domain.value import Name, Value
+from comind.errors import CompetitionError
+
+__all__ = ["Split", "SplitFolder"]
+
+
+class Split(Value):
+    """How a split was made, and what is in it; `split.json`."""
+
+    key: Name
+    competition: Name
+    title: str
+    rule: SplitRule
+    rule_reason: str
+    """Where the rule comes from: the folder's description, or what was seen in the data."""
+    seed: int
+    metric: str
+    maximize: bool
+    answer_kind: AnswerKind
+    written: bool
+    """Whether a model wrote the evaluator, as the competition names no metric."""
+    id_columns: tuple[str, ...]
+    train_id_columns: tuple[str, ...]
+    label_columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+    train_rows: int
+    validation_rows: int
+    test_rows: int
+    public_sha256: str
+    sealed_sha256: str
+
+
+class SplitFolder:
+    """`data/splits/<key>/`: what attempts see, what only the grader sees, and how it was made."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.public = root / "public"
+        self.sealed = root / "sealed"
+        self.described = root / "split.json"
+        self.answers = self.sealed / "validation_answers.csv"
+        self.groups = self.sealed / "validation_groups.csv"
+        """Which validation rows belong together, in the order of the answers; group splits only."""
+        self.programs = self.sealed / "evaluator"
+        """The evaluator that a model wrote, frozen; only where the competition names no metric."""
+        self.full = self.sealed / "full"
+        """Files of `public` as they were before rows were held back; what a refit learns from."""
+        self.sample = self.public / "sample_submission.csv"
+        self.validation_sample = self.public / "sample_validation_submission.csv"
+
+    def read(self) -> Split:
+        """Return how the split was made.
+
+        Raises:
+            CompetitionError: there is no finished split in this folder.
+        """
+        try:
+            return Split.model_validate_json(self.described.read_text())
+        except (OSError, ValueError):
+            raise CompetitionError(f"{self.root}: is not a finished split") from None

@@ -1,0 +1,144 @@
+"""What is decided about a split before a file is written."""
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from types import MappingProxyType
+
+import pandas as pd
+
+from comind.domain.competition import SAMPLE_SUBMISSION, Competition, SplitRule
+from comind.domain.problem import AnswerKind
+from comind.errors import CompetitionError
+from comind.evaluation.metrics import MetricFacts, find_metric
+from comind.evaluation.splits.detect import detect_rule
+from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.tables import read_table
+from comind.system.files import hash_tree
+
+__all__ = ["SplitPlan"]
+
+_LAYOUT = 3  # part of every key: raise it when the same inputs give other files
+
+
+class SplitPlan:
+    """Tables, columns, metric and rule of one competition."""
+
+    programs: Mapping[str, str] = MappingProxyType({})
+    """Programs that are frozen with the split, by file name; none where the metric is one of ours."""
+
+    def __init__(self, competition: Competition, seed: int, metric: MetricFacts | None = None) -> None:
+        """Read the three tables; the metric is the one that the folder names, unless one is given.
+
+        Raises:
+            CompetitionError: a table is missing or unreadable, or the metric is not known.
+        """
+        self.competition = competition
+        self.seed = seed
+        self.metric: MetricFacts = metric or find_metric(competition)
+        self.train, self.test, self.sample = (
+            read_table(competition.public / name, CompetitionError)
+            for name in ("train.csv", "test.csv", "sample_submission.csv")
+        )
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Id columns of a submission."""
+        return self.competition.id_columns
+
+    @property
+    def train_ids(self) -> tuple[str, ...]:
+        """The same columns in train.csv, where it may name them otherwise."""
+        return self.competition.train_id_columns or self.ids
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Columns of train.csv that are sealed together."""
+        return self.competition.label_columns
+
+    @cached_property
+    def targets(self) -> tuple[str, ...]:
+        """Columns of a submission beside its ids."""
+        if self.competition.target_columns == SAMPLE_SUBMISSION:
+            return tuple(str(column) for column in self.sample.columns if column not in self.ids)
+        return tuple(self.competition.target_columns)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Columns of test.csv, by the names that train.csv has for them."""
+        renamed = dict(zip(self.ids, self.train_ids, strict=True))
+        return [renamed.get(column, column) for column in self.test.columns]
+
+    @property
+    def withheld(self) -> list[str]:
+        """Columns of train.csv that a held-back row does not show: labels, and what test.csv lacks."""
+        shown = set(self.inputs) - set(self.labels)
+        return [name for name in self.train.columns if name not in shown]
+
+    @property
+    def one_hot(self) -> bool:
+        """Whether the target columns are the classes of the one label."""
+        if len(self.labels) != 1 or set(self.targets) <= set(self.train.columns):
+            return False
+        if self.metric.kind is AnswerKind.CLASS_PROBABILITIES:
+            return True
+        return not set(self.targets).isdisjoint(self.train[self.labels[0]])
+
+    @cached_property
+    def rule_with_reason(self) -> tuple[SplitRule, str]:
+        """The folder's rule, or the one that fits the data."""
+        if self.competition.split is not None:
+            return self.competition.split, "competition.yaml says so"
+        test = self.test.set_axis(self.inputs, axis="columns")
+        return detect_rule(self.train, test, self.labels, self.metric.kind)
+
+    def validation_rows(self) -> list[int]:
+        """Return the positions of the rows to hold back, ascending.
+
+        Raises:
+            CompetitionError: the rule does not fit the data.
+        """
+        try:
+            return choose_rows(self.train, self.rule_with_reason[0], self.seed)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self.competition.folder}: {error}") from None
+
+    def answers(self, rows: pd.DataFrame) -> pd.DataFrame:
+        """Return the true values of the target columns for some labelled rows; one-hot for classes.
+
+        Raises:
+            CompetitionError: a target is neither a column of train.csv nor a class of its label.
+        """
+        if self.one_hot:
+            label = rows[self.labels[0]].reset_index(drop=True)
+            return pd.DataFrame({name: (label == name).astype(int) for name in self.targets})
+        missing = [column for column in self.targets if column not in self.train.columns]
+        if missing:
+            raise CompetitionError(
+                f"{self.competition.folder}: the target column {missing[0]!r} is neither a column "
+                f"of train.csv nor a class of {self.labels[0]!r}",
+                hint="target_columns in competition.yaml name what a submission has beside its ids",
+            )
+        return rows[list(self.targets)].reset_index(drop=True)
+
+    def sample_values(self, rows: int) -> pd.DataFrame:
+        """Return the sample submission's own target values, repeated to `rows` rows."""
+        values = self.sample[list(self.targets)]
+        times = math.ceil(rows / len(values)) if len(values) else 0
+        return pd.concat([values] * times, ignore_index=True).head(rows)
+
+    @cached_property
+    def key(self) -> str:
+        """Name of the split: the competition and a hash of everything that the split depends on."""
+        parts = [
+            _LAYOUT,
+            self.seed,
+            self.metric.name,
+            dict(self.programs),
+            self.competition.model_dump_json(exclude={"folder"}),
+            hash_tree(self.competition.public),
+        ]
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        return f"{self.competition.id}-{digest[:12]}"

@@ -1,0 +1,129 @@
+"""Write the files of a split: the public part without a trace of what is held back, the sealed part."""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+
+from comind.domain.competition import Competition
+from comind.errors import CompetitionError
+from comind.evaluation.folder import check_public
+from comind.evaluation.splits.folder import Split, SplitFolder
+from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.rules import groups_of
+from comind.evaluation.splits.side import hold_back_files, hold_back_tables, keep_full
+from comind.evaluation.tables import write_table
+from comind.system.files import copy_plain_tree, hash_tree, write_durably
+from comind.system.killpoints import passed
+
+__all__ = ["make_split", "seal"]
+
+
+def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFolder:
+    """Return the split of `competition` below the folder `splits`; made where it is not there yet.
+
+    Raises:
+        CompetitionError: the folder's files contradict each other or its description.
+    """
+    return seal(SplitPlan(competition, seed), splits)
+
+
+def seal(plan: SplitPlan, splits: Path) -> SplitFolder:
+    """Write a split as it is planned, below the folder `splits`, where it is not there yet.
+
+    The folder appears in one step; killed before, nothing is left that looks like a split.
+
+    Raises:
+        CompetitionError: the folder's files contradict each other or its description.
+    """
+    folder = SplitFolder(splits / plan.key)
+    if folder.described.is_file():
+        return folder
+    splits.mkdir(parents=True, exist_ok=True)
+    staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=splits)))
+    try:
+        _write(plan, staged)
+        staged.root.chmod(0o755)
+        try:
+            staged.root.rename(folder.root)
+        except OSError:
+            if not folder.described.is_file():  # else another process was faster with the same bytes
+                raise
+    finally:
+        shutil.rmtree(staged.root, ignore_errors=True)
+    passed("split-written")
+    return folder
+
+
+def _write(plan: SplitPlan, folder: SplitFolder) -> None:
+    shown = [column for column in plan.labels if column in plan.inputs]
+    if shown:  # on arrival it is refused; here it would unseal the labels
+        raise CompetitionError(
+            f"{plan.competition.folder}: public/test.csv shows the label column {shown[0]!r}"
+        )
+    positions = plan.validation_rows()
+    held_back = plan.train.iloc[positions]
+    kept = plan.train.drop(index=plan.train.index[positions])
+    _copy_public(plan, folder)
+    # The directory keeps others out; the files themselves must be readable where they are mounted.
+    folder.sealed.mkdir(mode=0o700)
+
+    hold_back_tables(plan, held_back, folder)
+    hold_back_files(plan, kept, held_back, folder)
+    keep_full(folder, Path("train.csv"))
+    write_table(kept, folder.public / "train.csv")
+    inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
+    write_table(inputs, folder.public / "validation.csv")
+    ids = inputs[list(plan.ids)]
+    write_table(_beside(ids, plan.sample_values(len(ids))), folder.validation_sample)
+    write_table(_beside(ids, plan.answers(held_back)), folder.answers)
+    _write_groups(plan, held_back, folder)
+    for name, program in plan.programs.items():
+        write_durably(folder.programs / name, program)
+    _describe(plan, folder, kept_rows=len(kept), held_back_rows=len(held_back))
+
+
+def _copy_public(plan: SplitPlan, folder: SplitFolder) -> None:
+    check_public(plan.competition)
+    try:
+        copy_plain_tree(plan.competition.public, folder.public)
+    except ValueError as error:
+        raise CompetitionError(str(error)) from None
+
+
+def _beside(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+    return pd.concat([left, right], axis="columns")
+
+
+def _write_groups(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
+    rule, _ = plan.rule_with_reason
+    if rule.kind == "group":
+        numbers, _ = pd.factorize(groups_of(held_back, rule))
+        write_table(pd.DataFrame({"group": numbers}), folder.groups)
+
+
+def _describe(plan: SplitPlan, folder: SplitFolder, *, kept_rows: int, held_back_rows: int) -> None:
+    rule, reason = plan.rule_with_reason
+    split = Split(
+        key=plan.key,
+        competition=plan.competition.id,
+        title=plan.competition.title,
+        rule=rule,
+        rule_reason=reason,
+        seed=plan.seed,
+        metric=plan.metric.name,
+        maximize=plan.metric.maximize,
+        answer_kind=plan.metric.kind,
+        written=bool(plan.programs),
+        id_columns=plan.ids,
+        train_id_columns=plan.train_ids,
+        label_columns=plan.labels,
+        target_columns=plan.targets,
+        train_rows=kept_rows,
+        validation_rows=held_back_rows,
+        test_rows=len(plan.test),
+        public_sha256=hash_tree(folder.public),
+        sealed_sha256=hash_tree(folder.sealed),
+    )
+    write_durably(folder.described, split.model_dump_json(indent=2) + "\n")

@@ -1,0 +1,46 @@
+"""Files that only training rows have are answers; those of held-back rows are taken away."""
+
+import pandas as pd
+import pytest
+
+from comind.evaluation.splits.answer_files import answer_files
+
+TRAIN = pd.DataFrame({"id": ["a1", "a2", "a3"]})
+TEST = pd.DataFrame({"id": ["b1", "b2"]})
+HELD_BACK = TRAIN.iloc[[1]]
+
+
+@pytest.mark.parametrize(
+    ("train", "test", "answers"),
+    [
+        ("images/{}.png", "images/{}.png", None),
+        ("train/{}.png", "test/{}.png", None),
+        ("train/{}.png", "test/{}.png", "train_cleaned/{}.png"),
+        ("images/{}.png", "images/{}.png", "masks/{}.png"),
+        ("images/{}.png", "images/{}.png", "images/{}_mask.png"),
+        ("train/{}.wav", "test/{}.wav", "train/{}.txt"),
+        ("Training/{}_0.png", "test/{}_0.png", "Training/{}_0_gt.png"),
+        ("only_train/{}.png", "elsewhere/{}.png", None),
+    ],
+)
+def test_answers_of_held_back_rows_are_found(train: str, test: str, answers: str | None) -> None:
+    """Whatever lies as the files of test rows do is an input; the rest, beside it, is an answer."""
+    files = {train.format(name) for name in TRAIN["id"]} | {test.format(name) for name in TEST["id"]}
+    if answers:
+        files |= {answers.format(name) for name in TRAIN["id"]}
+    found = answer_files(files, TRAIN, TEST, HELD_BACK)
+    assert found == ({answers.format("a2")} if answers else set())
+
+
+def test_pixels_belong_to_pictures() -> None:
+    """A row that is a pixel has the files of its picture."""
+    train = pd.DataFrame({"id": [f"{name}_{row}_1" for name in (1, 2) for row in range(3)]})
+    test = pd.DataFrame({"id": ["3_0_1", "3_1_1"]})
+    files = {"train/1.png", "train/2.png", "train_cleaned/1.png", "train_cleaned/2.png", "test/3.png"}
+    assert answer_files(files, train, test, train.tail(3)) == {"train_cleaned/2.png"}
+
+
+def test_without_common_inputs_nothing_is_an_answer() -> None:
+    """Where training rows have one kind of file alone, it is what they are known by."""
+    files = {f"photos/{name}.png" for name in TRAIN["id"]}
+    assert answer_files(files, TRAIN, TEST, HELD_BACK) == set()
