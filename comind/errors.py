@@ -49,10 +49,22 @@ class ComindError(Exception):
 
 
 class UsageError(ComindError):
-    """Bad usage or input."""
+    """Bad usage or input; whatever name or cell it quotes, it is told in one line."""
 
     kind = "usage"
     exit_code = 2
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(_one_line(message), hint=_one_line(hint))
+
+
+_LINE_LENGTH = 1000
+
+
+def _one_line(text: str) -> str:
+    """Return `text` with what would break, hide or turn the line around written as an escape."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return shown if len(shown) <= _LINE_LENGTH else f"{shown[:_LINE_LENGTH]} ..."
 
 
 class CompetitionError(UsageError):

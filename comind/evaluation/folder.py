@@ -1,5 +1,6 @@
 """Read a competition folder, and say in one line what is wrong with it."""
 
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,21 @@ from pydantic import ValidationError
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 
-__all__ = ["load_competition"]
+__all__ = ["check_public", "load_competition"]
 
 _REQUIRED_FILES = ("train.csv", "test.csv", "sample_submission.csv")
+_OURS = ("validation.csv", "sample_validation_submission.csv")
+_LIST = "write a list of names, such as [id] or [first, second]"
+
+_SAYS = {
+    "missing": ("is missing", ""),
+    "string_type": ("is no text", "put it in quotation marks"),
+    "tuple_type": ("is no list", _LIST),
+    "too_short": ("is an empty list", _LIST),
+    "model_type": ("holds no keys and values", "such as kind: random"),
+    "extra_forbidden": ("is not a known key", ""),
+}
+"""What is said, and how to mend it, in place of the words of the library that checks values."""
 
 
 def load_competition(folder: Path) -> Competition:
@@ -37,25 +50,67 @@ def load_competition(folder: Path) -> Competition:
     return competition
 
 
+def check_public(competition: Competition) -> None:
+    """Make sure that public/ holds plain files and folders only, and leaves room for a split's own.
+
+    Raises:
+        CompetitionError: a link could lead to labels, a pipe would never end, a name is taken.
+    """
+    for path in sorted(competition.public.rglob("*")):
+        mode = path.lstat().st_mode
+        where = f"{competition.folder}: {path.relative_to(competition.folder)}"
+        if stat.S_ISLNK(mode):
+            raise CompetitionError(f"{where} is a symbolic link", hint="put the file itself there")
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise CompetitionError(f"{where} is neither a file nor a folder", hint="take it away")
+    for name in _OURS:
+        if (competition.public / name).exists():
+            raise CompetitionError(
+                f"{competition.folder}: public/{name} is in the way of the split's own file",
+                hint="give the file another name",
+            )
+
+
 def _parse(path: Path, folder: Path) -> Competition:
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+        values = yaml.load(path.read_text(encoding="utf-8"), _Loader)  # noqa: S506 - a safe one
+    except OSError as error:
+        raise CompetitionError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeDecodeError:
         raise CompetitionError(f"{path}: is not UTF-8 text") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
-        raise CompetitionError(f"{path}{where}: is not YAML") from None
+        reason = getattr(error, "problem", None) or "a character that it cannot hold"
+        raise CompetitionError(f"{path}{where}: is not YAML ({reason})") from None
+    except (RecursionError, ValueError):  # such as the 99th of May
+        raise CompetitionError(f"{path}: is not YAML (a value that makes no sense)") from None
     if not isinstance(values, dict):
-        raise CompetitionError(f"{path}: holds no keys and values")
+        raise CompetitionError(f"{path}: holds no keys and values", hint="such as metric: accuracy")
     _refuse_unknown(values, path)
     try:
         return Competition.model_validate({**values, "folder": folder})
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"] if part != "function-after")
-        reason = first["msg"].removeprefix("Value error, ")
-        raise CompetitionError(f"{path}: {place}: {reason}") from None
+        keys = [str(part) for part in first["loc"] if isinstance(part, int) or part.isidentifier()]
+        reason, hint = _SAYS.get(first["type"], (first["msg"].removeprefix("Value error, "), ""))
+        where = f"{path}: {'.'.join(keys)}" if keys else str(path)
+        raise CompetitionError(f"{where}: {reason}", hint=hint) from None
+
+
+class _Loader(yaml.SafeLoader):
+    """Refuses a key that is there twice, where YAML would quietly take the last."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        seen = set()
+        for key, _ in node.value:
+            text = str(key.value)
+            if text in seen:
+                raise yaml.constructor.ConstructorError(
+                    problem=f"the key {text!r} is there twice", problem_mark=key.start_mark
+                )
+            seen.add(text)
+        return super().construct_mapping(node, deep=deep)
 
 
 def _refuse_unknown(values: dict[Any, Any], path: Path) -> None:

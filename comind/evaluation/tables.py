@@ -1,14 +1,22 @@
 """Read CSV files that may be anything; every failure is one line that says what and where."""
 
 import csv
+import sys
+from collections import Counter
+from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 
 import pandas as pd
 
 from comind.errors import ComindError
+from comind.system.files import write_durably
 
-__all__ = ["read_table"]
+__all__ = ["read_header", "read_table", "write_table"]
+
+_HEADER_BYTES = 1 << 20
+
+csv.field_size_limit(sys.maxsize)  # a cell may hold a whole document
 
 
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
@@ -22,33 +30,77 @@ def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
         ComindError: of the kind `failure`; the file is missing, empty, not UTF-8 or not a table.
     """
     try:
-        content = path.read_bytes().decode("utf-8-sig")
+        data = path.read_bytes()
+        if b"\0" in data and _encoding(data) != "utf-16":
+            raise failure(f"{path}: is not text but binary data")
+        content = data.decode("utf-8-sig")
     except OSError as error:
         raise failure(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
     except UnicodeDecodeError as error:
         raise failure(
             f"{path}: is not UTF-8 text (byte {error.start})",
-            hint="save it again as UTF-8, for instance with: iconv -f latin1 -t utf-8",
+            hint=f"save it again as UTF-8, for instance with: iconv -f {_encoding(data)} -t utf-8",
         ) from None
     if not content.strip():
         raise failure(f"{path}: is empty")
-    if "\0" in content:
-        raise failure(f"{path}: is not text but binary data")
-    _check_header(content, path, failure)
+    _check_cells(content, path, failure)
     try:
         table = pd.read_csv(StringIO(content), dtype=str, keep_default_na=False)
     except (pd.errors.ParserError, csv.Error, ValueError) as error:
         reason = str(error).strip().removeprefix("Error tokenizing data. C error: ")
         raise failure(f"{path}: is not a table ({reason})") from None
-    if not isinstance(table.index, pd.RangeIndex):
-        raise failure(f"{path}: its rows have more cells than its header")
     return table
 
 
-def _check_header(content: str, path: Path, failure: type[ComindError]) -> None:
-    header = next(csv.reader(StringIO(content)))
-    if any(not name.strip() for name in header):
-        raise failure(f"{path}: a column in the header has no name")
-    repeated = {name for name in header if header.count(name) > 1}
-    if repeated:
-        raise failure(f"{path}: the column {min(repeated)!r} appears twice")
+def read_header(path: Path) -> list[str]:
+    """Return the column names of a CSV file; none for a file that is not one."""
+    with path.open("rb") as file:
+        first = file.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
+    try:
+        return _header(csv.reader(StringIO(first, newline="")))
+    except (csv.Error, StopIteration):
+        return []
+
+
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table of text so that `read_table` gives the same cells again."""
+    text = table.to_csv(index=False, lineterminator="\n")
+    if "\r" in text:  # otherwise a cell with a carriage return would not be quoted
+        text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    write_durably(path, text)
+
+
+def _header(lines: Iterator[list[str]]) -> list[str]:
+    """Return the first line that is not blank."""
+    return next(line for line in lines if "".join(line).strip())
+
+
+def _encoding(data: bytes) -> str:
+    """Return the likely encoding of text that is not UTF-8."""
+    return "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "latin1"
+
+
+def _check_cells(content: str, path: Path, failure: type[ComindError]) -> None:
+    """Refuse nameless and repeated columns, and rows of another length, which would be padded."""
+    lines = csv.reader(StringIO(content, newline=""))
+    try:
+        header = _header(lines)
+        if any(not name.strip() for name in header):
+            raise failure(f"{path}: a column in the header has no name")
+        if len(header) == 1 and (found := next((s for s in ";\t" if s in header[0]), "")):
+            raise failure(
+                f"{path}: its cells are separated by {found!r}", hint="save it again with commas"
+            )
+        name, count = Counter(header).most_common(1)[0]
+        if count > 1:
+            raise failure(f"{path}: the column {name!r} appears twice")
+        start = lines.line_num + 1
+        for line in lines:
+            if len(line) != len(header) and "".join(line).strip():
+                raise failure(
+                    f"{path}: line {start} has {len(line)} cells, but the header {len(header)}",
+                    hint='put quotation marks around a cell with a comma, and close them: "like, this"',
+                )
+            start = lines.line_num + 1
+    except csv.Error as error:
+        raise failure(f"{path}: line {lines.line_num} cannot be read ({error})") from None

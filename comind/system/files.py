@@ -122,6 +122,6 @@ def hash_tree(root: Path) -> str:
     """Return one SHA-256 over the names and contents of all files below `root`."""
     digest = hashlib.sha256()
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
-        name = path.relative_to(root).as_posix().encode()
+        name = os.fsencode(path.relative_to(root).as_posix())
         digest.update(len(name).to_bytes(8, "big") + name + bytes.fromhex(hash_file(path)))
     return digest.hexdigest()

@@ -25,6 +25,7 @@ KILL_POINTS = (
     "run-tracked",  # MLflow | DVC
     "checkpoints-versioned",  # DVC | git
     "ref-committed",  # git | the next event
+    "final-picked",  # the event that names the pick | its refit
     "submission-delivered",  # the delivered file | the campaign's last event
 )
 

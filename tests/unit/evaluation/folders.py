@@ -1,9 +1,15 @@
-"""A small competition folder to break."""
+"""A small competition folder, and the ways to change one."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+__all__ = ["Break", "competition_folder", "describe", "in_turn", "raw", "text", "write"]
+
+Break = Callable[[Path], object]
+"""Changes a competition folder for the worse."""
 
 DESCRIBED: dict[str, Any] = {
     "id": "small",
@@ -35,6 +41,45 @@ def competition_folder(root: Path, *, rows: int = 40, **changes: Any) -> Path:
     return folder
 
 
-def write(folder: Path, name: str, lines: list[str]) -> None:
+def write(folder: Path, name: str, lines: Sequence[str]) -> None:
     """Write one of the public files."""
     (folder / "public" / name).write_text("\n".join(lines) + "\n")
+
+
+def describe(**changes: Any) -> Break:
+    """Give competition.yaml other values; None takes a key away."""
+
+    def change(folder: Path) -> None:
+        path = folder / "competition.yaml"
+        values = yaml.safe_load(path.read_text()) | changes
+        path.write_text(yaml.safe_dump({k: v for k, v in values.items() if v is not None}))
+
+    return change
+
+
+def raw(name: str, content: bytes | str) -> Break:
+    """Write the bytes of any file of the folder."""
+    data = content if isinstance(content, bytes) else content.encode()
+
+    def change(folder: Path) -> None:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(data)
+
+    return change
+
+
+def text(name: str, old: str, new: str) -> Break:
+    """Replace text in a public file, once."""
+
+    def change(folder: Path) -> None:
+        path = folder / "public" / name
+        before = path.read_text()
+        assert old in before
+        path.write_text(before.replace(old, new, 1))
+
+    return change
+
+
+def in_turn(*breaks: Break) -> Break:
+    """Break in several ways, one after the other."""
+    return lambda folder: [change(folder) for change in breaks]

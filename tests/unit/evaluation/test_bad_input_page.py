@@ -1,0 +1,78 @@
+"""docs/bad-input.md lists every bad input that is tested, with the line that it gives."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS, BadFolder
+from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, BadSubmission
+
+_PAGE = Path(__file__).parents[3] / "docs" / "bad-input.md"
+
+_HEAD = """\
+# Bad input, and what is said of it
+
+Every line says what is wrong and where; where it is not plain, a second line says how to mend it.
+The tests make each of these and compare the line; this page is written from the same data
+(`UPDATE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/unit/evaluation/test_bad_input_page.py`).
+"""
+
+
+def _row(*cells: str) -> str:
+    shown = (cell.replace("|", "\\\\|").replace("<", "&lt;") for cell in cells)
+    return f"| {' | '.join(shown)} |"
+
+
+def _table(title: str, said: str, rows: Iterable[str]) -> str:
+    head = ["| name | what is wrong | the line it gives | exit code |", "|---|---|---|---|"]
+    return "\n".join([f"## {title}", "", said, "", *head, *rows]) + "\n"
+
+
+def _folder(case: BadFolder) -> str:
+    line = case.line.format(folder="small")
+    mend = f"<br>{case.hint}".replace("|", "\\|") if case.hint else ""
+    return _row(case.name, case.wrong, f"`{line}`", "2").replace("` | 2 |", f"`{mend} | 2 |")
+
+
+def _submission(case: BadSubmission) -> str:
+    line = case.line.format(file="submission.csv")
+    return _row(case.name, case.wrong, f"`{line}`", "2" if case.unreadable else "0")
+
+
+def _page() -> str:
+    return "\n".join(
+        [
+            _HEAD,
+            _table(
+                "Competition folders",
+                "`comind solve small` starts nothing.",
+                map(_folder, BAD_FOLDERS),
+            ),
+            _table(
+                "Answers and leaderboards of past competitions",
+                "`comind grade small submission.csv` gives no grade.",
+                map(_folder, BAD_ANSWERS),
+            ),
+            _table(
+                "Submissions",
+                "`comind grade small submission.csv` says that the file is invalid; only a file that is "
+                "no table at all is an error.",
+                map(_submission, BAD_SUBMISSIONS),
+            ),
+        ]
+    )
+
+
+def test_the_page_is_up_to_date() -> None:
+    """The page has a row for every tested case; UPDATE_SNAPSHOTS=1 writes it again."""
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        _PAGE.write_text(_page())
+    assert _page() == _PAGE.read_text()
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    """No two cases share a name, so that a row of the page leads to one test."""
+    names = [case.name for case in (*BAD_FOLDERS, *BAD_ANSWERS)]
+    names += [case.name for case in BAD_SUBMISSIONS]
+    assert len(set(names)) == len(names)
+    assert len(names) > 100
