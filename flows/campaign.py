@@ -5,12 +5,14 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
 from tasks.competitions import split_competition
+from tasks.submissions import hand_in
 
 __all__ = ["close_stale_runs", "solve_competition"]
 
@@ -61,12 +63,13 @@ def solve_competition(project: Path, campaign: str) -> None:
     try:
         housekeeping.round(running.state)
         if running.state.split is None:
-            spec = running.state.spec
-            split = split_competition(project, Path(spec.competition_folder), spec.split_seed)
+            split = split_competition(project, campaign)
             housekeeping.version_split(split.key)
             running.record(split)
-        agent = workshop_of(project, campaign).agent
-        run(running, agent, PrefectExecutor(project, campaign), housekeeping.round)
+        workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
+        ending = run(running, workshop.agent, executor, housekeeping.round)
+        finish(running, ending, executor, workshop.grader, housekeeping.round)
+        hand_in(project, campaign)
     finally:
         housekeeping.round(running.state)
         housekeeping.commit(running.state)

@@ -5,12 +5,14 @@ Each of these is a function of the logs that may be repeated, so after a crash a
 
 from pathlib import Path
 
+from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.outcome import CodeOutcome
+from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
+from comind.domain.draft import Operator
 from comind.errors import CampaignError
-from comind.evaluation.splitting import SplitFolder
+from comind.evaluation.splits import SplitFolder
 from comind.system.files import hash_file, write_durably
 from comind.system.killpoints import passed
 from tasks.git import commit_campaign
@@ -30,7 +32,7 @@ class Housekeeping:
         self._campaign = self._folder.campaign(campaign)
         self._tracker = CampaignTracker(project, campaign)
         self._published: set[str] = set()
-        self._committed = -1
+        self._kept: object = None
         self.revision = ""
         """Commit of the campaign's ref that holds everything so far."""
 
@@ -49,22 +51,35 @@ class Housekeeping:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
         self._tracker.catch_up()
         finished = sum(record.outcome is not None for record in state.works)
-        if finished == self._committed:
+        changed = (finished, state.picked)
+        if changed == self._kept:
             return
         self._publish(state)
         self.deliver(state)
         self.commit(state)
-        self._committed = finished
+        self._kept = changed
 
     def deliver(self, state: CampaignState) -> None:
         """Put the best submission so far where the user finds it."""
-        if state.best is None:
+        delivered = state.delivered()
+        if delivered is None:
             return
-        best = self._campaign.work(state.best.work_id).test_submission(state.best.submitted.step)
-        if hash_file(best) != state.best.submitted.test_sha256:
-            raise CampaignError(f"{best} was changed after it was graded")
-        write_durably(self._campaign.submission, best.read_bytes())
+        self._copy(delivered, self._campaign.submission)
+        if state.picked is not None:
+            write_durably(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
+        if state.picked is not None and state.refit() is not None:
+            outcome = state.works[state.picked.work_id].outcome
+            if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
+                pair = (state.picked.work_id, outcome.submitted)
+                self._copy(pair, self._campaign.submission_before_refit)
         passed("submission-delivered")
+
+    def _copy(self, delivered: tuple[str, Submitted], target: Path) -> None:
+        work_id, submitted = delivered
+        source = self._campaign.work(work_id).test_submission(submitted.step)
+        if hash_file(source) != submitted.test_sha256:
+            raise CampaignError(f"{source} was changed after it was graded")
+        write_durably(target, source.read_bytes())
 
     def commit(self, state: CampaignState) -> None:
         """Commit pointers and logs to the campaign's ref."""
@@ -86,6 +101,8 @@ class Housekeeping:
             outcome, work = record.outcome, record.work
             if not isinstance(work, Code) or record.id in self._published:
                 continue
+            if work.operator is Operator.REFIT:
+                continue  # it has seen the validation labels; no attempt may build on it
             if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
                 publish_solution(self._project, self._campaign.name, record.id, work, outcome)
                 new.append(record.id)

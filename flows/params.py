@@ -45,6 +45,8 @@ class SolveParams(Value):
     max_usd: float | None = Field(default=None, ge=0)
     baseline: bool = True
     """Whether attempt 0 is the offline model's baseline."""
+    refit: bool = True
+    """Whether the final pick's code is run once more on all labelled rows."""
     sandbox: str = "auto"
 
 

@@ -8,6 +8,9 @@ from comind.campaign.attempt import fold as fold_work
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.state import CampaignState
 from tasks.git import campaign_commit
 from tasks.tracking import run_of
 
@@ -17,7 +20,9 @@ __all__ = ["result_of"]
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     """Return the contract's answer of `comind solve`; what is not known yet is None."""
     state = read_state(folder)
-    best = state.best
+    picked = state.picked.work_id if state.picked else state.best.work_id if state.best else None
+    outcome = state.works[picked].outcome if picked else None
+    score = outcome.score if isinstance(outcome, CodeOutcome) else None
     attempts = state.works.attempts()
     work = _work_states(folder)
     return {
@@ -25,10 +30,13 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "competition": state.spec.competition,
         "agent": state.spec.agent,
         "model": state.spec.model,
-        "submission": str(folder.submission) if best else None,
-        "best_from": _origin(state.works[best.work_id].work.role) if best else None,  # type: ignore[union-attr]
-        "validation_score": best.score.value.value if best else None,
-        "validation_interval": [best.score.interval.low, best.score.interval.high] if best else None,
+        "submission": str(folder.submission) if picked else None,
+        "best_from": _origin(state, picked) if picked else None,
+        "picked": picked,
+        "pick_reason": state.picked.reason if state.picked else None,
+        "refitted": state.refit() is not None,
+        "validation_score": score.value.value if score else None,
+        "validation_interval": [score.interval.low, score.interval.high] if score else None,
         "metric": state.split.metric if state.split else None,
         "maximize": state.split.maximize if state.split else None,
         "attempts": len(attempts),
@@ -47,5 +55,6 @@ def _work_states(folder: CampaignFolder) -> list[AttemptState]:
     return [fold_work(read_log(log, WORK_EVENTS)) for log in logs]
 
 
-def _origin(role: str) -> str:
-    return "baseline" if role == "baseline" else "agent"
+def _origin(state: CampaignState, work_id: str) -> str:
+    work = state.works[work_id].work
+    return "baseline" if isinstance(work, Code) and work.role == BASELINE_ROLE else "agent"

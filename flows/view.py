@@ -31,6 +31,7 @@ from comind.campaign.events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
+    FinalPicked,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -40,6 +41,7 @@ from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.evaluation.report import GradeReport
 
 __all__ = ["watching"]
 
@@ -154,19 +156,22 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
                 f"seed {spec.seed}"
             )
         case SplitMade() as split:
-            return f"split {split.key}: {split.validation_rows} rows sealed, metric {split.metric}"
-        case WorkPlanned(id=work_id, work=Code() as work):
-            return f"{work_id}: {work.operator}, {work.draft.title}"
-        case WorkPlanned(id=work_id, work=Think() as work):
-            return f"{work_id}: {work.purpose}"
+            sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
+            return f"split {split.key}: {sealed}; {split.rule}"
+        case WorkPlanned(id=work_id, work=work):
+            return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
+        case FinalPicked(work_id=work_id, reason=reason):
+            return f"final pick {work_id}: {reason}"
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
-        case _:
-            return ""
+
+
+def _purpose(work: Think | Code) -> str:
+    return work.purpose if isinstance(work, Think) else f"{work.operator}, {work.draft.title}"
 
 
 def _ending(outcome: Outcome) -> str:
@@ -186,10 +191,15 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
         case CellEnded(refused=refused) if refused:
             return f"step {state.steps} not scored: {refused}"
         case Graded(report=report):
-            verdict = str(report.score) if report.score else f"not scored: {report.message}"
-            return f"step {state.steps}: {verdict}"
+            return f"step {state.steps}: {_verdict(report)}"
         case _:
             return ""
+
+
+def _verdict(report: GradeReport) -> str:
+    if report.score is not None:
+        return str(report.score)
+    return "of the right form" if report.valid else f"not scored: {report.message}"
 
 
 def _doing(event: WorkEvent) -> str:

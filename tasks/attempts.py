@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.worker import carry_out
+from comind.domain.metric import Paired
 from comind.evaluation.report import GradeReport
 from comind.wiring.workshop import workshop_of
 from tasks.submissions import grade_submission
@@ -44,3 +45,11 @@ class _GradingTask:
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions."""
         return grade_submission(self.project, self.campaign, validation, test)
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return workshop_of(self.project, self.campaign).grader.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another."""
+        return workshop_of(self.project, self.campaign).grader.compare(one, other)

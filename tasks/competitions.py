@@ -7,17 +7,16 @@ from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
-from comind.evaluation.folder import load_competition
-from comind.evaluation.splitting import make_split
+from comind.wiring.splitting import split_for
 
 __all__ = ["split_competition"]
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming
-def split_competition(project: Path, competition: Path, seed: int) -> SplitMade:
-    """Split a competition; the split is named by its content, so an existing one is used as it is."""
-    folder = make_split(load_competition(competition), ProjectFolder(project).splits, seed=seed)
-    split = folder.read()
+def split_competition(project: Path, campaign: str) -> SplitMade:
+    """Split a campaign's competition; a split with this content is used as it is."""
+    folder = ProjectFolder(project)
+    split = split_for(folder, folder.campaign(campaign)).read()
     return SplitMade(
         key=split.key,
         public_sha256=split.public_sha256,
@@ -25,4 +24,5 @@ def split_competition(project: Path, competition: Path, seed: int) -> SplitMade:
         metric=split.metric,
         maximize=split.maximize,
         validation_rows=split.validation_rows,
+        rule=f"{split.rule.kind}: {split.rule_reason}",
     )

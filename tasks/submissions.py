@@ -1,17 +1,35 @@
-"""Submissions: one verdict a pair, from the process that holds the labels."""
+"""Submissions: one verdict a pair from the process that holds the labels, one last look at the end."""
 
 from pathlib import Path
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.errors import SubmissionError
+from comind.evaluation.forms import test_form
 from comind.evaluation.report import GradeReport
+from comind.evaluation.tables import read_table
 from comind.wiring.workshop import workshop_of
 
-__all__ = ["grade_submission"]
+__all__ = ["grade_submission", "hand_in"]
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1)  # grading has no side effects
 def grade_submission(project: Path, campaign: str, validation: Path, test: Path) -> GradeReport:
     """Return the grader's verdict on a pair of submissions."""
     return workshop_of(project, campaign).grader.grade(validation, test)
+
+
+@task(cache_policy=NO_CACHE)
+def hand_in(project: Path, campaign: str) -> None:
+    """Look at the final submission once more, as whoever takes it in will.
+
+    Raises:
+        SubmissionError: it has not the form that test.csv asks for.
+    """
+    from comind.evaluation.expectations import check_hand_in
+
+    workshop = workshop_of(project, campaign)
+    if workshop.folder.submission.is_file():
+        table = read_table(workshop.folder.submission, SubmissionError)
+        check_hand_in(test_form(workshop.split_folder), table)

@@ -10,6 +10,7 @@ Names that hold for every agent:
                               usd calls lost_calls; per step: step/score step/score_low
                               step/score_high step/seconds step/failed
     metrics of a campaign     best_score attempts valid_attempts seconds tokens usd
+    artifacts of a campaign   leaderboard.csv
     artifacts of an attempt   draft.json code.py notebook.ipynb report.md log.jsonl submissions/...
 """
 
@@ -37,10 +38,12 @@ from comind.campaign.events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
+    FinalPicked,
     SplitMade,
     WorkFinished,
     WorkPlanned,
 )
+from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome
@@ -122,6 +125,10 @@ class CampaignTracker:
                 passed("run-tracked")
             case CampaignResumed():
                 self._client.update_run(self._parent, status="RUNNING")
+            case FinalPicked() as final:
+                self._client.set_tag(self._parent, "comind.picked", final.work_id)
+                self._client.set_tag(self._parent, "comind.pick_reason", final.reason)
+                self._client.log_text(self._parent, as_csv(final.leaderboard), "leaderboard.csv")
             case CampaignEnded(reason=reason, detail=detail):
                 self._log_totals(record)
                 self._client.set_tag(self._parent, "comind.ended", f"{reason}: {detail}")
@@ -234,7 +241,8 @@ class _AttemptTracker:
             }
             self._client.log_batch(self._run_id, tags=[RunTag(k, str(v)) for k, v in tags.items()])
         self._log_artifacts(outcome)
-        status = "FINISHED" if outcome.score is not None else "FAILED"
+        # A refit hands in without a score, as no labels are left to score it with.
+        status = "FINISHED" if outcome.submitted is not None else "FAILED"
         self._client.log_batch(self._run_id, metrics=_metrics(values, record, step=0))
         self._client.set_terminated(self._run_id, status, _millis(record.at))
         return []

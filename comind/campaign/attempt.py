@@ -188,6 +188,8 @@ def _booked(usage: Usage, *, lost: bool = False) -> Spend:
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     state = replace(state, last_report=graded.report)
     score = graded.report.score
+    if score is None and graded.report.valid:
+        return replace(state, best=graded.submitted)  # of a refit, only the form is looked at
     if score is None or not score.value.better_than(
         state.best_score.value if state.best_score else None
     ):

@@ -6,6 +6,7 @@ from pydantic import Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
+from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
 
@@ -17,6 +18,8 @@ __all__ = [
     "CampaignResumed",
     "CampaignSpec",
     "EndReason",
+    "FinalPicked",
+    "Ranked",
     "SplitMade",
     "WorkFinished",
     "WorkPlanned",
@@ -39,6 +42,7 @@ class CampaignSpec(Value):
     attempt_seconds: float = Field(gt=0)
     cell_seconds: float = Field(gt=0)
     baseline: bool = True
+    refit: bool = True
     sandbox: str
     budget: Budget = Budget()
 
@@ -61,6 +65,8 @@ class SplitMade(Value):
     metric: str
     maximize: bool
     validation_rows: int
+    rule: str = ""
+    """How rows were held back, and why in this way; for people."""
 
 
 class WorkPlanned(Value):
@@ -77,6 +83,31 @@ class WorkFinished(Value):
     type: Literal["work-finished"] = "work-finished"
     id: Name
     outcome: Outcome
+
+
+class Ranked(Value):
+    """A scored attempt's place on the campaign's leaderboard."""
+
+    work_id: Name
+    score: ValidationScore
+    code_lines: int
+    seconds: float
+    behind: Paired | None = None
+    """How much worse it is than the best score, on the same rows; None for the best itself."""
+
+    @property
+    def tied(self) -> bool:
+        """Whether it cannot be told from the best score."""
+        return self.behind is None or self.behind.tie
+
+
+class FinalPicked(Value):
+    """One attempt's submission is the campaign's; `reason` says why this one."""
+
+    type: Literal["final-picked"] = "final-picked"
+    work_id: Name
+    reason: str
+    leaderboard: tuple[Ranked, ...]
 
 
 class CampaignResumed(Value):
@@ -98,7 +129,13 @@ class CampaignEnded(Value):
 
 
 CampaignEvent = Annotated[
-    CampaignOpened | SplitMade | WorkPlanned | WorkFinished | CampaignResumed | CampaignEnded,
+    CampaignOpened
+    | SplitMade
+    | WorkPlanned
+    | WorkFinished
+    | FinalPicked
+    | CampaignResumed
+    | CampaignEnded,
     Field(discriminator="type"),
 ]
 

@@ -61,6 +61,16 @@ class CampaignFolder:
         """The best submission so far, ready to hand in."""
         return self.root / "submission.csv"
 
+    @property
+    def leaderboard(self) -> Path:
+        """All scored attempts, best first, each compared with the best on the same rows."""
+        return self.root / "leaderboard.csv"
+
+    @property
+    def submission_before_refit(self) -> Path:
+        """The final pick's submission as it was scored, where a refit takes its place."""
+        return self.root / "submission-before-refit.csv"
+
     def work(self, work_id: str) -> WorkFolder:
         """Return the folder of one piece of work."""
         return WorkFolder(self.root / work_id)

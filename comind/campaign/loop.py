@@ -15,7 +15,7 @@ from comind.campaign.events import (
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.log import EventLog, read_log
 from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Agent, Code, Done, Think, Wait
+from comind.campaign.plan import Code, Done, Planner, Think, Wait
 from comind.campaign.state import CampaignState, apply, fold
 from comind.domain.spend import Budget
 from comind.errors import ComindError
@@ -92,11 +92,11 @@ class Campaign:
 
 def run(
     campaign: Campaign,
-    agent: Agent,
+    planner: Planner,
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
-) -> CampaignState:
-    """Run `campaign` to its end and return its last state.
+) -> CampaignEnded:
+    """Run `campaign` until its agent is done or its budget is; returns which, not yet recorded.
 
     `progress` is called after every round with the state; what it does (tracking, versioning) is
     repeated after a crash and must bear that.
@@ -114,7 +114,7 @@ def run(
     changed = True
     while True:
         if changed and halted is None:
-            ending = _hand_out(campaign, agent, executor, out)
+            ending = _hand_out(campaign, planner, executor, out)
         if not out:
             break
         changed = False
@@ -131,18 +131,18 @@ def run(
             progress(campaign.state)
     if halted:
         raise halted
-    assert ending is not None, "nothing in flight, yet the agent is not done"
-    return campaign.record(ending)
+    assert ending is not None, "nothing in flight, yet the planner is not done"
+    return ending
 
 
 def _hand_out(
-    campaign: Campaign, agent: Agent, executor: Executor, out: set[str]
+    campaign: Campaign, planner: Planner, executor: Executor, out: set[str]
 ) -> CampaignEnded | None:
     """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
     limit = campaign.state.exhausted()
     if limit is not None:
         return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
-    decision = agent.plan(campaign.state)
+    decision = planner.plan(campaign.state)
     if isinstance(decision, Done):
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):

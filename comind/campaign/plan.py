@@ -19,7 +19,11 @@ if TYPE_CHECKING:
     from comind.campaign.state import CampaignState
     from comind.campaign.workbench import Desk, Workbench
 
-__all__ = ["Agent", "Code", "Decision", "Done", "Think", "Wait", "Work"]
+__all__ = ["BASELINE_ROLE", "Agent", "Code", "Decision", "Done", "Planner", "Think", "Wait", "Work"]
+
+
+BASELINE_ROLE = "baseline"
+"""Role of attempt 0: the platform's own baseline, whatever model the campaign has."""
 
 
 class Think(Value):
@@ -65,18 +69,22 @@ class Done(Value):
 Decision = list[Think | Code] | Wait | Done
 
 
-class Agent(Protocol):
+class Planner(Protocol):
+    """Says what to do next; pure, called after every event that could change the answer."""
+
+    def plan(self, state: "CampaignState") -> Decision:
+        """Say what to do next."""
+        ...
+
+
+class Agent(Planner, Protocol):
     """A whole published system (CoMind, AIDE, ...), without a thread or a clock of its own.
 
-    `plan` is pure. `think` and `code` reach the world through the desk or workbench only, whose
+    `think` and `code` reach the world through the desk or workbench only, whose
     every effect is recorded: run again with the same record, they take the same steps.
     """
 
     name: str
-
-    def plan(self, state: "CampaignState") -> Decision:
-        """Say what to do next; called after every event that could change the answer."""
-        ...
 
     def think(self, work: Think, desk: "Desk") -> "Finding":
         """Carry out `work` and return what was found."""

@@ -11,6 +11,7 @@ from comind.campaign.events import (
     CampaignOpened,
     CampaignResumed,
     CampaignSpec,
+    FinalPicked,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -18,7 +19,8 @@ from comind.campaign.events import (
 from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import Code, Think
-from comind.campaign.works import Works
+from comind.campaign.works import Attempt, Works
+from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
@@ -46,6 +48,7 @@ class CampaignState:
     """Of finished work; `seconds` are the campaign's own."""
     works: Works = Works()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
+    picked: FinalPicked | None = None
     ended: CampaignEnded | None = None
 
     @property
@@ -58,6 +61,27 @@ class CampaignState:
         if self.opened is None:
             raise LogError("the campaign's log does not begin with its opening")
         return self.opened
+
+    def refit(self) -> Attempt | None:
+        """Return the finished, valid refit of the final pick, if there is one."""
+        for attempt in self.works.refits():
+            outcome = attempt.outcome
+            mine = self.picked is not None and attempt.work.parents == (self.picked.work_id,)
+            if mine and outcome is not None and outcome.submitted is not None:
+                return attempt
+        return None
+
+    def delivered(self) -> tuple[str, Submitted] | None:
+        """Return whose submission is the campaign's: the pick's or its refit's, else the best so far."""
+        refit = self.refit()
+        if refit is not None and refit.outcome is not None and refit.outcome.submitted is not None:
+            return refit.id, refit.outcome.submitted
+        if self.picked is not None:
+            outcome = self.works[self.picked.work_id].outcome
+            assert isinstance(outcome, CodeOutcome)
+            assert outcome.submitted is not None
+            return self.picked.work_id, outcome.submitted
+        return (self.best.work_id, self.best.submitted) if self.best else None
 
     def free_slots(self) -> int:
         """Return how many more attempts can run at once."""
@@ -90,8 +114,15 @@ class CampaignState:
 
     def next_id(self, work: Think | Code) -> str:
         """Return the id of `work` if it is planned next."""
-        count = sum(record.work.kind == work.kind for record in self.works)
-        return f"{'attempt' if isinstance(work, Code) else 'think'}-{count:03d}"
+        name = _name_of(work)
+        count = sum(_name_of(record.work) == name for record in self.works)
+        return f"{name}-{count:03d}"
+
+
+def _name_of(work: Think | Code) -> str:
+    if isinstance(work, Think):
+        return "think"
+    return "refit" if work.operator is Operator.REFIT else "attempt"
 
 
 def fold(records: Iterable[Record[CampaignEvent]]) -> CampaignState:
@@ -124,8 +155,12 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
+        case FinalPicked() as final:
+            return replace(state, picked=final)
         case CampaignResumed(budget=budget):
-            return replace(state, budget=budget, ended=None)
+            # With an end taken back, more attempts may follow, and another final pick.
+            picked = None if state.ended else state.picked
+            return replace(state, budget=budget, ended=None, picked=picked)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
 

@@ -21,6 +21,7 @@ from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
+from comind.domain.draft import Operator
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel
 from comind.llm.exchange import Answer, Prompt, ask
@@ -180,10 +181,11 @@ class Workbench(Desk):
         ordinal = self._recorder.next_ordinal()
 
         def grade() -> Graded:
-            report = self._grader.grade(
-                self._folder.validation_submission(submitted.step),
-                self._folder.test_submission(submitted.step),
-            )
+            test = self._folder.test_submission(submitted.step)
+            if self.work.operator is Operator.REFIT:
+                report = self._grader.check(test)  # it has learnt from the validation rows
+            else:
+                report = self._grader.grade(self._folder.validation_submission(submitted.step), test)
             return Graded(ordinal=ordinal, submitted=submitted, report=report)
 
         graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)

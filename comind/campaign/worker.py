@@ -20,8 +20,10 @@ from comind.campaign.outcome import (
 )
 from comind.campaign.plan import Agent, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
+from comind.campaign.refit import refit
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Workbench
+from comind.domain.draft import Operator
 from comind.errors import ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.llm.base import ChatModel
@@ -91,7 +93,8 @@ def _perform(
         grader=equipment.grader,
     )
     try:
-        finish, failure = _guarded(lambda: agent.code(work, bench), Finish())
+        code = refit if work.operator is Operator.REFIT else agent.code
+        finish, failure = _guarded(lambda: code(work, bench), Finish())
     finally:
         bench.close()
     return _code_outcome(bench, finish, failure, log.elapsed)
@@ -119,14 +122,14 @@ def _code_outcome(
     bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = bench.state
-    scored = state.best_score is not None
+    succeeded = state.best is not None
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
         code=bench.code,
         steps=state.steps,
         report=finish.report,
-        failure=failure if failure or scored else _why_nothing(bench),
+        failure=failure if failure or succeeded else _why_nothing(bench),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
 

@@ -7,6 +7,7 @@ from immutables import Map
 
 from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
+from comind.domain.draft import Operator
 from comind.errors import LogError
 
 __all__ = ["Attempt", "Thought", "WorkRecord", "Works"]
@@ -70,7 +71,14 @@ class Works:
         return [self._records[number] for number in sorted(self._in_flight)]
 
     def attempts(self) -> list[Attempt]:
-        """Return all `Code` work, oldest first."""
+        """Return all `Code` work that the agent planned, oldest first."""
+        return [each for each in self._codes() if each.work.operator is not Operator.REFIT]
+
+    def refits(self) -> list[Attempt]:
+        """Return the refits of final picks, oldest first."""
+        return [each for each in self._codes() if each.work.operator is Operator.REFIT]
+
+    def _codes(self) -> list[Attempt]:
         return [
             Attempt(r.id, r.work, r.outcome if isinstance(r.outcome, CodeOutcome) else None)
             for r in self

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.evaluation.report import GradeReport
 
 __all__ = ["ColumnGrader"]
@@ -29,3 +29,15 @@ class ColumnGrader:
             rows=1,
         )
         return GradeReport(valid=True, score=score)
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether the file holds anything."""
+        valid = bool(test.read_text())
+        return GradeReport(valid=valid, message="" if valid else f"{test.name} is empty")
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return the difference of the two numbers, known exactly."""
+        sign = 1 if self._maximize else -1
+        difference = sign * (float(one.read_text()) - float(other.read_text()))
+        around = Interval(low=difference, high=difference)
+        return Paired(difference=difference, standard_error=0.0, interval=around)

@@ -28,7 +28,8 @@ def run(args: argparse.Namespace) -> Answer:
     values = grade.model_dump()
     if not grade.valid:
         return Answer(values=values, text=f"invalid: {grade.message}\n")
-    lines = [f"{grade.metric} {grade.score:.5g}"]
+    low, high = grade.interval or (grade.score, grade.score)
+    lines = [f"{grade.metric} {grade.score:.5g}, 95 % interval [{low:.5g}, {high:.5g}]"]
     if grade.rank is not None and grade.win_rate is not None:
         medal = f", {grade.medal} medal" if grade.medal else ""
         lines.append(f"rank {grade.rank} of {grade.teams}, better than {grade.win_rate:.1%}{medal}")

@@ -1,5 +1,6 @@
 """Where things are: the project's folder, and what a user means by COMPETITION."""
 
+import contextlib
 from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
@@ -37,14 +38,14 @@ def find_competition(name: str, project: Path) -> Path:
     Raises:
         CompetitionError: it is neither.
     """
-    folder = Path(name)
-    if folder.exists():
-        return folder.absolute()
+    with contextlib.suppress(OSError):  # a name longer than names can be
+        if Path(name).exists():
+            return Path(name).absolute()
     from comind.evaluation.demos import DEMOS, make_demo
 
     if name in DEMOS:
         return make_demo(name, project / "data" / "demos")
     raise CompetitionError(
-        f"{name}: there is no such folder",
+        f"{name[:200]}: there is no such folder",
         hint=f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}",
     )

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from comind.errors import CampaignError, ComindError, NoSubmissionError, UsageError
+from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import find_competition, find_project
 
@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-usd", type=_amount, metavar="X", help="money of the whole campaign")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
+    parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "bubblewrap", "process"),
@@ -75,13 +76,21 @@ def _opened(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     from comind.campaign.events import CampaignOpened
     from comind.campaign.folder import ProjectFolder
     from comind.campaign.loop import Campaign
+    from comind.evaluation.arrival import check_competition
     from comind.evaluation.folder import load_competition
-    from comind.evaluation.splitting import check_competition
+    from comind.evaluation.metrics import METRICS
     from comind.system.killpoints import passed
+    from comind.wiring.models import OFFLINE
 
     competition = load_competition(find_competition(args.competition, project))
     check_competition(competition)
     spec = _specification(args, project, competition.id, competition.folder)
+    if competition.metric is None and spec.model == OFFLINE:
+        raise CompetitionError(
+            f"{competition.folder}: competition.yaml names no metric, and the offline model cannot "
+            "write an evaluator",
+            hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
+        )
     _prepare_project(project)
     folder = ProjectFolder(project).campaign(spec.id)
     campaign = Campaign(folder)
@@ -125,6 +134,7 @@ def _specification(
         attempt_seconds=60 * values["attempt_minutes"],
         cell_seconds=60 * values["cell_minutes"],
         baseline=values["baseline"],
+        refit=values["refit"],
         sandbox=values["sandbox"],
         budget=Budget(seconds=60 * values["minutes"], usd=values["max_usd"]),
     )
@@ -134,7 +144,11 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the command line says in place of params.yaml."""
     names = ("agent", "model", "iterations", "coders", "steps", "minutes", "max_usd", "seed", "sandbox")
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return given | ({"baseline": False} if args.no_baseline else {})
+    return (
+        given
+        | ({"baseline": False} if args.no_baseline else {})
+        | ({"refit": False} if args.no_refit else {})
+    )
 
 
 def _require_price(model: str) -> None:
@@ -204,12 +218,14 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     program = _program()
     where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"
     git = where.replace("--out", "-C")
-    submission = shlex.quote(str(result["submission"]))
+    submission = shlex.quote(_short(result["submission"]))
+    refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
-  submission  {result["submission"]}
+  submission  {_short(result["submission"])}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
+  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
   look        {program} ui{where}
@@ -223,9 +239,12 @@ def _program() -> str:
     called = Path(sys.argv[0])
     if called.name != "comind" or shutil.which("comind"):
         return "comind"
-    return shlex.quote(
-        str(called.relative_to(Path.cwd()) if called.is_relative_to(Path.cwd()) else called)
-    )
+    return shlex.quote(_short(called))
+
+
+def _short(path: str | Path) -> str:
+    """Return a path as it is named from here."""
+    return str(Path(path).relative_to(Path.cwd()) if Path(path).is_relative_to(Path.cwd()) else path)
 
 
 def _count(text: str) -> int:

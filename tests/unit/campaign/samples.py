@@ -22,6 +22,7 @@ def spec(**changes: object) -> CampaignSpec:
         "attempt_seconds": 600.0,
         "cell_seconds": 60.0,
         "sandbox": "scripted",
+        "refit": False,
         "budget": Budget(seconds=3600.0),
     }
     return CampaignSpec.model_validate(values | changes)

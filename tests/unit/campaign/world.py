@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from comind.campaign.budget import Purse
+from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import Code
@@ -79,6 +80,7 @@ class World:
     def run(self, campaign: Campaign) -> CampaignState:
         executor = ThreadExecutor(self.folder, self.agent, self.equipment())
         try:
-            return run(campaign, self.agent, executor)
+            ending = run(campaign, self.agent, executor)
+            return finish(campaign, ending, executor, ColumnGrader())
         finally:
             campaign.close()

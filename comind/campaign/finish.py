@@ -1,0 +1,118 @@
+"""The end of a campaign: the final pick, and its refit on all labelled rows."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from comind.campaign.events import CampaignEnded, FinalPicked, Ranked
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.loop import Campaign, Executor, run
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.refit import Refit
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+from comind.domain.metric import Paired
+from comind.system.killpoints import passed
+
+__all__ = ["Comparer", "as_csv", "finish", "leaderboard", "pick"]
+
+
+class Comparer(Protocol):
+    """Whoever can say how much better one validation submission is than another."""
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better the first submission is than the second, on the same rows."""
+        ...
+
+
+def finish(
+    campaign: Campaign,
+    ending: CampaignEnded,
+    executor: Executor,
+    comparer: Comparer,
+    progress: Callable[[CampaignState], None] | None = None,
+) -> CampaignState:
+    """Pick the final submission, refit it where that is wanted and paid for, and end the campaign."""
+    if campaign.state.picked is None and campaign.state.best is not None:
+        campaign.record(pick(leaderboard(campaign.state, campaign.folder, comparer)))
+        passed("final-picked")
+    if campaign.state.spec.refit and campaign.state.picked is not None:
+        run(campaign, Refit(), executor, progress)
+    return campaign.record(ending)
+
+
+def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
+    """Return all scored attempts, best score first, each compared with the best on the same rows."""
+    scored = [attempt for attempt in state.works.attempts() if attempt.outcome and attempt.outcome.score]
+    scored.sort(key=_badness)
+    best = scored[0] if scored else None
+    ranked = []
+    for attempt in scored:
+        outcome = attempt.outcome
+        assert outcome is not None
+        assert outcome.score is not None
+        behind = None
+        if best is not None and attempt is not best:
+            behind = comparer.compare(_validation(best, folder), _validation(attempt, folder))
+        ranked.append(
+            Ranked(
+                work_id=attempt.id,
+                score=outcome.score,
+                code_lines=_code_lines(outcome),
+                seconds=outcome.spend.seconds,
+                behind=behind,
+            )
+        )
+    return tuple(ranked)
+
+
+def pick(ranked: tuple[Ranked, ...]) -> FinalPicked:
+    """Return the pick: of all that cannot be told from the best score, the simplest, then the fastest.
+
+    A difference within one standard error of the paired difference is a tie (the one-standard-error
+    rule, Breiman et al. 1984, section 3.4.3).
+    """
+    tied = [each for each in ranked if each.tied]
+    chosen = min(tied, key=lambda each: (each.code_lines, each.seconds, each.work_id))
+    best = ranked[0]
+    if len(ranked) == 1:
+        reason = "the only attempt with a score"
+    elif len(tied) == 1:
+        reason = "the best validation score, beyond the noise of all others"
+    elif chosen is best:
+        reason = f"the best validation score, and the simplest of {len(tied)} that tie with it"
+    else:
+        reason = (
+            f"within the noise of the best score ({best.work_id}) and the simplest of {len(tied)} "
+            f"that tie: {chosen.code_lines} lines of code instead of {best.code_lines}"
+        )
+    return FinalPicked(work_id=chosen.work_id, reason=reason, leaderboard=ranked)
+
+
+def as_csv(ranked: tuple[Ranked, ...]) -> str:
+    """Return the campaign's leaderboard as a table, best score first."""
+    rows = ["rank,attempt,score,low,high,behind,standard_error,code_lines,seconds"]
+    for rank, each in enumerate(ranked, start=1):
+        interval, behind = each.score.interval, each.behind
+        cells = [rank, each.work_id, each.score.value.value, interval.low, interval.high]
+        cells += [behind.difference, behind.standard_error] if behind else [0.0, 0.0]
+        rows.append(",".join(map(str, [*cells, each.code_lines, round(each.seconds, 1)])))
+    return "\n".join(rows) + "\n"
+
+
+def _badness(attempt: Attempt) -> tuple[float, str]:
+    assert attempt.outcome is not None
+    assert attempt.outcome.score is not None
+    value = attempt.outcome.score.value
+    return -value.value if value.maximize else value.value, attempt.id
+
+
+def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
+    assert attempt.outcome is not None
+    assert attempt.outcome.submitted is not None
+    return folder.work(attempt.id).validation_submission(attempt.outcome.submitted.step)
+
+
+def _code_lines(outcome: CodeOutcome) -> int:
+    lines = (line.strip() for line in outcome.code.splitlines())
+    return sum(1 for line in lines if line and not line.startswith("#"))

@@ -1,0 +1,105 @@
+"""The end of a campaign: ties go to the simpler and faster; a refit is a work of its own."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.events import Ranked
+from comind.campaign.finish import as_csv, pick
+from comind.campaign.refit import REFIT_ROLE
+from comind.campaign.state import CampaignState
+from comind.domain.metric import Interval, Paired
+from tests.unit.campaign.samples import score
+from tests.unit.campaign.world import World
+
+
+def _ranked(
+    name: str, value: float, *, behind: tuple[float, float] | None, lines: int = 50, seconds: float = 60
+) -> Ranked:
+    """Return a place on a leaderboard; `behind` is the difference to the best and its error."""
+    paired = None
+    if behind is not None:
+        interval = Interval(low=behind[0] - 2 * behind[1], high=behind[0] + 2 * behind[1])
+        paired = Paired(difference=behind[0], standard_error=behind[1], interval=interval)
+    return Ranked(work_id=name, score=score(value), code_lines=lines, seconds=seconds, behind=paired)
+
+
+BEST = _ranked("attempt-003", 0.90, behind=None, lines=120, seconds=300)
+
+
+@pytest.mark.parametrize(
+    ("other", "chosen", "why"),
+    [
+        (
+            _ranked("attempt-001", 0.80, behind=(0.1, 0.02), lines=5),
+            "attempt-003",
+            "beyond the noise of all others",
+        ),
+        (
+            _ranked("attempt-001", 0.89, behind=(0.01, 0.02), lines=30),
+            "attempt-001",
+            "30 lines of code instead of 120",
+        ),
+        (
+            _ranked("attempt-001", 0.89, behind=(0.01, 0.02), lines=500),
+            "attempt-003",
+            "the simplest of 2 that tie",
+        ),
+        (
+            _ranked("attempt-001", 0.89, behind=(0.01, 0.02), lines=120, seconds=20),
+            "attempt-001",
+            "within the noise of the best score (attempt-003)",
+        ),
+    ],
+)
+def test_ties_go_to_the_simpler_then_the_faster(other: Ranked, chosen: str, why: str) -> None:
+    """Only what cannot be told from the best score is a tie, and the reason is stated."""
+    final = pick((BEST, other))
+    assert final.work_id == chosen
+    assert why in final.reason
+
+
+def test_a_leaderboard_is_a_table() -> None:
+    """Rank, score with interval and distance to the best stand in one row an attempt."""
+    other = _ranked("attempt-001", 0.89, behind=(0.01, 0.02))
+    rows = list(csv.DictReader(as_csv((BEST, other)).splitlines()))
+    assert [(row["rank"], row["attempt"], row["score"]) for row in rows] == [
+        ("1", "attempt-003", "0.9"),
+        ("2", "attempt-001", "0.89"),
+    ]
+    assert rows[1]["behind"] == "0.01"
+
+
+def _refitted(tmp_path: Path, **spec: object) -> CampaignState:
+    world = World(tmp_path)
+    return world.run(world.campaign(refit=True, **spec))
+
+
+def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
+    """After the last attempt the pick's code runs once more; it is delivered, and has no score."""
+    state = _refitted(tmp_path)
+    assert state.picked is not None
+    refit = state.refit()
+    assert refit is not None
+    assert refit.outcome is not None
+    picked = state.works[state.picked.work_id].outcome
+    assert picked is not None
+    assert picked.kind == "code"
+    assert (refit.work.role, refit.work.parents) == (REFIT_ROLE, (state.picked.work_id,))
+    assert refit.work.draft.codebase == picked.code
+    assert refit.outcome.score is None
+    assert state.delivered() == (refit.id, refit.outcome.submitted)
+    assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())
+    assert state.best is not None
+
+
+def test_without_a_refit_the_pick_is_delivered(tmp_path: Path) -> None:
+    """Where no refit is wanted, the submission that was scored is handed in."""
+    world = World(tmp_path)
+    state = world.run(world.campaign(refit=False))
+    assert state.picked is not None
+    delivered = state.delivered()
+    assert delivered is not None
+    assert delivered[0] == state.picked.work_id
+    assert state.refit() is None
