@@ -59,6 +59,7 @@ bench: $(STAMP) sandbox  ## measure what docs/ and README claim; a line a figure
 
 lock: $(STAMP)  ## pin again what requirements/*.in asks for
 	@for name in base dev; do \
+	  sed -i 's/^\(torch==[0-9.]*\)$$/\1+cpu/' requirements/$$name.txt; \
 	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
 	  && sed -i 's/+cpu$$//' requirements/$$name.txt || exit 1; done
 

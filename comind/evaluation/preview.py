@@ -6,9 +6,10 @@ from pathlib import Path
 import pandas as pd
 
 from comind.domain.problem import Problem
-from comind.evaluation.splitting import SplitFolder
+from comind.evaluation.shape import shape_of
+from comind.evaluation.splits import SplitFolder
 
-__all__ = ["describe_problem"]
+__all__ = ["describe_problem", "preview_of"]
 
 _ROWS_READ = 2_000
 _COLUMNS_SHOWN = 40
@@ -28,28 +29,39 @@ def describe_problem(folder: SplitFolder) -> Problem:
         description=text[:_DESCRIPTION_LENGTH],
         metric=split.metric,
         maximize=split.maximize,
+        answer_kind=split.answer_kind,
+        shape=shape_of(folder.public, split),
         id_columns=split.id_columns,
+        train_id_columns=split.train_id_columns,
         label_columns=split.label_columns,
         target_columns=split.target_columns,
         train_rows=split.train_rows,
         validation_rows=split.validation_rows,
         test_rows=split.test_rows,
-        preview=_preview(folder.public),
+        preview=preview_of(folder.public),
     )
 
 
-def _preview(public: Path) -> str:
+def preview_of(public: Path) -> str:
+    """Return names, sizes, columns and a few values of the files in a public folder, for a prompt."""
     parts = []
     for path in sorted(public.iterdir()):
         if path.is_dir():
             endings = Counter(file.suffix or "no ending" for file in path.rglob("*") if file.is_file())
             kinds = ", ".join(f"{count} x {ending}" for ending, count in endings.most_common(5))
             parts.append(f"{path.name}/: {kinds}")
-        elif path.suffix == ".csv":
-            parts.append(_preview_table(path))
         elif path.name != "description.md":
-            parts.append(f"{path.name}: {path.stat().st_size} bytes")
+            parts.append(_preview_file(path))
     return "\n".join(parts)
+
+
+def _preview_file(path: Path) -> str:
+    if path.suffix == ".csv":
+        try:
+            return _preview_table(path)
+        except ValueError:  # a side file may be anything
+            pass
+    return f"{path.name}: {path.stat().st_size} bytes"
 
 
 def _preview_table(path: Path) -> str:

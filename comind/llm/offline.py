@@ -3,7 +3,8 @@
 It is a floor and a smoke test: real code, real scores, nothing invented. What it understands, by the
 name of the reply asked for:
 
-    CodingStep    facts `problem`, `seed`, `steps`: a recipe that hands in both submissions, then "done"
+    CodingStep    facts `problem`, `seed`, `steps`, `scored`: the recipe for the shape of the data;
+                  where it fails, the one for tables, then one that learns nothing; then "done"
     Drafts        it has no ideas of its own: an empty list
 """
 
@@ -11,10 +12,22 @@ import json
 from importlib import resources
 from typing import Any
 
+from comind.domain.problem import DataShape
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelReply, ModelRequest, Usage
 
 __all__ = ["OfflineModel"]
+
+_RECIPES = {
+    DataShape.TABLE: ("answers", "table"),
+    DataShape.TEXT: ("answers", "text"),
+    DataShape.TEXT_TO_TEXT: ("answers", "text_to_text"),
+    DataShape.IMAGES: ("answers", "files", "images"),
+    DataShape.PIXELS: ("answers", "files", "pixels"),
+    DataShape.AUDIO: ("answers", "files", "audio"),
+    DataShape.PANEL: ("answers", "panel"),
+}
+_LAST_RESORT = ("answers", "constant")
 
 
 class OfflineModel:
@@ -47,22 +60,32 @@ class OfflineModel:
 
 
 def _coding_step(facts: dict[str, Any]) -> dict[str, Any]:
-    if facts["steps"]:
+    recipes = _in_turn(DataShape(facts["problem"]["shape"]))
+    if facts["scored"] or facts["steps"] >= len(recipes):
         return {"goal": "The recipe has run.", "code": ""}
-    recipe = (resources.files("comind.llm") / "recipes" / "tabular.py").read_text(encoding="utf-8")
-    return {
-        "goal": "Fit a gradient boosting on the table and predict both sets of rows.",
-        "code": _constants(facts) + recipe,
-    }
+    recipe = recipes[facts["steps"]]
+    name = recipe[-1].replace("_", " ")
+    return {"goal": f"Run the recipe for {name}.", "code": _program(facts, recipe)}
 
 
-def _constants(facts: dict[str, Any]) -> str:
-    """Return the lines that a recipe begins with; plain assignments, so that others can build on it."""
+def _in_turn(shape: DataShape) -> list[tuple[str, ...]]:
+    """Return recipes, the best first; each of the others is for when those before it have failed."""
+    return list(dict.fromkeys((_RECIPES[shape], _RECIPES[DataShape.TABLE], _LAST_RESORT)))
+
+
+def _program(facts: dict[str, Any], names: tuple[str, ...]) -> str:
+    """Return constants, as plain assignments that others can build on, and the recipe's files."""
     problem = facts["problem"]
     values = {
         "FOLDER": problem["folder"],
         "IDS": problem["id_columns"],
+        "TRAIN_IDS": problem["train_id_columns"],
+        "LABELS": problem["label_columns"],
         "TARGETS": problem["target_columns"],
+        "KIND": problem["answer_kind"],
+        "METRIC": problem["metric"],
         "SEED": facts["seed"],
     }
-    return "".join(f"{name} = {value!r}\n" for name, value in values.items()) + "\n"
+    constants = "".join(f"{name} = {value!r}\n" for name, value in values.items())
+    folder = resources.files("comind.llm") / "recipes"
+    return "\n".join([constants, *((folder / f"{name}.py").read_text("utf-8") for name in names)])

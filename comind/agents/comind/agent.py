@@ -3,15 +3,13 @@
 from comind.agents.comind.coding_agent import implement
 from comind.agents.comind.ideation import IDEATE, drafts_of, ideate, topic
 from comind.campaign.outcome import Finding, Finish
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk, Workbench
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
 
-__all__ = ["BASELINE_ROLE", "CoMind"]
-
-BASELINE_ROLE = "baseline"
+__all__ = ["CoMind"]
 
 
 class CoMind:

@@ -70,6 +70,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
                 | {"folder": problem.folder},
                 "seed": seed,
                 "steps": bench.state.steps,
+                "scored": bench.state.best is not None,
             },
             max_tokens=2_500,
         )

@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.agent import BASELINE_ROLE
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
-from comind.campaign.plan import Code, Done, Think, Wait
+from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import carry_out
 from comind.domain.draft import Draft, Operator
-from comind.domain.problem import Problem
+from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.campaign.samples import code, failed, opened, scored
@@ -28,7 +27,10 @@ PROBLEM = Problem(
     description="Tell yes from no.",
     metric="accuracy",
     maximize=True,
+    answer_kind=AnswerKind.LABEL,
+    shape=DataShape.TABLE,
     id_columns=("id",),
+    train_id_columns=("id",),
     label_columns=("label",),
     target_columns=("label",),
     train_rows=30,

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from comind.domain.problem import DataShape
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelRequest
 from comind.llm.offline import OfflineModel
@@ -15,14 +16,39 @@ def _ask(reply: str, **facts: Any) -> dict[str, Any]:
     return json.loads(OfflineModel().complete(request).text)
 
 
-def test_a_step_is_a_program_that_compiles() -> None:
+def _step(shape: DataShape, *, steps: int, scored: bool) -> dict[str, Any]:
+    problem = {
+        "folder": "input/demo",
+        "shape": shape.value,
+        "id_columns": ["id"],
+        "train_id_columns": ["id"],
+        "label_columns": ["y"],
+        "target_columns": ["y"],
+        "answer_kind": "number",
+        "metric": "rmse",
+    }
+    return _ask("CodingStep", problem=problem, seed=3, steps=steps, scored=scored)
+
+
+@pytest.mark.parametrize("shape", DataShape)
+def test_a_step_is_a_program_that_compiles(shape: DataShape) -> None:
     """Asked for a step, it gives a recipe with the competition's names filled in, then nothing more."""
-    problem = {"folder": "input/demo", "id_columns": ["id"], "target_columns": ["y"]}
-    step = _ask("CodingStep", problem=problem, seed=3, steps=0)
+    step = _step(shape, steps=0, scored=False)
     compile(step["code"], "cell", "exec")
     assert "FOLDER = 'input/demo'\nIDS = ['id']" in step["code"]
     assert "submission.csv" in step["code"]
-    assert _ask("CodingStep", problem=problem, seed=3, steps=1)["code"] == ""
+    assert _step(shape, steps=1, scored=True)["code"] == ""
+
+
+def test_where_a_recipe_fails_something_is_handed_in() -> None:
+    """After a failure it tries the recipe for tables, then what needs no learning, each once."""
+    goals = [_step(DataShape.AUDIO, steps=steps, scored=False)["goal"] for steps in range(4)]
+    assert [goal.removeprefix("Run the recipe for ") for goal in goals[:3]] == [
+        "audio.",
+        "table.",
+        "constant.",
+    ]
+    assert _step(DataShape.AUDIO, steps=3, scored=False)["code"] == ""
 
 
 def test_it_has_no_ideas() -> None:
