@@ -96,6 +96,10 @@ class Handle(Protocol):
         """Say whether the program runs."""
         ...
 
+    def exit_code(self) -> int | None:
+        """Return None while the program runs, else its exit code (128 + n: ended by signal n)."""
+        ...
+
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
         ...

@@ -101,7 +101,8 @@ class BubblewrapSandbox:
             elif path.is_dir():
                 argv += ["--ro-bind", str(path), str(path)]
         argv += ["--proc", "/proc", "--dev", "/dev"]
-        argv += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", "/tmp"]  # noqa: S108
+        for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - in shared memory live joblib's semaphores
+            argv += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", folder]
         for prefix in _outermost({Path(sys.base_prefix), Path(sys.prefix)}):
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
@@ -125,6 +126,10 @@ class BubblewrapHandle:
     def alive(self) -> bool:
         """Say whether the program runs."""
         return self._process.alive()
+
+    def exit_code(self) -> int | None:
+        """Return None while the program runs, else its exit code."""
+        return self._process.exit_code()
 
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""

@@ -18,6 +18,7 @@ from jupyter_client.connect import write_connection_file
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
+from comind.session.environment import environment
 from comind.session.output import Output, plain_text
 
 __all__ = ["KernelSession"]
@@ -107,7 +108,7 @@ class KernelSession:
         quiet = ("--HistoryManager.enabled=False", "--IPKernelApp.log_level=40")
         spec = SandboxSpec(
             argv=(*argv, *quiet),
-            env=_environment(self._sandbox.python, runtime, self._env),
+            env=environment(self._sandbox.python, runtime, self._env),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -209,20 +210,6 @@ class KernelSession:
         except (queue.Empty, ValueError):  # ValueError: a message that was not signed by our kernel
             return None
         return message
-
-
-def _environment(python: str, runtime: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    return {
-        "PATH": f"{Path(python).parent}:/usr/bin:/bin",
-        "HOME": str(runtime),
-        "USER": "sandbox",
-        "LANG": "C.UTF-8",
-        "IPYTHONDIR": str(runtime / "ipython"),
-        "MPLCONFIGDIR": str(runtime / "matplotlib"),
-        "MPLBACKEND": "agg",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        **extra,
-    }
 
 
 def _text_of(kind: str, content: dict[str, Any]) -> str:

@@ -58,6 +58,10 @@ class ProcessHandle:
         """Say whether the program runs."""
         return self._process.alive()
 
+    def exit_code(self) -> int | None:
+        """Return None while the program runs, else its exit code."""
+        return self._process.exit_code()
+
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
         return f"it ended with exit code {self._process.exit_code()}"

@@ -5,6 +5,7 @@ Only names cross the border of a Prefect task; the task finds the live things be
 
 import math
 import os
+import shutil
 import threading
 from functools import cached_property
 from pathlib import Path
@@ -12,27 +13,27 @@ from pathlib import Path
 import psutil
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.agent import BASELINE_ROLE
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.attempt import fold as fold_attempt
+from comind.authoring import WrittenGrader
 from comind.campaign.budget import Purse
 from comind.campaign.events import CampaignSpec, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
-from comind.campaign.plan import Agent, Code
+from comind.campaign.plan import BASELINE_ROLE, Agent, Code
+from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.worker import Equipment
-from comind.domain.spend import Spend
+from comind.domain.draft import Operator
 from comind.errors import CampaignError, UsageError
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
-from comind.evaluation.splitting import SplitFolder
+from comind.evaluation.splits import SplitFolder
 from comind.llm.base import ChatModel
 from comind.session.base import Input, Session
 from comind.session.choice import choose_sandbox
 from comind.session.kernel import KernelSession
+from comind.system.files import copy_plain_tree
 from comind.wiring.models import OFFLINE, build_model
+from comind.wiring.purse import purse_of
 
 __all__ = ["AGENTS", "Workshop", "close_workshops", "workshop_of"]
 
@@ -66,8 +67,10 @@ class Workshop:
         return CoMind(describe_problem(self.split_folder), seed=self.spec.seed)
 
     @cached_property
-    def grader(self) -> GraderProcess:
-        """The one process that holds the campaign's validation labels."""
+    def grader(self) -> Grader:
+        """The one process that holds the validation labels, or the evaluator that was written."""
+        if self.split_folder.read().written:
+            return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
@@ -78,10 +81,7 @@ class Workshop:
     @cached_property
     def purse(self) -> Purse:
         """What the campaign may still spend, counted over the logs of all its work."""
-        spent = Spend()
-        for log in sorted(self.folder.root.glob("*/log.jsonl")):
-            spent += fold_attempt(read_log(log, WORK_EVENTS)).spend
-        return Purse(self._budget, spent)
+        return purse_of(self.folder, self._budget)
 
     def model_of(self, role: str) -> ChatModel:
         """Return the model that a role asks; the baseline is ours whatever the campaign's model is."""
@@ -94,19 +94,25 @@ class Workshop:
     def open_session(self, work: Code, folder: WorkFolder) -> Session:
         """Return a session for an attempt, in the strongest sandbox that the user allows."""
         own_code = self.model_of(work.role).name == OFFLINE
-        given = [Input(self.split_folder.public, f"input/{self.spec.competition}")]
+        public = self.split_folder.public
+        if work.operator is Operator.REFIT:
+            public = self._all_labelled_rows(folder)
+        given = [Input(public, f"input/{self.spec.competition}")]
         given += [
             Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
             for given_id in work.inputs
         ]
-        cores = os.cpu_count() or 1
-        threads = str(max(1, cores // self.spec.coders))
+        # The baseline and the refit run alone; of the others there may be as many as there are coders.
+        alone = work.role in (BASELINE_ROLE, REFIT_ROLE)
+        threads = str(max(1, (os.cpu_count() or 1) // (1 if alone else self.spec.coders)))
         return KernelSession(
             choose_sandbox(self.spec.sandbox, own_code=own_code),
             folder.workspace,
             inputs=tuple(given),
             env={
                 "OMP_NUM_THREADS": threads,
+                # Threads that wait for each other sleep: spinning made small fits many times slower.
+                "OMP_WAIT_POLICY": "PASSIVE",
                 "OPENBLAS_NUM_THREADS": threads,
                 "MKL_NUM_THREADS": threads,
                 "LOKY_MAX_CPU_COUNT": threads,
@@ -117,10 +123,25 @@ class Workshop:
             persistent=work.session == "notebook",
         )
 
+    def _all_labelled_rows(self, folder: WorkFolder) -> Path:
+        """Make the public data as it was before rows were held back, beside the validation inputs.
+
+        Only refits see it, and nothing that they say goes back to an attempt.
+        """
+        target = folder.root / "input"
+        if not target.is_dir():
+            staged = folder.root / "input.new"
+            shutil.rmtree(staged, ignore_errors=True)
+            copy_plain_tree(self.split_folder.public, staged)
+            shutil.copytree(self.split_folder.full, staged, dirs_exist_ok=True)
+            staged.rename(target)
+        return target
+
     def close(self) -> None:
         """End the grader."""
-        if "grader" in self.__dict__:
-            self.grader.stop()
+        grader = self.__dict__.get("grader")
+        if isinstance(grader, GraderProcess):
+            grader.stop()
 
 
 _workshops: dict[tuple[Path, str], Workshop] = {}

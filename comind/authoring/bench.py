@@ -1,0 +1,89 @@
+"""Runs and checks the two programs; every trial is recorded, so that it counts once after a kill."""
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+
+import pandas as pd
+
+from comind.authoring.programs import ScriptEvaluation, run_split
+from comind.campaign.attempt import CellEnded, CellStarted
+from comind.campaign.recorder import Recorder, cell_identity
+from comind.campaign.workbench import Desk
+from comind.evaluation.scripts import HeldBack, ScriptCheckError, check_metric, check_split
+from comind.evaluation.splits import SplitPlan
+from comind.llm.base import ChatModel
+from comind.session.base import CellResult, CellStatus, Sandbox
+
+__all__ = ["AuthorBench"]
+
+
+class AuthorBench(Desk):
+    """A model, a sandbox and the checks."""
+
+    def __init__(
+        self, recorder: Recorder, model: ChatModel, plan: SplitPlan, sandbox: Sandbox, workspace: Path
+    ) -> None:
+        super().__init__(recorder, model)
+        self.plan = plan
+        self._sandbox = sandbox
+        self._workspace = workspace
+        self.split_program = ""
+        """The program that has passed."""
+
+    def try_split(self, program: str) -> CellResult:
+        """Run `split_dataset.py` and check what it wrote; an error is what to mend."""
+
+        def run() -> CellResult:
+            result, first = self._run_and_check(program)
+            if result.status is CellStatus.OK and first is not None:
+                _, second = self._run_and_check(program)
+                if second is None or second.rows != first.rows:
+                    raise ScriptCheckError("check `same split again`: a second run held other rows back")
+            return result
+
+        result = self._trial("write split_dataset.py", program, run)
+        if result.status is CellStatus.OK:
+            self.split_program = program
+        return result
+
+    def try_evaluate(self, program: str, *, maximize: bool) -> CellResult:
+        """Run `evaluate.py` on what is known to be good and bad; an error is what to mend."""
+
+        def run() -> CellResult:
+            held_back = self.held_back
+            answers = held_back.answers
+            ids = answers[list(self.plan.ids)]
+            sample = pd.concat([ids, self.plan.sample_values(len(ids))], axis="columns")
+            evaluate = ScriptEvaluation(self._sandbox, program, self._workspace / "public")
+            check_metric(evaluate, answers, sample, self.plan.targets, maximize=maximize)
+            return CellResult(status=CellStatus.OK)
+
+        return self._trial(f"write evaluate.py, maximize {maximize}", program, run)
+
+    @cached_property
+    def held_back(self) -> HeldBack:
+        """What the program that has passed holds back; it is run and checked once more for this."""
+        result, held_back = self._run_and_check(self.split_program)
+        if held_back is None:
+            raise ScriptCheckError(f"check `same split again`: {result.error}")
+        return held_back
+
+    def _run_and_check(self, program: str) -> tuple[CellResult, HeldBack | None]:
+        result = run_split(self._sandbox, program, self.plan.competition.public, self._workspace)
+        if result.status is not CellStatus.OK:
+            return result, None
+        return result, check_split(self.plan, self._workspace / "public", self._workspace / "private")
+
+    def _trial(self, goal: str, program: str, run: Callable[[], CellResult]) -> CellResult:
+        ordinal = self._recorder.next_ordinal()
+        started = CellStarted(ordinal=ordinal, step=self.state.steps + 1, goal=goal, code=program)
+
+        def attempt() -> CellEnded:
+            try:
+                result = run()
+            except ScriptCheckError as error:
+                result = CellResult(status=CellStatus.ERROR, error=str(error))
+            return CellEnded(ordinal=ordinal, result=result)
+
+        return self._recorder.effect(started, CellEnded, cell_identity(program), attempt).result

@@ -1,0 +1,141 @@
+"""Scores by an `evaluate.py` that a model wrote and that is frozen with the split.
+
+Every grading runs the program in a fresh sandbox, together with the labels, on nothing but the files of
+this one request.
+"""
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from comind.authoring.programs import ScriptEvaluation
+from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
+from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.evaluation.forms import test_form
+from comind.evaluation.grading import SubmissionForm
+from comind.evaluation.report import GradeReport
+from comind.evaluation.scripts import EVALUATE
+from comind.evaluation.splits import SplitFolder
+from comind.evaluation.tables import read_table
+from comind.session.base import Sandbox
+
+__all__ = ["WrittenGrader"]
+
+_HALVES = 20
+_LEAST_HALVES = 5
+_Z = 1.959964  # of the standard normal, two-sided 95 %
+
+
+class WrittenGrader:
+    """A `Grader` for splits whose metric is a program.
+
+    A program says nothing of single rows, so its noise is measured on random halves of the rows: drawn
+    without replacement, their scores spread about the whole's as the whole's own error does (half-sample
+    variance, McCarthy 1969).
+    """
+
+    def __init__(self, folder: SplitFolder, sandbox: Sandbox) -> None:
+        """Read the split.
+
+        Raises:
+            CompetitionError: the split is not whole.
+        """
+        self._split = folder.read()
+        program = (folder.programs / EVALUATE).read_text(encoding="utf-8")
+        self._evaluate = ScriptEvaluation(sandbox, program, folder.public)
+        self._answers = read_table(folder.answers, CompetitionError)
+        split = self._split
+        self._form = SubmissionForm(self._answers, split.id_columns, split.target_columns, None)
+        self._test = test_form(folder)
+        random = np.random.default_rng(0)
+        rows = len(self._answers)
+        self._draws = [np.arange(rows)]
+        self._draws += [np.sort(random.permutation(rows)[: rows // 2]) for _ in range(_HALVES)]
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions from one step."""
+        try:
+            prediction = self._read(validation)
+        except SubmissionError as error:
+            return GradeReport(valid=False, message=f"{validation.name}: {error}")
+        form = self._test.check(test)
+        if not form.valid:
+            return GradeReport(valid=False, message=f"{test.name}: {form.message}")
+        values, message = self._scores(prediction)
+        if values is None:
+            return GradeReport(valid=False, message=f"{validation.name}: {message}")
+        spread = _spread(values[1:] - values[0])
+        value = float(values[0])
+        score = ValidationScore(
+            metric=self._split.metric,
+            value=MetricValue(value=value, maximize=self._split.maximize),
+            interval=self._interval(value, spread),
+            rows=len(self._answers),
+        )
+        return GradeReport(valid=True, score=score)
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return self._test.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another, on the same halves."""
+        sign = 1 if self._split.maximize else -1
+        scores = []
+        for path in (one, other):
+            values, message = self._scores(self._read(path))
+            if values is None:
+                raise GraderError(f"the evaluator has no score for {path}: {message}")
+            scores.append(values)
+        differences = sign * (scores[0] - scores[1])
+        spread = _spread(differences[1:] - differences[0])
+        value = float(differences[0])
+        return Paired(
+            difference=value,
+            standard_error=spread,
+            interval=Interval(low=value - _Z * spread, high=value + _Z * spread),
+        )
+
+    def _interval(self, value: float, spread: float) -> Interval:
+        """Return the normal interval, ended where the truth itself scores."""
+        low, high = value - _Z * spread, value + _Z * spread
+        if self._split.maximize:
+            return Interval(low=low, high=max(value, min(high, self._perfect)))
+        return Interval(low=min(value, max(low, self._perfect)), high=high)
+
+    @cached_property
+    def _perfect(self) -> float:
+        """The score of the truth."""
+        [report] = self._evaluate(self._files(self._answers)[:1], self._files(self._answers)[:1])
+        if report.score is None:
+            raise GraderError(f"the evaluator has no score for the truth: {report.message}")
+        return report.score
+
+    def _read(self, path: Path) -> pd.DataFrame:
+        """Return a submission in the order of the answers, ids included."""
+        ids = self._answers[list(self._split.id_columns)]
+        return pd.concat([ids, self._form.read(path)], axis="columns")
+
+    def _scores(self, prediction: pd.DataFrame) -> tuple[np.ndarray | None, str]:
+        """Return the scores on all rows and on each half, shape (1 + halves,); NaN for none."""
+        reports = self._evaluate(self._files(self._answers), self._files(prediction))
+        if reports[0].score is None or not reports[0].success:
+            return None, reports[0].message or "the evaluator gives no score and no reason"
+        return np.array([math.nan if each.score is None else each.score for each in reports]), ""
+
+    def _files(self, table: pd.DataFrame) -> Sequence[bytes]:
+        return [
+            table.iloc[draw].to_csv(index=False, lineterminator="\n").encode() for draw in self._draws
+        ]
+
+
+def _spread(deviations: np.ndarray) -> float:
+    """Return the standard error that deviations of halves amount to."""
+    known = deviations[np.isfinite(deviations)]
+    if len(known) < _LEAST_HALVES:
+        raise GraderError("the evaluator gives no scores for halves of the rows")
+    return float(np.sqrt(np.mean(known**2)))

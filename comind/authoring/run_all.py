@@ -1,0 +1,40 @@
+"""Run evaluate.py once for each folder below cases/, two at a time; this runs inside the sandbox.
+
+usage: run_all.py SECONDS. Each case has private/ and submission.csv; its report lands in reports/.
+"""
+
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SECONDS = float(sys.argv[1])
+
+
+def run(case: Path) -> None:
+    """Evaluate one case; a program that breaks has a report that says so."""
+    report = Path("reports") / f"{case.name}.json"
+    command = [sys.executable, "scripts/evaluate.py", "--public_dir", "public"]
+    command += ["--private_dir", f"{case}/private", "--pred", f"{case}/submission.csv"]
+    try:
+        done = subprocess.run(
+            [*command, "--report", str(report)],
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+        said = done.stderr.strip() or done.stdout.strip() or "nothing"
+        failure = f"it ended with exit code {done.returncode} and said: {said[-600:]}"
+        failed = done.returncode != 0
+    except subprocess.TimeoutExpired:
+        failure, failed = f"it took more than {SECONDS:.0f} s", True
+    if failed or not report.is_file():
+        message = failure if failed else "it wrote no report"
+        report.write_text(json.dumps({"score": None, "success": False, "message": message}))
+
+
+Path("reports").mkdir(exist_ok=True)
+with ThreadPoolExecutor(2) as pool:
+    list(pool.map(run, sorted(Path("cases").iterdir())))

@@ -1,0 +1,84 @@
+"""Make sure of a metric that exists as a program alone (design, promise 2)."""
+
+import hashlib
+
+import pandas as pd
+
+from comind.evaluation.scripts.report import Evaluation, ScriptCheckError, ScriptReport
+
+__all__ = ["check_metric"]
+
+_SHUFFLES = 3
+_TOLERANCE = 1e-9
+
+
+def check_metric(
+    evaluate: Evaluation,
+    answers: pd.DataFrame,
+    sample: pd.DataFrame,
+    targets: tuple[str, ...],
+    *,
+    maximize: bool,
+) -> None:
+    """Make sure that `evaluate` ranks what is known to be better above what is known to be worse.
+
+    Args:
+        evaluate: runs the program.
+        answers: the truth in the shape of a submission, text cells.
+        sample: a submission for the same ids that has learnt nothing.
+        targets: columns beside the ids.
+        maximize: what the program's author says of its direction.
+
+    Raises:
+        ScriptCheckError: a check fails; the message says which.
+    """
+    shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
+    reordered = answers.iloc[_order(len(answers), 0)]
+    tables = [answers, answers, reordered, sample, *shuffles, answers.iloc[1:]]
+    truth = _csv(answers)
+    reports = evaluate([truth] * len(tables), [_csv(table) for table in tables])
+    perfect, again, moved, guess, *wrong, broken = reports
+    best = _score("truth", perfect)
+    if abs(_score("same answer twice", again) - best) > _TOLERANCE * max(1.0, abs(best)):
+        raise ScriptCheckError("check `same answer twice`: the truth scores differently the second time")
+    if abs(_score("alignment by id", moved) - best) > _TOLERANCE * max(1.0, abs(best)):
+        raise ScriptCheckError(
+            "check `alignment by id`: the truth in another order of rows scores worse"
+        )
+    if broken.success or broken.score is not None:
+        raise ScriptCheckError("check `missing rows`: a submission without one of the ids is accepted")
+    sign = 1 if maximize else -1
+    learnt_nothing = _score("sample submission", guess)
+    if sign * (learnt_nothing - best) > _TOLERANCE:
+        raise ScriptCheckError(
+            f"check `direction`: the sample submission scores {learnt_nothing:.6g} and the truth "
+            f"{best:.6g}, so either the score or `maximize: {str(maximize).lower()}` is wrong"
+        )
+    for report in wrong:
+        value = _score("shuffled truth", report)
+        if sign * (value - best) >= 0:
+            raise ScriptCheckError(
+                f"check `shuffled truth`: it scores {value:.6g}, no worse than the truth ({best:.6g})"
+            )
+
+
+def _score(check: str, report: ScriptReport) -> float:
+    if not report.success or report.score is None:
+        raise ScriptCheckError(f"check `{check}`: no score; it says: {report.message or 'nothing'}")
+    return report.score
+
+
+def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
+    """Return the answers with all targets of a row moved to another row."""
+    order = _order(len(answers), seed)
+    moved = answers.copy()
+    moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()
+    return moved
+
+
+def _order(rows: int, seed: int) -> list[int]:
+    return sorted(range(rows), key=lambda row: hashlib.sha256(f"{seed}:{row}".encode()).digest())
+
+
+def _csv(table: pd.DataFrame) -> bytes:
+    return table.to_csv(index=False, lineterminator="\n").encode()

@@ -1,0 +1,43 @@
+"""What an evaluator that a model wrote says, and what it calls its metric."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+from comind.domain.problem import AnswerKind
+from comind.domain.value import Value
+from comind.errors import ReplyError
+
+__all__ = ["EVALUATE", "SPLIT", "Evaluation", "ScriptCheckError", "ScriptReport", "WrittenMetric"]
+
+SPLIT = "split_dataset.py"
+EVALUATE = "evaluate.py"
+
+
+class ScriptCheckError(ReplyError):
+    """A program that a model wrote fails a check; the message names it and goes back to the model."""
+
+    kind: ClassVar[str] = "script-check"
+
+
+class ScriptReport(Value):
+    """The answer of `evaluate.py` to one prediction file, in the form of the paper's appendix I.4."""
+
+    score: float | None
+    success: bool
+    message: str = ""
+
+
+class WrittenMetric(Value):
+    """What is known of a metric that exists as a program alone."""
+
+    name: str
+    maximize: bool
+    kind: AnswerKind
+
+
+class Evaluation(Protocol):
+    """Runs `evaluate.py`, each time in a fresh sandbox that ends with it."""
+
+    def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
+        """Return a report for each pair of an answers file and a prediction file."""
+        ...

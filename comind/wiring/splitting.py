@@ -1,0 +1,37 @@
+"""The split of a campaign: by the house's rules or, without a metric, by an evaluator to be written."""
+
+import shutil
+from pathlib import Path
+
+from comind.authoring import author_split
+from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.loop import read_state
+from comind.evaluation.folder import load_competition
+from comind.evaluation.splits import SplitFolder, make_split, seal
+from comind.session.choice import choose_sandbox
+from comind.wiring.models import build_model
+from comind.wiring.purse import purse_of
+
+__all__ = ["split_for"]
+
+_EVALUATOR = "evaluator"
+
+
+def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
+    """Return the split of the campaign's competition; made where it is not there.
+
+    Raises:
+        CompetitionError: the folder's files contradict each other or its description.
+        NoSubmissionError: the competition names no metric, and the model could not write an evaluator.
+        ServiceError: the model's endpoint or the sandbox is missing or refuses.
+    """
+    state = read_state(campaign)
+    competition = load_competition(Path(state.spec.competition_folder))
+    if competition.metric is not None:
+        return make_split(competition, project.splits, seed=state.spec.split_seed)
+    work = campaign.work(_EVALUATOR)
+    sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
+    model, purse = build_model(state.spec.model), purse_of(campaign, state.budget)
+    split = seal(author_split(competition, work, model, purse, sandbox), project.splits)
+    shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now
+    return split

@@ -1,0 +1,133 @@
+"""A model writes the evaluator of a new competition: real programs in a real sandbox."""
+
+import json
+import os
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from comind.authoring import WrittenGrader, author_split
+from comind.authoring.author import REPAIRS
+from comind.campaign.budget import Purse
+from comind.campaign.folder import WorkFolder
+from comind.domain.spend import Budget, Spend
+from comind.errors import NoSubmissionError
+from comind.evaluation.folder import load_competition
+from comind.evaluation.splits import SplitFolder, seal
+from comind.llm.base import ModelRequest
+from comind.session.bubblewrap import BubblewrapSandbox
+from comind.testing.model import ScriptedModel
+from tests.unit.evaluation.folders import competition_folder
+
+SPLIT_PROGRAM = """
+import argparse
+from pathlib import Path
+import pandas as pd
+
+parser = argparse.ArgumentParser()
+for name in ("--input_dir", "--public_dir", "--private_dir"):
+    parser.add_argument(name, type=Path)
+folders = parser.parse_args()
+folders.public_dir.mkdir()
+folders.private_dir.mkdir()
+train = pd.read_csv(folders.input_dir / "train.csv")
+held = train.iloc[::5]
+train.drop(held.index).to_csv(folders.public_dir / "train.csv", index=False)
+held[["id", "x"]].to_csv(folders.public_dir / "validation.csv", index=False)
+sample = held[["id"]].assign(label="no")
+sample.to_csv(folders.public_dir / "sample_validation_submission.csv", index=False)
+held[["id", "label"]].to_csv(folders.private_dir / "validation_answers.csv", index=False)
+"""
+LEAK = "held.to_csv(folders.public_dir / 'notes.csv', index=False)\n"
+EVALUATE_PROGRAM = """
+import argparse, json
+import pandas as pd
+
+parser = argparse.ArgumentParser()
+for name in ("--public_dir", "--private_dir", "--pred", "--report"):
+    parser.add_argument(name)
+given = parser.parse_args()
+truth = pd.read_csv(given.private_dir + "/validation_answers.csv").set_index("id")["label"]
+guess = pd.read_csv(given.pred).set_index("id")["label"]
+right = set(truth.index) == set(guess.index)
+score = float((truth == guess.reindex(truth.index)).mean()) if right else None
+with open(given.report, "w") as file:
+    json.dump({"score": score, "success": right, "message": "" if right else "other ids"}, file)
+"""
+
+
+class Author:
+    """A model that errs in a stated number of replies before each program that is right."""
+
+    def __init__(self, mistakes: int) -> None:
+        self._left = {"SplitScript": mistakes, "EvaluateScript": mistakes}
+
+    def __call__(self, request: ModelRequest) -> str:
+        self._left[request.reply_name] -= 1
+        wrong = self._left[request.reply_name] >= 0
+        if request.reply_name == "SplitScript":
+            return json.dumps({"code": SPLIT_PROGRAM + (LEAK if wrong else "")})
+        return json.dumps({"metric": "Share right", "maximize": not wrong, "code": EVALUATE_PROGRAM})
+
+
+def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
+    folder = root / "small"
+    if not folder.is_dir():
+        competition_folder(root, metric=None, split=None)
+    plan = author_split(
+        load_competition(folder),
+        WorkFolder(root / "evaluator"),
+        model,
+        Purse(Budget(), Spend()),
+        BubblewrapSandbox(),
+    )
+    return seal(plan, root / "splits")
+
+
+def test_programs_are_mended_checked_frozen_and_used(tmp_path: Path) -> None:
+    """A leak and a wrong direction are sent back by name; what passes is frozen and grades."""
+    model = ScriptedModel(Author(mistakes=1))
+    folder = _write_evaluator(tmp_path, model)
+    sent_back = [request.messages[-1].content for request in model.requests[1::2]]
+    assert "check `public files`: 'notes.csv'" in sent_back[0]
+    assert "check `direction`" in sent_back[1]
+
+    split = folder.read()
+    assert (split.written, split.metric, split.maximize) == (True, "share-right", True)
+    assert split.validation_rows == 8
+    assert sorted(path.name for path in folder.programs.iterdir()) == ["evaluate.py", "split_dataset.py"]
+    assert not list(folder.public.rglob("notes.csv"))
+
+    grader = WrittenGrader(folder, BubblewrapSandbox())
+    right, half = tmp_path / "right.csv", tmp_path / "half.csv"
+    truth = pd.read_csv(folder.answers)
+    truth.to_csv(right, index=False)
+    truth.assign(label="no").sample(frac=1, random_state=0).to_csv(half, index=False)
+    test = folder.public / "sample_submission.csv"
+    perfect, guess = grader.grade(right, test).score, grader.grade(half, test).score
+    assert perfect is not None
+    assert guess is not None
+    assert (perfect.value.value, guess.value.value) == (1.0, (truth["label"] == "no").mean())
+    assert perfect.interval.high == 1.0
+    assert guess.interval.low < guess.value.value < guess.interval.high
+    assert grader.compare(right, half).difference == pytest.approx(1.0 - guess.value.value)
+    assert grader.grade(test, test).message.startswith("sample_submission.csv: ")
+
+
+def test_nothing_is_asked_twice(tmp_path: Path) -> None:
+    """Carried out again from its log, the same split comes out without a model call."""
+    first = _write_evaluator(tmp_path, ScriptedModel(Author(mistakes=1)))
+    silent = ScriptedModel(iter(()))
+    assert _write_evaluator(tmp_path, silent).root == first.root
+    assert silent.requests == []
+
+
+def test_repairs_have_an_end(tmp_path: Path) -> None:
+    """A model that never mends its program ends the campaign with the check that stayed failed."""
+    model = ScriptedModel(Author(mistakes=99))
+    with pytest.raises(NoSubmissionError, match="check `public files`") as caught:
+        _write_evaluator(tmp_path, model)
+    assert len(model.requests) == REPAIRS + 1
+    assert "name its metric" in caught.value.hint
+    assert os.listdir(tmp_path / "evaluator")  # noqa: PTH208 - its log stays for the user
