@@ -8,7 +8,7 @@ from pydantic import field_validator, model_validator
 
 from comind.domain.value import Value
 
-__all__ = ["Interval", "MetricValue", "ValidationScore"]
+__all__ = ["Interval", "MetricValue", "Paired", "ValidationScore"]
 
 
 @total_ordering
@@ -68,3 +68,16 @@ class ValidationScore(Value):
 
     def __str__(self) -> str:
         return f"{self.metric} {self.value} {self.interval}"
+
+
+class Paired(Value):
+    """How much better one submission is than another on the same rows; positive is better."""
+
+    difference: float
+    standard_error: float
+    interval: Interval
+
+    @property
+    def tie(self) -> bool:
+        """Whether the difference is inside the noise: no more than one standard error."""
+        return abs(self.difference) <= self.standard_error

@@ -1,8 +1,34 @@
 """A competition as its solvers see it."""
 
+from enum import StrEnum
+
 from comind.domain.value import Value
 
-__all__ = ["Problem"]
+__all__ = ["AnswerKind", "DataShape", "Problem"]
+
+
+class AnswerKind(StrEnum):
+    """What the target columns of a submission hold."""
+
+    LABEL = "label"  # one class in each cell
+    NUMBER = "number"
+    PROBABILITY = "probability"  # of the positive class; each column stands for itself
+    CLASS_PROBABILITIES = "class-probabilities"  # a column a class; a row is one distribution
+    LABEL_SET = "label-set"  # any number of labels in a cell, with spaces between them
+    TEXT = "text"
+    MASK = "mask"  # run-length encoded pixels: "start length start length ..."
+
+
+class DataShape(StrEnum):
+    """What the rows of a competition are, seen from the data."""
+
+    TABLE = "table"
+    TEXT = "text"
+    TEXT_TO_TEXT = "text to text"
+    IMAGES = "images"  # a picture a row
+    PIXELS = "pixels"  # a row is one pixel of a picture
+    AUDIO = "audio"
+    PANEL = "panel"  # series over time; the rows asked for come later
 
 
 class Problem(Value):
@@ -13,7 +39,11 @@ class Problem(Value):
     description: str
     metric: str
     maximize: bool
+    answer_kind: AnswerKind
+    shape: DataShape
     id_columns: tuple[str, ...]
+    train_id_columns: tuple[str, ...]
+    """The same columns in train.csv, where it may name them otherwise."""
     label_columns: tuple[str, ...]
     target_columns: tuple[str, ...]
     train_rows: int

@@ -10,6 +10,7 @@ import threading
 import time
 from pathlib import Path
 
+from comind.domain.metric import Paired
 from comind.errors import GraderError
 from comind.evaluation.report import GradeReport
 from comind.system.leash import LeashedProcess, start_leashed
@@ -37,15 +38,24 @@ class GraderProcess:
         self._lock = threading.Lock()
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions.
+        """Return the verdict on a pair of submissions."""
+        return GradeReport.model_validate(self._request("grade", validation, test))
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return GradeReport.model_validate(self._request("check", test))
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another."""
+        return Paired.model_validate(self._request("compare", one, other))
+
+    def _request(self, verb: str, *files: Path) -> dict[str, object]:
+        """Return the answer to a request; a process that is gone is started once more.
 
         Raises:
-            GraderError: the process cannot be started, or fails on this pair twice.
+            GraderError: the process cannot be started, or fails on this request twice.
         """
-        request: dict[str, object] = {
-            "validation": str(validation.absolute()),
-            "test": str(test.absolute()),
-        }
+        request: dict[str, object] = {verb: [str(file.absolute()) for file in files]}
         try:
             answer = self._ask(self._address(), request)
         except (OSError, ValueError):
@@ -56,7 +66,7 @@ class GraderProcess:
                 raise GraderError(f"the grader does not answer ({error})") from None
         if "fault" in answer:
             raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
-        return GradeReport.model_validate(answer)
+        return answer
 
     def start(self) -> None:
         """Start the process now rather than at the first grading.
@@ -99,7 +109,7 @@ class GraderProcess:
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
             try:
-                self._ask(address, {"ping": True})
+                self._ask(address, {"ping": []})
             except (OSError, ValueError):
                 if not self._process.alive():
                     break

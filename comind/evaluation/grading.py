@@ -4,29 +4,33 @@ import math
 from pathlib import Path
 from typing import NoReturn
 
+import numpy as np
 import pandas as pd
 
-from comind.domain.metric import MetricValue, ValidationScore
-from comind.errors import SubmissionError
-from comind.evaluation.interval import bootstrap_interval
+from comind.domain.metric import MetricValue, Paired, ValidationScore
+from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.report import GradeReport
 from comind.evaluation.tables import read_table
 
-__all__ = ["AnswerSheet", "SubmissionForm"]
+__all__ = ["AnswerSheet", "SubmissionForm", "keys_of"]
 
 
 class SubmissionForm:
     """What every submission for a set of rows must look like."""
 
     def __init__(
-        self, rows: pd.DataFrame, ids: tuple[str, ...], targets: tuple[str, ...], metric: Metric
+        self, rows: pd.DataFrame, ids: tuple[str, ...], targets: tuple[str, ...], metric: Metric | None
     ) -> None:
-        """Take `rows`, a table of text that has the id columns of every row asked for."""
+        """Take `rows`, a table of text that has the id columns of every row asked for.
+
+        Without a metric, cells are left as the text that they are.
+        """
         self.metric = metric
+        self.ids = list(ids)
         self.targets = list(targets)
-        self._ids = list(ids)
-        self.keys = _keys(rows, self._ids)
+        self.keys = keys_of(rows, self.ids)
 
     def read(self, path: Path) -> pd.DataFrame:
         """Return the predictions in a file, parsed, in the order of the rows asked for.
@@ -35,19 +39,22 @@ class SubmissionForm:
             SubmissionError: the file is no submission for these rows.
         """
         table = read_table(path, SubmissionError)
-        expected = [*self._ids, *self.targets]
-        if list(table.columns) != expected and set(table.columns) != set(expected):
+        expected = [*self.ids, *self.targets]
+        if set(table.columns) != set(expected):
             _refuse_columns(list(table.columns), expected)
-        keys = _keys(table, self._ids)
-        _check_keys(keys, self.keys, " and ".join(self._ids))
-        return self.parse(table).set_axis(keys, axis="index").loc[self.keys]
+        keys = keys_of(table, self.ids)
+        _check_keys(keys, self.keys, " and ".join(self.ids))
+        order = keys.get_indexer(self.keys)
+        return self.parse(table.iloc[order].reset_index(drop=True))
 
     def parse(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Return the target columns of `table`, as the metric works on them.
+        """Return the target columns of a submission, as the metric works on them.
 
         Raises:
             SubmissionError: a value is not of the metric's kind.
         """
+        if self.metric is None:
+            return table[self.targets]
         columns = {}
         for name in self.targets:
             try:
@@ -61,38 +68,70 @@ class SubmissionForm:
         try:
             self.read(path)
         except SubmissionError as error:
-            return GradeReport(valid=False, message=str(error))
+            return _invalid(path, error)
         return GradeReport(valid=True)
 
 
 class AnswerSheet:
     """The true values for a set of rows."""
 
-    def __init__(self, form: SubmissionForm, answers: pd.DataFrame) -> None:
-        """Take `answers`, a table of text in the shape of a submission, rows as in `form`."""
+    def __init__(
+        self, form: SubmissionForm, answers: pd.DataFrame, groups: np.ndarray | None = None
+    ) -> None:
+        """Take `answers`, a table of text in the shape of a submission, rows as in `form`.
+
+        `groups` numbers the rows that belong together, shape (rows,).
+
+        Raises:
+            CompetitionError: a value is not of the metric's kind.
+        """
+        if form.metric is None:
+            raise TypeError("a form without a metric has no answers to compare with")
         self._form = form
-        self._truth = form.parse(answers).set_axis(form.keys, axis="index")
+        self._metric = metric = form.metric
+        columns = {}
+        for name in form.targets:
+            try:
+                columns[name] = metric.parse_truth(answers[name])
+            except ValueError as error:
+                raise CompetitionError(f"column {name!r}: {error}") from None
+        self._truth = pd.DataFrame(columns).reset_index(drop=True)
+        self._resampling = Resampling(len(self._truth), groups)
 
     def grade(self, path: Path) -> GradeReport:
         """Return the verdict on the submission in a file; what is wrong with it is a report."""
-        metric = self._form.metric
+        metric = self._metric
         try:
             prediction = self._form.read(path)
             value = metric.score(self._truth, prediction)
         except (SubmissionError, ValueError) as error:
-            return GradeReport(valid=False, message=str(error))
+            return _invalid(path, error)
         if not math.isfinite(value):
             return GradeReport(valid=False, message=f"its {metric.name} is not a finite number")
         score = ValidationScore(
             metric=metric.name,
             value=MetricValue(value=value, maximize=metric.maximize),
-            interval=bootstrap_interval(metric, self._truth, prediction, value),
+            interval=self._resampling.interval(metric, self._truth, prediction, value),
             rows=len(self._truth),
         )
         return GradeReport(valid=True, score=score)
 
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better the first submission is than the second, on the same rows.
 
-def _keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
+        Raises:
+            SubmissionError: one of them is not valid.
+        """
+        tables = self._form.read(one), self._form.read(other)
+        return self._resampling.compare(self._metric, self._truth, *tables)
+
+
+def _invalid(path: Path, error: Exception) -> GradeReport:
+    """Return what is wrong, without the place where we keep the file: its writer knows another."""
+    return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+
+def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     """Return one key a row; `7`, `7.0` and ` 7` are the same key."""
     parts = [table[name].str.strip().str.replace(r"^(-?\d+)\.0+$", r"\1", regex=True) for name in ids]
     if len(parts) == 1:
@@ -101,7 +140,7 @@ def _keys(table: pd.DataFrame, ids: list[str]) -> pd.Index:
 
 
 def _refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
-    wanted = f"expected {', '.join(expected)}"
+    wanted = f"expected {', '.join(expected[:30])}"
     for name in expected:
         if name not in found:
             raise SubmissionError(f"the column {name!r} is missing; {wanted}")

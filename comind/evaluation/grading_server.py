@@ -2,9 +2,14 @@
 
     python -m comind.evaluation.grading_server SPLIT SOCKET
 
-answers requests on a Unix socket, one JSON object a line: `{"validation": PATH, "test": PATH}` is
-answered with a fresh report, `{"ping": true}` with `{"pong": true}`. Labels are read once, at the
-start; nothing is ever written.
+answers requests on a Unix socket, one JSON object a line, each with an answer that is made for it:
+
+    {"grade": [VALIDATION, TEST]}     a report with the score of the first, if both have the right form
+    {"check": [TEST]}                 a report without a score
+    {"compare": [ONE, OTHER]}         how much better one validation submission is than another
+    {"ping": []}                      {}
+
+Labels are read once, at the start; nothing is ever written.
 """
 
 import json
@@ -13,14 +18,19 @@ import socketserver
 import sys
 from pathlib import Path
 
+from comind.domain.metric import Paired
+from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
+from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.report import GradeReport
-from comind.evaluation.splitting import SplitFolder
+from comind.evaluation.splits import SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
+
+_VERBS = {"grade": "grade", "check": "check", "compare": "compare"}
 
 _log = logging.getLogger(__name__)
 
@@ -38,9 +48,11 @@ class SplitGrader:
         metric = METRICS[split.metric]
         answers = read_table(folder.answers, CompetitionError)
         form = SubmissionForm(answers, split.id_columns, split.target_columns, metric)
-        self._validation = AnswerSheet(form, answers)
-        asked = read_table(folder.public / "test.csv", CompetitionError)
-        self._test = SubmissionForm(asked, split.id_columns, split.target_columns, metric)
+        groups = None
+        if folder.groups.is_file():
+            groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
+        self._validation = AnswerSheet(form, answers, groups)
+        self._test = test_form(folder)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions from one step."""
@@ -52,6 +64,14 @@ class SplitGrader:
             return GradeReport(valid=False, message=f"{test.name}: {form.message}")
         return report
 
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return self._test.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another."""
+        return self._validation.compare(one, other)
+
 
 class _Handler(socketserver.StreamRequestHandler):
     server: "_Server"
@@ -62,15 +82,15 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def _answer(self, line: bytes) -> str:
         try:
-            request = json.loads(line)
-            if request.get("ping"):
-                return '{"pong": true}'
-            report = self.server.grader.grade(Path(request["validation"]), Path(request["test"]))
+            [(verb, names)] = json.loads(line).items()
+            if verb == "ping":
+                return "{}"
+            answer: Value = getattr(self.server.grader, _VERBS[verb])(*map(Path, names))
         except Exception as error:  # noqa: BLE001 - see below
             # The grader must outlive anything that is handed in; the fault is ours and is told as such.
             _log.exception("grading failed")
             return json.dumps({"fault": f"{type(error).__name__}: {error}"})
-        return report.model_dump_json()
+        return answer.model_dump_json()
 
 
 class _Server(socketserver.ThreadingUnixStreamServer):

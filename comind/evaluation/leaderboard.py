@@ -1,6 +1,7 @@
 """Where a score stands among the teams of a past competition, by Kaggle's rules."""
 
 import bisect
+import math
 from pathlib import Path
 from typing import Literal
 
@@ -31,9 +32,11 @@ class Leaderboard:
     """Final scores of all teams."""
 
     def __init__(self, scores: list[float], *, maximize: bool) -> None:
-        """Take the scores in any order; ValueError without any."""
+        """Take the scores in any order; ValueError without any, or where one is no finite number."""
         if not scores:
             raise ValueError("a leaderboard has at least one team")
+        if not all(map(math.isfinite, scores)):
+            raise ValueError("a score on it is not a finite number")
         # Ascending badness, so that both directions bisect alike.
         self._badness = sorted(-score if maximize else score for score in scores)
         self._maximize = maximize

@@ -5,10 +5,10 @@ from pathlib import Path
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
 from comind.evaluation.leaderboard import Leaderboard, Standing
-from comind.evaluation.metrics import find_metric
-from comind.evaluation.splitting import target_columns
+from comind.evaluation.metrics import Metric, find_metric
+from comind.evaluation.splits import SplitPlan
 from comind.evaluation.tables import read_table
 
 __all__ = ["PastGrade", "grade_past"]
@@ -18,6 +18,7 @@ class PastGrade(Value):
     """The score on the true answers; never shown to an agent."""
 
     score: float | None
+    interval: tuple[float, float] | None = None
     metric: str
     maximize: bool
     valid: bool
@@ -43,13 +44,7 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
             hint="only past competitions can be graded",
         )
     read_table(submission, SubmissionError)
-    answers = read_table(competition.answers, CompetitionError)
-    targets = target_columns(competition, read_table(_sample(competition), CompetitionError))
-    for column in (*competition.id_columns, *targets):
-        if column not in answers.columns:
-            raise CompetitionError(f"{competition.answers}: has no column {column!r}")
-    form = SubmissionForm(answers, competition.id_columns, targets, metric)
-    report = AnswerSheet(form, answers).grade(submission)
+    report = _answer_sheet(competition, metric).grade(submission)
     if report.score is None:
         return PastGrade(
             score=None,
@@ -62,6 +57,7 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
     standing, message = _standing(competition, value, maximize=metric.maximize)
     return PastGrade(
         score=value,
+        interval=(report.score.interval.low, report.score.interval.high),
         metric=metric.name,
         maximize=metric.maximize,
         valid=True,
@@ -70,8 +66,25 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
     )
 
 
-def _sample(competition: Competition) -> Path:
-    return competition.public / "sample_submission.csv"
+def _answer_sheet(competition: Competition, metric: Metric) -> AnswerSheet:
+    """Return the true answers, which are for the rows of test.csv and for each of them once."""
+    where = competition.answers
+    answers = read_table(where, CompetitionError)
+    plan = SplitPlan(competition, seed=0)
+    for column in (*plan.ids, *plan.targets):
+        if column not in answers.columns:
+            raise CompetitionError(f"{where}: has no column {column!r}")
+    form = SubmissionForm(answers, plan.ids, plan.targets, metric)
+    asked = keys_of(plan.test, list(plan.ids))
+    if form.keys.has_duplicates or not len(asked) or set(form.keys) != set(asked):
+        raise CompetitionError(
+            f"{where}: does not have the ids of public/test.csv, each once",
+            hint=f"{len(answers)} answers, {len(asked)} rows of test.csv",
+        )
+    try:
+        return AnswerSheet(form, answers)
+    except CompetitionError as error:
+        raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
 def _standing(competition: Competition, value: float, *, maximize: bool) -> tuple[Standing | None, str]:

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Protocol
 
-from comind.domain.metric import ValidationScore
+from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
 __all__ = ["GradeReport", "Grader"]
@@ -28,5 +28,21 @@ class Grader(Protocol):
 
         Raises:
             GraderError: the grader is gone or answers nonsense.
+        """
+        ...
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form; the report has no score.
+
+        Raises:
+            GraderError: the grader is gone or answers nonsense.
+        """
+        ...
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one valid validation submission is than another.
+
+        Raises:
+            GraderError: the grader is gone, answers nonsense, or cannot read one of them.
         """
         ...

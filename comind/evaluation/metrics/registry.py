@@ -1,13 +1,67 @@
-"""Every metric that the platform knows by name."""
+"""Every metric that the platform knows, by its name and by what else it is called."""
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.base import Metric
-from comind.evaluation.metrics.labels import ACCURACY
+from comind.evaluation.metrics.labels import LABEL_METRICS
+from comind.evaluation.metrics.numbers import NUMBER_METRICS
+from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
+from comind.evaluation.metrics.texts import TEXT_METRICS
 
-__all__ = ["METRICS", "find_metric"]
+__all__ = ["ALIASES", "METRICS", "find_metric", "metric_named"]
 
-METRICS: dict[str, Metric] = {metric.name: metric for metric in (ACCURACY,)}
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (*LABEL_METRICS, *NUMBER_METRICS, *PROBABILITY_METRICS, *TEXT_METRICS)
+}
+
+# A metric over several targets is the mean of its columns, so "mean columnwise" says nothing new.
+ALIASES: dict[str, str] = {
+    "accuracy": "acc | categorization accuracy | classification accuracy | top 1 accuracy",
+    "top-1-error": "error rate | classification error",
+    "quadratic-weighted-kappa": "qwk | kappa | cohen kappa | quadratic kappa",
+    "f1": "binary f1",
+    "macro-f1": "f1 macro | macro averaged f1",
+    "matthews-correlation": "mcc | matthews correlation coefficient | matthews corrcoef",
+    "balanced-accuracy": "macro recall",
+    "rmse": "root mean squared error | root mean square error | mcrmse | mean columnwise rmse",
+    "mse": "mean squared error | mean columnwise mse",
+    "mae": "mean absolute error | mean columnwise mae | mcmae",
+    "rmsle": "root mean squared logarithmic error | root mean squared log error | mcrmsle"
+    " | mean columnwise rmsle",
+    "rmse-of-log": "log rmse | rmse log",
+    "mape": "mean absolute percentage error",
+    "smape": "symmetric mean absolute percentage error",
+    "pearson": "pearson correlation | pearson r | mean columnwise pearson",
+    "spearman": "spearman correlation | mean columnwise spearman | mean column spearman",
+    "r2": "r squared | coefficient of determination",
+    "roc-auc": "auc | auroc | area under roc curve | area under the roc curve | macro roc auc"
+    " | mean columnwise roc auc | mean column roc auc | mean columnwise auc",
+    "average-precision": "pr auc | mean average precision",
+    "log-loss": "binary log loss | logloss | binary cross entropy | mean columnwise log loss",
+    "multiclass-log-loss": "multi class log loss | multiclass logloss | categorical cross entropy"
+    " | multi class logarithmic loss | multiclass logarithmic loss",
+    "lwlrap": "label weighted label ranking average precision",
+    "exact-match": "text accuracy | string accuracy | exact string accuracy",
+    "mean-levenshtein": "levenshtein | mean levenshtein distance | edit distance",
+    "word-jaccard": "jaccard | mean word jaccard | word level jaccard",
+    "micro-f1": "f1 micro | micro averaged f1 | multilabel micro f1",
+    "samples-f1": "mean f1 | f1 samples",
+    "pixel-f05": "f05 | f0.5 | pixel f0.5",
+}
+
+_NAMES = {
+    "-".join(alias.split()): name
+    for name, aliases in ALIASES.items()
+    for alias in (name, *aliases.split("|"))
+}
+
+
+def metric_named(name: str) -> Metric | None:
+    """Return the metric of this name, however it is spelt, or None."""
+    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score"))
+    return METRICS[known] if known else None
 
 
 def find_metric(competition: Competition) -> Metric:
@@ -16,15 +70,11 @@ def find_metric(competition: Competition) -> Metric:
     Raises:
         CompetitionError: it names none, or one that is not known.
     """
+    hint = f"known metrics: {', '.join(sorted(METRICS))}"
+    where = competition.folder
     if competition.metric is None:
-        raise CompetitionError(
-            f"{competition.folder}: competition.yaml names no metric",
-            hint=f"known metrics: {', '.join(sorted(METRICS))}",
-        )
-    try:
-        return METRICS[competition.metric]
-    except KeyError:
-        raise CompetitionError(
-            f"{competition.folder}: unknown metric {competition.metric!r}",
-            hint=f"known metrics: {', '.join(sorted(METRICS))}",
-        ) from None
+        raise CompetitionError(f"{where}: competition.yaml names no metric", hint=hint)
+    metric = metric_named(competition.metric)
+    if metric is None:
+        raise CompetitionError(f"{where}: unknown metric {competition.metric!r}", hint=hint)
+    return metric

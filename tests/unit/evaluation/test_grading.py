@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
@@ -42,30 +42,32 @@ def test_a_readable_submission_is_scored(tmp_path: Path, text: str | bytes, scor
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [
-        ("", "is empty"),
-        ("id,label\n", "4 of 4 ids (id) are missing, for instance '1'"),
-        ("id,label\n1,yes\n2,no\n3,no\n", "1 of 4 ids (id) are missing, for instance '4'"),
-        ("id,label\n1,yes\n2,no\n3,no\n4,no\n5,no\n", "1 ids (id) are not asked for, for instance '5'"),
-        ("id,label\n1,yes\n1,no\n3,no\n4,no\n", "the id '1' (id) appears twice"),
-        ("id,labels\n1,yes\n", "the column 'label' is missing; expected id, label"),
-        ("id,label,x\n1,yes,0\n", "the column 'x' is not asked for; expected id, label"),
-        ("id,label\n1,yes\n2,\n3,no\n4,no\n", "column 'label': 1 rows have no label"),
-        ("id,label\n1,yes,7\n2,no,7\n", "more cells than its header"),
-        ("id,label,label\n1,yes,no\n", "the column 'label' appears twice"),
-        (b"id,label\n1,\xff\xfe\n", "is not UTF-8 text"),
-        (b"id,label\n1,\x00\n", "binary"),
-    ],
+    [("", "is empty"), ("id,label\n1,yes\n", "3 of 4 ids (id) are missing, for instance '2'")],
+    ids=["unreadable", "readable"],
 )
-def test_a_bad_submission_is_told_in_one_line(tmp_path: Path, text: str | bytes, message: str) -> None:
-    """The report of an invalid submission names the first thing that is wrong."""
+def test_a_bad_submission_is_a_report(tmp_path: Path, text: str, message: str) -> None:
+    """Whatever an agent hands in is answered; the line names no place that the agent cannot see."""
     report = _grade(tmp_path, text)
-    assert not report.valid
-    assert report.score is None
-    assert message in report.message
-    assert "\n" not in report.message
+    assert (report.valid, report.message, report.score) == (False, message, None)
 
 
+def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
+    """Rows are matched by all id columns together, and a missing pair is named as one."""
+    answers = pd.DataFrame({"day": ["1", "1", "2"], "shop": ["a", "b", "a"], "label": ["x", "y", "z"]})
+    form = SubmissionForm(answers, ("day", "shop"), ("label",), METRICS["accuracy"])
+    sheet = AnswerSheet(form, answers)
+    path = tmp_path / "s.csv"
+    path.write_text("shop,day,label\na,2.0,z\nb,1,y\na,1,x\n")
+    graded = sheet.grade(path)
+    assert graded.score is not None, graded.message
+    assert graded.score.value.value == 1.0
+    path.write_text("shop,day,label\na,2,z\nb,1,y\n")
+    assert sheet.grade(path).message == (
+        "1 of 3 ids (day and shop) are missing, for instance ('1', 'a')"
+    )
+
+
+@settings(max_examples=25)
 @given(
     labels=st.lists(st.sampled_from(["yes", "no", "maybe", "1", "1.0"]), min_size=1, max_size=30),
     order=st.randoms(use_true_random=False),
@@ -80,15 +82,3 @@ def test_order_never_changes_a_grade(
     first = _grade(folder, "\n".join(["id,label", *rows]), answers)
     order.shuffle(rows)  # type: ignore[attr-defined]
     assert _grade(folder, "\n".join(["id,label", *rows]), answers) == first
-
-
-def test_the_interval_narrows_with_more_rows(tmp_path: Path) -> None:
-    """A score on a hundred times the rows is known about ten times better."""
-    widths = []
-    for rows in (40, 4000):
-        answers = pd.DataFrame({"id": map(str, range(rows)), "label": ["a", "b"] * (rows // 2)})
-        text = "\n".join(["id,label", *(f"{i},a" for i in range(rows))])
-        score = _grade(tmp_path, text, answers).score
-        assert score is not None
-        widths.append(score.interval.high - score.interval.low)
-    assert widths[0] / widths[1] == pytest.approx(10, rel=0.2)

@@ -1,0 +1,143 @@
+"""Metrics that compare numbers; over several target columns they are the mean of the columns' values."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Column, DrawMetric, Metric, Parse, RowMetric, Statistic
+from comind.evaluation.metrics.parsing import numbers
+
+__all__ = ["NUMBER_METRICS"]
+
+Error = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def _error(name: str, error: Error, reference: str, *, root: bool = False, parse: Parse) -> Metric:
+    """Return the mean of a per-cell error, perhaps under a root, averaged over the columns."""
+
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        return error(truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float))
+
+    def finish(means: np.ndarray) -> np.ndarray:
+        return np.asarray((np.sqrt(means) if root else means).mean(axis=-1))
+
+    return RowMetric(
+        name=name,
+        maximize=False,
+        kind=AnswerKind.NUMBER,
+        parse=parse,
+        parse_truth=parse,
+        rows=rows,
+        finish=finish,
+        best=0.0,
+        reference=reference,
+    )
+
+
+def _whole(name: str, column: Column, reference: str) -> Metric:
+    return DrawMetric(
+        name=name,
+        maximize=True,
+        kind=AnswerKind.NUMBER,
+        parse=numbers(),
+        parse_truth=numbers(),
+        column=column,
+        best=1.0,
+        reference=reference,
+    )
+
+
+def _pearson(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true, guess = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
+    return lambda draw: _correlation(true[draw], guess[draw], truth.name)
+
+
+def _spearman(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    sides = [np.unique(side.to_numpy(), return_inverse=True)[1] for side in (truth, prediction)]
+
+    def statistic(draw: np.ndarray) -> float:
+        true, guess = (_average_ranks(side[draw]) for side in sides)
+        return _correlation(true, guess, truth.name)
+
+    return statistic
+
+
+def _average_ranks(places: np.ndarray) -> np.ndarray:
+    """Return the rank of each row; equal ones share the mean of their ranks."""
+    counts = np.bincount(places)
+    return np.asarray((np.cumsum(counts) - (counts - 1) / 2)[places])
+
+
+def _correlation(true: np.ndarray, guess: np.ndarray, column: object) -> float:
+    if np.ptp(guess) == 0:
+        raise ValueError(f"column {column!r}: a constant prediction has no correlation")
+    if np.ptp(true) == 0:
+        raise ValueError(f"column {column!r}: the truth is constant on these rows")
+    true, guess = true - true.mean(), guess - guess.mean()
+    value = (true / np.linalg.norm(true)) @ (guess / np.linalg.norm(guess))
+    return float(np.clip(value, -1, 1))
+
+
+def _r2(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    true = truth.to_numpy(dtype=float)
+    errors = (true - prediction.to_numpy(dtype=float)) ** 2
+
+    def statistic(draw: np.ndarray) -> float:
+        if len(draw) < 2:  # noqa: PLR2004 - one row has no variance
+            raise ValueError("R squared needs two rows")
+        lost, spread = errors[draw].sum(), ((true[draw] - true[draw].mean()) ** 2).sum()
+        if spread == 0:
+            return float(lost == 0)
+        return float(1 - lost / spread)
+
+    return statistic
+
+
+def _squared(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray((true - predicted) ** 2)
+
+
+def _absolute(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(true - predicted))
+
+
+def _squared_log1p(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray((np.log1p(true) - np.log1p(predicted)) ** 2)
+
+
+def _squared_log(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray((np.log(true) - np.log(predicted)) ** 2)
+
+
+def _percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    return np.asarray(np.abs(true - predicted) / np.maximum(np.abs(true), np.finfo(float).eps))
+
+
+def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+    scale = np.abs(true) + np.abs(predicted)
+    return np.asarray(200 * np.abs(true - predicted) / np.where(scale == 0, 1, scale))
+
+
+_MEAN = "mean over the columns of "
+_ANY, _LOG1P, _LOG = numbers(), numbers(above=-1), numbers(above=0)
+
+NUMBER_METRICS: tuple[Metric, ...] = (
+    _error("rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY),
+    _error("mse", _squared, "sklearn.metrics.mean_squared_error", parse=_ANY),
+    _error("mae", _absolute, "sklearn.metrics.mean_absolute_error", parse=_ANY),
+    _error(
+        "rmsle",
+        _squared_log1p,
+        _MEAN + "sklearn.metrics.root_mean_squared_log_error",
+        root=True,
+        parse=_LOG1P,
+    ),
+    _error("rmse-of-log", _squared_log, "rmse of the natural logarithms", root=True, parse=_LOG),
+    _error("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", parse=_ANY),
+    _error("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))", parse=_ANY),
+    _whole("pearson", _pearson, "scipy.stats.pearsonr"),
+    _whole("spearman", _spearman, "scipy.stats.spearmanr"),
+    _whole("r2", _r2, "sklearn.metrics.r2_score"),
+)

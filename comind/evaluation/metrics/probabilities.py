@@ -1,0 +1,134 @@
+"""Metrics of probabilities and rankings; the mean over several target columns."""
+
+import numpy as np
+import pandas as pd
+from scipy.stats import rankdata
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Column, DrawMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.parsing import numbers
+
+__all__ = ["PROBABILITY_METRICS"]
+
+_CLIP = 1e-15
+_RANKING, _PROBABILITY = numbers(), numbers(at_least=0, at_most=1)
+_ROWS_AT_ONCE = 100_000
+
+
+def _positive(column: "pd.Series") -> np.ndarray:
+    """Return which rows are positive; the truth may be soft, as votes are."""
+    return np.asarray(column.to_numpy(dtype=float) >= 0.5)  # noqa: PLR2004 - the half of a vote
+
+
+def _roc_auc(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    positive, places = _positive(truth), np.unique(prediction, return_inverse=True)[1]
+
+    def statistic(draw: np.ndarray) -> float:
+        drawn, most = positive[draw], len(positive)
+        positives = np.bincount(places[draw][drawn], minlength=most)
+        negatives = np.bincount(places[draw][~drawn], minlength=most)
+        pairs = int(positives.sum()) * int(negatives.sum())
+        if not pairs:
+            raise ValueError(f"column {truth.name!r}: the rows are all of one class")
+        # Each positive beats the negatives below it, and half of those beside it.
+        return float((positives * (np.cumsum(negatives) - negatives / 2)).sum() / pairs)
+
+    return statistic
+
+
+def _average_precision(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    positive, places = _positive(truth), np.unique(-prediction, return_inverse=True)[1]
+
+    def statistic(draw: np.ndarray) -> float:
+        found = np.bincount(places[draw][positive[draw]], minlength=len(positive))
+        looked_at = np.cumsum(np.bincount(places[draw], minlength=len(positive)))
+        if not found.any():
+            raise ValueError(f"column {truth.name!r}: no row is positive")
+        precision = np.cumsum(found) / np.maximum(looked_at, 1)
+        return float((found * precision).sum() / found.sum())
+
+    return statistic
+
+
+def _log_loss_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    true = truth.to_numpy(dtype=float)
+    p = np.clip(prediction.to_numpy(dtype=float), _CLIP, 1 - _CLIP)
+    return np.asarray(-(true * np.log(p) + (1 - true) * np.log(1 - p)))
+
+
+def _multiclass_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the loss of each row; rows of predictions are rescaled to sum to one, as Kaggle does."""
+    p = prediction.to_numpy(dtype=float)
+    total = p.sum(axis=1, keepdims=True)
+    if (total <= 0).any():
+        raise ValueError(f"no probability at all in {int((total <= 0).sum())} of {len(p)} rows")
+    p = np.clip(p / total, _CLIP, 1 - _CLIP)
+    loss = -(truth.to_numpy(dtype=float) * np.log(p)).sum(axis=1, keepdims=True)
+    return np.asarray(loss)
+
+
+def _lwlrap_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the precisions at the true labels of each row, summed, and how many these are."""
+    true, scores = truth.to_numpy(dtype=float) > 0, prediction.to_numpy(dtype=float)
+    if not true.any():
+        raise ValueError("no row has a label")
+    parts = [slice(start, start + _ROWS_AT_ONCE) for start in range(0, len(true), _ROWS_AT_ONCE)]
+    return np.concatenate([_precisions(true[part], scores[part]) for part in parts])
+
+
+def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    among_all = rankdata(-scores, method="max", axis=1)
+    among_true = rankdata(np.where(true, -scores, np.inf), method="max", axis=1)
+    precisions = np.where(true, among_true / among_all, 0.0)
+    return np.stack([precisions.sum(axis=1), true.sum(axis=1)], axis=1)
+
+
+def _of_ranking(name: str, column: Column, reference: str) -> Metric:
+    return DrawMetric(
+        name=name,
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=_RANKING,
+        parse_truth=_PROBABILITY,
+        column=column,
+        best=1.0,
+        reference=reference,
+    )
+
+
+PROBABILITY_METRICS: tuple[Metric, ...] = (
+    _of_ranking("roc-auc", _roc_auc, "sklearn.metrics.roc_auc_score"),
+    _of_ranking("average-precision", _average_precision, "sklearn.metrics.average_precision_score"),
+    RowMetric(
+        name="log-loss",
+        maximize=False,
+        kind=AnswerKind.PROBABILITY,
+        parse=_PROBABILITY,
+        parse_truth=_PROBABILITY,
+        rows=_log_loss_rows,
+        finish=lambda means: means.mean(axis=-1),
+        best=0.0,
+        reference="sklearn.metrics.log_loss",
+    ),
+    RowMetric(
+        name="multiclass-log-loss",
+        maximize=False,
+        kind=AnswerKind.CLASS_PROBABILITIES,
+        parse=numbers(at_least=0),
+        parse_truth=_PROBABILITY,
+        rows=_multiclass_rows,
+        best=0.0,
+        reference="sklearn.metrics.log_loss of rows rescaled to sum to one",
+    ),
+    RowMetric(
+        name="lwlrap",
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=_RANKING,
+        parse_truth=_PROBABILITY,
+        rows=_lwlrap_rows,
+        finish=lambda means: means[..., 0] / means[..., 1],
+        best=1.0,
+        reference="sklearn.metrics.label_ranking_average_precision_score weighted by labels",
+    ),
+)

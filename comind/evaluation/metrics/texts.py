@@ -1,0 +1,129 @@
+"""Metrics of free text, sets of labels and masks."""
+
+import numpy as np
+import pandas as pd
+from rapidfuzz.distance import Levenshtein
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Metric, RowMetric, Rows, columnwise
+from comind.evaluation.metrics.parsing import parse_label_sets, parse_masks, parse_text
+
+__all__ = ["TEXT_METRICS"]
+
+
+def _same_text(true: str, guess: str) -> float:
+    return float(true == guess)
+
+
+def _jaccard(true: str, guess: str) -> float:
+    """Return shared words over all words; two empty texts are alike."""
+    one, other = set(true.lower().split()), set(guess.lower().split())
+    return len(one & other) / len(one | other) if one | other else 1.0
+
+
+def _shared_labels(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return how many labels are shared and how many there are on both sides, columns side by side."""
+    both = [list(zip(truth[name], prediction[name], strict=True)) for name in truth.columns]
+    shared = [[len(true & guess) for true, guess in pairs] for pairs in both]
+    there = [[len(true) + len(guess) for true, guess in pairs] for pairs in both]
+    return np.array(shared + there, dtype=float).T
+
+
+def _f1_of_counts(means: np.ndarray) -> np.ndarray:
+    shared, there = np.split(means, 2, axis=-1)
+    return np.asarray((2 * shared / np.where(there > 0, there, 1.0)).mean(axis=-1))
+
+
+def _f1_of_sets(true: frozenset[str], guess: frozenset[str]) -> float:
+    there = len(true) + len(guess)
+    return 2 * len(true & guess) / there if there else 0.0
+
+
+def _pixels(runs: np.ndarray) -> int:
+    return int(runs[:, 1].sum())
+
+
+def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
+    """Return how many pixels two sorted lists of runs share."""
+    first, second = one.tolist(), other.tolist()
+    shared = i = j = 0
+    while i < len(first) and j < len(second):
+        ends = sum(first[i]), sum(second[j])
+        shared += max(0, min(ends) - max(first[i][0], second[j][0]))
+        i, j = (i + 1, j) if ends[0] <= ends[1] else (i, j + 1)
+    return shared
+
+
+def _f_half(true: np.ndarray, guess: np.ndarray) -> float:
+    shared = _shared_pixels(true, guess)
+    wrong, missed = _pixels(guess) - shared, _pixels(true) - shared
+    below = 1.25 * shared + 0.25 * missed + wrong
+    return 1.25 * shared / below if below else 0.0
+
+
+def _texts(name: str, rows: Rows, reference: str, *, maximize: bool, bounded: bool = True) -> Metric:
+    return RowMetric(
+        name=name,
+        maximize=maximize,
+        kind=AnswerKind.TEXT,
+        parse=parse_text,
+        parse_truth=parse_text,
+        rows=rows,
+        row_bounds=(0.0, 1.0) if bounded else None,
+        best=float(maximize),
+        reference=reference,
+    )
+
+
+TEXT_METRICS: tuple[Metric, ...] = (
+    _texts(
+        "exact-match",
+        columnwise(_same_text),
+        "share of texts that are equal, character by character",
+        maximize=True,
+    ),
+    _texts(
+        "mean-levenshtein",
+        columnwise(Levenshtein.distance),
+        "mean of rapidfuzz.distance.Levenshtein.distance",
+        maximize=False,
+        bounded=False,
+    ),
+    _texts(
+        "word-jaccard",
+        columnwise(_jaccard),
+        "mean of shared words over all words of both",
+        maximize=True,
+    ),
+    RowMetric(
+        name="micro-f1",
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=parse_label_sets,
+        parse_truth=parse_label_sets,
+        rows=_shared_labels,
+        finish=_f1_of_counts,
+        best=1.0,
+        reference="sklearn.metrics.f1_score(average='micro') over label sets",
+    ),
+    RowMetric(
+        name="samples-f1",
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=parse_label_sets,
+        parse_truth=parse_label_sets,
+        rows=columnwise(_f1_of_sets),
+        row_bounds=(0.0, 1.0),
+        reference="sklearn.metrics.f1_score(average='samples') over label sets",
+    ),
+    RowMetric(
+        name="pixel-f05",
+        maximize=True,
+        kind=AnswerKind.MASK,
+        parse=parse_masks,
+        parse_truth=parse_masks,
+        rows=columnwise(_f_half),
+        row_bounds=(0.0, 1.0),
+        reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
+    ),
+)

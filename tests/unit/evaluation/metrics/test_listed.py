@@ -1,0 +1,18 @@
+"""Every metric can be found in the documentation."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.evaluation.metrics import METRICS
+
+_PAGE = Path(__file__).parents[4] / "docs" / "competition-folder.md"
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_is_listed(name: str) -> None:
+    """The page says which way is better and what the target columns hold."""
+    metric = METRICS[name]
+    better = "higher" if metric.maximize else "lower"
+    kind = metric.kind.value.replace("-", " ")
+    assert f"| `{name}` | {better} | {kind} | {metric.reference} |" in _PAGE.read_text()
