@@ -65,7 +65,7 @@ def main() -> None:
     )
     executor = ThreadExecutor(folder, ManyAttempts(), equipment, workers=SLOTS)
     begun = time.perf_counter()
-    run(campaign, ManyAttempts(), executor)
+    campaign.record(run(campaign, ManyAttempts(), executor))
     took = time.perf_counter() - begun
     ideal = ATTEMPTS / SLOTS * STEPS * LATENCY
     print(

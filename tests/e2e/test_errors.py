@@ -4,16 +4,17 @@ import json
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from flows.cli.main import main
-from tests.unit.evaluation.folders import competition_folder, write
-
-Break = Callable[[Path], object]
+from tests.e2e.command import comind
+from tests.unit.evaluation.bad_folders import BAD_ANSWERS, BAD_FOLDERS
+from tests.unit.evaluation.bad_submissions import BAD_SUBMISSIONS, ask
+from tests.unit.evaluation.folders import competition_folder, raw
 
 
 @pytest.fixture(autouse=True)
@@ -41,75 +42,76 @@ def _error(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[i
     return code, f"{told['message']} | {told['hint']}"
 
 
-def _yaml(**changes: object) -> Break:
-    """Write the folder with other values in competition.yaml."""
-    import yaml
-
-    def change(folder: Path) -> None:
-        path = folder / "competition.yaml"
-        values = yaml.safe_load(path.read_text()) | changes
-        path.write_text(yaml.safe_dump({k: v for k, v in values.items() if v is not None}))
-
-    return change
-
-
-def _remove(name: str) -> Break:
-    return lambda folder: (folder / name).unlink()
-
-
-def _bytes(name: str, content: bytes) -> Break:
-    return lambda folder: (folder / "public" / name).write_bytes(content)
-
-
-def _lines(name: str, *lines: str) -> Break:
-    return lambda folder: write(folder, name, list(lines))
-
-
-_BROKEN: dict[str, tuple[Break, str]] = {
-    "no description": (_remove("competition.yaml"), "has no competition.yaml"),
-    "no train file": (_remove("public/train.csv"), "public/train.csv is missing"),
-    "no test file": (_remove("public/test.csv"), "public/test.csv is missing"),
-    "not yaml": (
-        lambda folder: (folder / "competition.yaml").write_text("a: [b\nc: d"),
-        "competition.yaml, line 2: is not YAML",
-    ),
-    "unknown key": (_yaml(metrik="accuracy"), "unknown key 'metrik' | known keys: deadline"),
-    "unknown metric": (_yaml(metric="niceness"), "unknown metric 'niceness' | known metrics: accuracy"),
-    "no metric": (_yaml(metric=None), "names no metric"),
-    "path-like id": (_yaml(id="../../evil"), "id: '../../evil' is not a name"),
-    "unknown split": (_yaml(split={"kind": "odd"}), "split.kind: Input should be"),
-    "split column missing": (
-        _yaml(split={"kind": "stratified", "column": "zone"}),
-        "the split's column 'zone' is not in train.csv",
-    ),
-    "label column missing": (_yaml(label_columns=["y"]), "public/train.csv has no column 'y'"),
-    "empty file": (_bytes("train.csv", b""), "train.csv: is empty"),
-    "only a header": (_lines("train.csv", "id,x,label"), "too few to hold some back"),
-    "not utf-8": (_bytes("train.csv", b"id,x,label\n1,\xe9,yes\n"), "is not UTF-8 text (byte 13)"),
-    "binary": (_bytes("test.csv", b"\x00\x01\x02"), "is not text but binary data"),
-    "ragged": (_lines("train.csv", "id,x,label", "1,2,3,4,5"), "more cells than its header"),
-    "empty labels": (
-        _lines("train.csv", "id,x,label", *[f"{i},1,{'' if i < 3 else 'no'}" for i in range(30)]),
-        "column 'label': 3 rows have no label",
-    ),
-    "label left in test": (
-        _lines("test.csv", "id,x,label", "41,1,yes"),
-        "test.csv shows the label column 'label'",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", sorted(_BROKEN))
-def test_a_broken_folder_is_told(case: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["broken YAML", "unknown metric", "Latin-1", "label left in test", "file name with a line break"],
+)
+def test_a_broken_folder_is_told(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """A competition folder that cannot be used ends the command at once, with what to mend."""
+    case = next(case for case in BAD_FOLDERS if case.name == name)
     folder = competition_folder(tmp_path)
-    breaks, message = _BROKEN[case]
-    breaks(folder)
+    case.breaks(folder)
     out = tmp_path / "out"
     code, told = _error(capfd, "solve", folder, "--model", "offline", "--out", out)
     assert code == 2
-    assert message in told
+    message, hint = told.split(" | ", maxsplit=1)
+    assert message == case.line.format(folder=folder)
+    assert case.hint in hint
     assert not (out / "runs").exists(), "a campaign was opened for a broken folder"
+
+
+@pytest.mark.parametrize("name", ["empty labels", "link in public"])
+def test_a_broken_folder_is_told_by_the_real_command(name: str, tmp_path: Path) -> None:
+    """In a process of its own the command says one line and its hint, no warning and no traceback."""
+    case = next(case for case in BAD_FOLDERS if case.name == name)
+    folder = competition_folder(tmp_path)
+    case.breaks(folder)
+    ran = comind("solve", folder, "--model", "offline", "--out", tmp_path / "out", cwd=tmp_path)
+    assert ran.exit_code == 2
+    hint = [f"        {case.hint}"] if case.hint else []
+    assert ran.stderr.splitlines() == [f"comind: {case.line.format(folder=folder)}", *hint]
+    assert ran.stdout == ""
+
+
+def test_a_competition_without_a_metric_takes_a_model(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Its evaluator has to be written, which the offline model says that it cannot do."""
+    folder = competition_folder(tmp_path, metric=None)
+    code, told = _error(capfd, "solve", folder, "--model", "offline", "--out", tmp_path / "out")
+    assert code == 2
+    assert "names no metric, and the offline model cannot write an evaluator" in told
+    assert "add `metric: NAME` (accuracy, " in told
+
+
+@pytest.mark.parametrize("name", ["empty answers", "leaderboard without scores"])
+def test_broken_answers_are_told(name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """A fault of the folder is never blamed on the submission."""
+    case = next(case for case in BAD_ANSWERS if case.name == name)
+    folder = competition_folder(tmp_path)
+    case.breaks(folder)
+    sample = folder / "public" / "sample_submission.csv"
+    code, told = _error(capfd, "grade", folder, sample)
+    assert code == 2
+    assert told.startswith(case.line.format(folder=folder))
+
+
+@pytest.mark.parametrize("name", ["ragged submission", "hostile column", "NaN"])
+def test_a_bad_submission_is_told_by_the_real_command(name: str, tmp_path: Path) -> None:
+    """A readable file is graded invalid, with exit code 0; one that is no table is bad input."""
+    case = next(case for case in BAD_SUBMISSIONS if case.name == name)
+    folder, file = competition_folder(tmp_path), tmp_path / "s.csv"
+    ask(folder, case.metric)
+    raw("../s.csv", case.content)(folder)
+    ran = comind("grade", folder, file, "--json", cwd=tmp_path)
+    line = case.line.format(file=file)
+    if case.unreadable:
+        assert ran.exit_code == 2
+        assert ran.json["error"]["message"] == line
+        assert ran.error_lines == [f"comind: {line}"]
+    else:
+        assert (ran.exit_code, ran.stderr) == (0, "")
+        assert (ran.json["valid"], ran.json["score"], ran.json["message"]) == (False, None, line)
 
 
 _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
@@ -230,25 +232,3 @@ def test_a_folder_that_cannot_be_written_is_told(
     code, told = _error(capfd, "solve", "demo-tumours", "--out", tmp_path / "file" / "out")
     assert code == 2
     assert "cannot be written to" in told
-
-
-def test_an_invalid_submission_is_an_answer(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """A readable file that is no valid submission is graded invalid, with exit code 0."""
-    folder = competition_folder(tmp_path)
-    (tmp_path / "s.csv").write_text("id,label\n40,yes\n")
-    assert main(["grade", str(folder), str(tmp_path / "s.csv"), "--json"]) == 0
-    answer = json.loads(capfd.readouterr().out)
-    assert answer["valid"] is False
-    assert answer["score"] is None
-    assert "9 of 10 ids (id) are missing" in answer["message"]
-
-
-def test_a_competition_without_answers_is_told(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Only past competitions can be graded."""
-    folder = competition_folder(tmp_path)
-    (folder / "private" / "answers.csv").unlink()
-    code, told = _error(capfd, "grade", folder, folder / "public" / "sample_submission.csv")
-    assert code == 2
-    assert "has no private/answers.csv" in told

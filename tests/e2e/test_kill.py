@@ -66,7 +66,17 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_server: str) ->
     return _final_state(project, ran.json["campaign"])
 
 
-_SOLVE = ("solve", "demo-tumours", "--model", MODEL, "--iterations", "1", "--coders", "2")
+_SOLVE = (
+    "solve",
+    "demo-tumours",
+    "--model",
+    MODEL,
+    "--no-baseline",
+    "--iterations",
+    "1",
+    "--coders",
+    "2",
+)
 
 
 def _gone(project: Path) -> Iterator[list[str]]:
