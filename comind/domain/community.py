@@ -1,0 +1,75 @@
+"""What a community knows of a competition at one moment: notebooks, discussions, datasets."""
+
+from datetime import datetime
+
+from pydantic import Field
+
+from comind.domain.value import Value
+
+__all__ = ["Comment", "CommunityView", "Dataset", "Discussion", "Notebook"]
+
+
+class Notebook(Value):
+    """A public notebook in the version that was current, with the votes it had by then."""
+
+    ref: str
+    """`owner/name`."""
+    version: int
+    title: str
+    author: str
+    author_tier: str = ""
+    created_at: datetime
+    votes: int = Field(default=0, ge=0)
+    public_score: float | None = None
+    language: str = "python"
+    source: str
+    """Its code as text, bounded in length; untrusted."""
+    datasets: tuple[str, ...] = ()
+    notebooks: tuple[str, ...] = ()
+    forked_from: str | None = None
+
+
+class Comment(Value):
+    """An answer in a discussion."""
+
+    id: str
+    parent: str | None = None
+    author: str
+    posted_at: datetime
+    votes: int = 0
+    body: str
+
+
+class Discussion(Value):
+    """A thread, with the comments that were there."""
+
+    id: str
+    title: str
+    author: str
+    author_tier: str = ""
+    posted_at: datetime
+    votes: int = 0
+    body: str
+    comments: tuple[Comment, ...] = ()
+
+
+class Dataset(Value):
+    """A public dataset; `files` says whether it can be mounted."""
+
+    ref: str
+    version: int
+    title: str
+    published_at: datetime
+    files: bool = False
+    licence: str = ""
+
+
+class CommunityView(Value):
+    """All that may be known as of a moment, each kind ranked, the most worth reading first."""
+
+    as_of: datetime | None = None
+    notebooks: tuple[Notebook, ...] = ()
+    discussions: tuple[Discussion, ...] = ()
+    datasets: tuple[Dataset, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """Items that could not be used, and why, in one line each."""
