@@ -18,7 +18,8 @@ class Notebook(Value):
     title: str
     author: str
     author_tier: str = ""
-    created_at: datetime
+    created_at: datetime | None = None
+    """None where nobody knows; never under an as-of time. The same holds for every other time."""
     votes: int = Field(default=0, ge=0)
     public_score: float | None = None
     language: str = "python"
@@ -35,7 +36,7 @@ class Comment(Value):
     id: str
     parent: str | None = None
     author: str
-    posted_at: datetime
+    posted_at: datetime | None = None
     votes: int = 0
     body: str
 
@@ -47,7 +48,7 @@ class Discussion(Value):
     title: str
     author: str
     author_tier: str = ""
-    posted_at: datetime
+    posted_at: datetime | None = None
     votes: int = 0
     body: str
     comments: tuple[Comment, ...] = ()
@@ -59,7 +60,7 @@ class Dataset(Value):
     ref: str
     version: int
     title: str
-    published_at: datetime
+    published_at: datetime | None = None
     files: bool = False
     licence: str = ""
 

@@ -1,0 +1,234 @@
+"""Read a community folder that anybody may have filled: bad items are left out, each with a reason."""
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, TypeVar
+
+from pydantic import ValidationError
+from pydantic_core import from_json
+
+from comind.community.items import (
+    CommentItem,
+    CommunityItems,
+    DatasetItem,
+    DiscussionItem,
+    NotebookItem,
+    Remark,
+)
+from comind.community.lines import (
+    CommentLine,
+    DatasetLine,
+    DiscussionLine,
+    Line,
+    NotebookLine,
+    parse_time,
+)
+from comind.community.text import SOURCE_LENGTH, clean, clean_line, decode, is_reference, program_of
+from comind.errors import CommunityError, SubmissionError
+from comind.system.files import read_untrusted
+
+__all__ = ["holds_community", "read_community"]
+
+_NOTEBOOKS, _DISCUSSIONS, _DATASETS = "notebooks.jsonl", "discussions.jsonl", "datasets.jsonl"
+_FILES = (_NOTEBOOKS, _DISCUSSIONS, _DATASETS)
+_LINES: dict[str, type[Line]] = {
+    _NOTEBOOKS: NotebookLine,
+    _DISCUSSIONS: DiscussionLine,
+    _DATASETS: DatasetLine,
+}
+_TIMES = ("created_at", "posted_at", "published_at", "updated_at")
+
+_SAYS = {
+    "missing": "is missing",
+    "string_type": "is no text",
+    "int_type": "is no whole number",
+    "model_type": "is no JSON object",
+}
+
+_LINE_BYTES = 32 << 20
+_NOTEBOOK_BYTES = 64 << 20
+
+T = TypeVar("T")
+
+
+def holds_community(folder: Path) -> bool:
+    """Whether a folder has at least one of a community's files."""
+    return any(_is_there(folder / name) for name in _FILES)
+
+
+def read_community(folder: Path) -> CommunityItems:
+    """Return what lies in a community folder; whatever cannot be used is named among the remarks.
+
+    Raises:
+        CommunityError: the folder, or one of its files as a whole, is not what it should be.
+    """
+    if not folder.is_dir():
+        raise CommunityError(
+            f"{folder}: there is no such folder", hint="name a community folder, or none"
+        )
+    if not holds_community(folder):
+        raise CommunityError(f"{folder}: is no community folder", hint=f"it holds {', '.join(_FILES)}")
+    remarks: list[Remark] = []
+    reader = _Reader(folder, remarks)
+    return CommunityItems(
+        notebooks=tuple(reader.items(_NOTEBOOKS, reader.notebook)),
+        discussions=tuple(reader.items(_DISCUSSIONS, reader.discussion)),
+        datasets=tuple(reader.items(_DATASETS, reader.dataset)),
+        remarks=tuple(remarks),
+    )
+
+
+class _Reader:
+    """Reads the files of one folder; `remarks` grows as it goes."""
+
+    def __init__(self, folder: Path, remarks: list[Remark]) -> None:
+        self._folder = folder
+        self._remarks = remarks
+
+    def items(self, name: str, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
+        """Yield the items of one file; none where it is not there.
+
+        Raises:
+            CommunityError: it is no plain file, or holds no JSON objects.
+        """
+        path = self._folder / name
+        if not _is_there(path):
+            return
+        objects = blank = 0
+        number = 0
+        with _open(path) as file:
+            for number, line in enumerate(_lines(file), start=1):
+                values = _parse(line)
+                blank += not line.strip()
+                if isinstance(values, dict):
+                    objects += 1
+                    yield from self._item(name, number, values, make)
+                elif line.strip():
+                    self._remarks.append(Remark(file=name, line=number, reason="is no JSON object"))
+        if number > blank and not objects:
+            raise CommunityError(f"{path}: is no JSON lines", hint="write one JSON object a line")
+
+    def _item(
+        self, name: str, number: int, values: dict[str, Any], make: Callable[[dict[str, Any]], T]
+    ) -> Iterator[T]:
+        at = _latest_time(values)
+
+        def remark(reason: str) -> None:
+            known = _name_of(values)
+            self._remarks.append(Remark(file=name, name=known, line=number, reason=reason, at=at))
+
+        try:
+            yield make(values)
+        except ValidationError as error:
+            remark(_reason(error))
+        except (ValueError, SubmissionError) as error:
+            remark(str(error))
+        else:
+            kind = _LINES[name]
+            for key in kind.strange_keys(values)[:3]:
+                reason = f"the unknown key {clean_line(key, 40)!r} is ignored"
+                self._remarks.append(Remark(file=name, reason=reason, at=at))
+
+    def notebook(self, values: dict[str, Any]) -> NotebookItem:
+        line = NotebookLine.model_validate(values)
+        if line.source is not None:
+            return line.item(clean(program_of(line.source), SOURCE_LENGTH))
+        if line.path is None:
+            raise ValueError("has neither source nor path")
+        return line.item(clean(self._program(line.path), SOURCE_LENGTH))
+
+    def _program(self, path: str) -> str:
+        suffix = PurePosixPath(path).suffix.lower()
+        if suffix not in (".py", ".ipynb"):
+            raise ValueError("path: is neither .py nor .ipynb")
+        try:
+            text = decode(read_untrusted(self._folder, path, limit=_NOTEBOOK_BYTES))
+        except (SubmissionError, OSError, ValueError):
+            reason = f"path: no plain file of at most {_NOTEBOOK_BYTES >> 20} MiB within the folder"
+            raise ValueError(reason) from None
+        return program_of(text) if suffix == ".ipynb" else text
+
+    def discussion(self, values: dict[str, Any]) -> DiscussionItem:
+        line = DiscussionLine.model_validate(values)
+        comments: list[CommentItem] = []
+        for given in line.comments:
+            try:
+                comments.append(CommentLine.model_validate(given).item())
+            except ValidationError as error:
+                times = [time for part in (values, given) if (time := _latest_time(part))]
+                known = _name_of(given) if isinstance(given, dict) else ""
+                reason = f"comment {known}: {_reason(error)}" if known else f"a comment {_reason(error)}"
+                at = max(times, default=None)
+                self._remarks.append(Remark(file=_DISCUSSIONS, name=line.id, reason=reason, at=at))
+        return line.item(tuple(comments))
+
+    def dataset(self, values: dict[str, Any]) -> DatasetItem:
+        return DatasetLine.model_validate(values).item()
+
+
+def _is_there(path: Path) -> bool:
+    """Whether there is anything of this name, even a link to nowhere."""
+    return path.exists() or path.is_symlink()
+
+
+def _open(path: Path) -> BinaryIO:
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        reason = (
+            "is a symbolic link" if path.is_symlink() else (error.strerror or "cannot be read").lower()
+        )
+        raise CommunityError(f"{path}: {reason}") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise CommunityError(f"{path}: is no plain file")
+    return os.fdopen(descriptor, "rb")
+
+
+def _lines(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the lines, of one that is too long only what cannot be read as JSON."""
+    first = True
+    while line := file.readline(_LINE_BYTES):
+        rest = line
+        while rest and not rest.endswith(b"\n"):
+            rest = file.readline(_LINE_BYTES)
+            line = b"(too long)" if rest else line
+        yield line.removeprefix(b"\xef\xbb\xbf") if first else line
+        first = False
+
+
+def _parse(line: bytes) -> object:
+    try:
+        return from_json(line, allow_inf_nan=False)
+    except ValueError:
+        return None
+
+
+def _name_of(values: dict[str, Any]) -> str:
+    """Return what people know the item by, where that is fit to be shown."""
+    given = values.get("ref", values.get("id"))
+    if isinstance(given, str) and (is_reference(given) or given.isalnum()) and given.isascii():
+        return given[:100]
+    return str(given) if isinstance(given, int) and abs(given) < 1 << 64 else ""
+
+
+def _latest_time(values: object) -> datetime | None:
+    """Return the latest time that a line gives for itself, however broken the rest of it is."""
+    found = []
+    if isinstance(values, dict):
+        for key in _TIMES:
+            with suppress(ValueError):
+                found.append(parse_time(values.get(key)))
+    return max(found, default=None)
+
+
+def _reason(error: ValidationError) -> str:
+    """Return one line on the first thing that is wrong, without the value itself."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"] if isinstance(part, str) and part.isidentifier())
+    message = _SAYS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    return f"{place}: {message}" if place else message

@@ -1,0 +1,219 @@
+"""The lines of a community's files, checked: what a line may say, and the item that it makes."""
+
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
+
+from comind.community.items import CommentItem, DatasetItem, DiscussionItem, NotebookItem
+from comind.community.text import clean, clean_line, is_reference
+from comind.domain.value import Value
+
+__all__ = ["CommentLine", "DatasetLine", "DiscussionLine", "Line", "NotebookLine", "parse_time"]
+
+_TITLE, _NAME, _BODY, _COMMENT = 300, 100, 50_000, 10_000
+_MANY = 1_000_000_000
+_LINKS = 200
+
+
+def parse_time(text: Any) -> datetime:
+    """Return an ISO 8601 time with zone, in UTC.
+
+    Raises:
+        ValueError: it is none, or has no zone.
+    """
+    if not isinstance(text, str):
+        raise ValueError("is no ISO 8601 time")  # noqa: TRY004 - pydantic reports ValueError only
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("is no ISO 8601 time") from None
+    if time.tzinfo is None:
+        raise ValueError("has no zone, such as Z or +01:00")
+    try:
+        return time.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("is out of range") from None
+
+
+def _reference(text: str) -> str:
+    if not is_reference(text):
+        raise ValueError("is not owner/name")
+    return text
+
+
+def _references(listed: Any) -> tuple[str, ...]:
+    """Return those that can be references; on Kaggle some lists also name competitions."""
+    given = listed if isinstance(listed, list) else []
+    return tuple(ref for ref in given if isinstance(ref, str) and is_reference(ref))[:_LINKS]
+
+
+def _reference_or_none(given: Any) -> str | None:
+    return given if isinstance(given, str) and is_reference(given) else None
+
+
+def _identity(given: Any) -> Any:
+    return str(given) if isinstance(given, int) and abs(given) < _MANY**2 else given
+
+
+def _nonempty(text: str) -> str:
+    if not text:
+        raise ValueError("is empty")
+    return text
+
+
+def _text(given: Any) -> Any:
+    return "" if given is None else given
+
+
+_Time = Annotated[datetime | None, BeforeValidator(lambda v: None if v is None else parse_time(v))]
+_Times = Annotated[
+    tuple[datetime, ...] | None,
+    BeforeValidator(lambda v: [parse_time(each) for each in v] if isinstance(v, list) else v),
+]
+_Ref = Annotated[StrictStr, AfterValidator(_reference)]
+_Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
+_Text = Annotated[StrictStr, BeforeValidator(_text)]
+_Id = Annotated[
+    StrictStr,
+    BeforeValidator(_identity),
+    AfterValidator(lambda text: clean_line(text, _NAME)),
+    AfterValidator(_nonempty),
+]
+_Count = Annotated[StrictInt, Field(ge=0, le=_MANY)]
+_Balance = Annotated[StrictInt, Field(ge=-_MANY, le=_MANY)]
+
+
+class Line(Value, extra="ignore"):
+    """A line of a file; keys that are not ours are told, not refused, as dumps often have more."""
+
+    known: ClassVar[frozenset[str]] = frozenset()
+    """Keys that are allowed and not needed."""
+
+    @classmethod
+    def strange_keys(cls, values: dict[str, Any]) -> list[str]:
+        """Return the keys that mean nothing here."""
+        return [key for key in values if key not in cls.model_fields and key not in cls.known]
+
+
+class NotebookLine(Line):
+    """A line of notebooks.jsonl."""
+
+    known = frozenset({"competitions"})
+
+    ref: _Ref
+    version: _Count = 1
+    title: _Text = ""
+    author: _Text = ""
+    author_tier: _Text = ""
+    created_at: _Time = None
+    updated_at: _Time = None
+    votes: _Count = 0
+    vote_times: _Times = None
+    public_score: float | None = None
+    language: _Text = "python"
+    source: StrictStr | None = None
+    path: StrictStr | None = None
+    datasets: _Refs = ()
+    notebooks: _Refs = ()
+    forked_from: Annotated[str | None, BeforeValidator(_reference_or_none)] = None
+
+    def item(self, source: str) -> NotebookItem:
+        """Return the item, with the source that the line holds or points to."""
+        return NotebookItem(
+            ref=self.ref,
+            version=self.version,
+            title=clean_line(self.title, _TITLE) or self.ref,
+            author=clean_line(self.author, _NAME) or self.ref.split("/")[0],
+            author_tier=clean_line(self.author_tier, _NAME),
+            created_at=self.created_at,
+            updated_at=self.updated_at,
+            votes=self.votes,
+            vote_times=self.vote_times,
+            public_score=self.public_score,
+            language=clean_line(self.language, _NAME).lower() or "python",
+            source=source,
+            datasets=self.datasets,
+            notebooks=self.notebooks,
+            forked_from=self.forked_from,
+        )
+
+
+class CommentLine(Line):
+    """A comment of a discussion."""
+
+    id: _Id
+    parent: Annotated[str | None, BeforeValidator(_identity)] = None
+    author: _Text = ""
+    author_tier: _Text = ""
+    posted_at: _Time = None
+    updated_at: _Time = None
+    votes: _Balance = 0
+    vote_times: _Times = None
+    body: _Text = ""
+
+    def item(self) -> CommentItem:
+        """Return the item."""
+        return CommentItem(
+            id=self.id,
+            parent=clean_line(self.parent, _NAME) if self.parent else None,
+            author=clean_line(self.author, _NAME),
+            created_at=self.posted_at,
+            updated_at=self.updated_at,
+            votes=self.votes,
+            vote_times=self.vote_times,
+            body=clean(self.body, _COMMENT),
+        )
+
+
+class DiscussionLine(Line):
+    """A line of discussions.jsonl; its comments are checked one by one."""
+
+    id: _Id
+    title: _Text = ""
+    author: _Text = ""
+    author_tier: _Text = ""
+    posted_at: _Time = None
+    updated_at: _Time = None
+    votes: _Balance = 0
+    vote_times: _Times = None
+    body: _Text = ""
+    comments: Annotated[tuple[Any, ...], BeforeValidator(lambda v: v or ())] = ()
+
+    def item(self, comments: tuple[CommentItem, ...]) -> DiscussionItem:
+        """Return the item, with those of its comments that can be used."""
+        return DiscussionItem(
+            id=self.id,
+            title=clean_line(self.title, _TITLE),
+            author=clean_line(self.author, _NAME),
+            author_tier=clean_line(self.author_tier, _NAME),
+            created_at=self.posted_at,
+            updated_at=self.updated_at,
+            votes=self.votes,
+            vote_times=self.vote_times,
+            body=clean(self.body, _BODY),
+            comments=comments,
+        )
+
+
+class DatasetLine(Line):
+    """A line of datasets.jsonl."""
+
+    ref: _Ref
+    version: _Count = 1
+    title: _Text = ""
+    published_at: _Time = None
+    path: StrictStr | None = None
+    licence: _Text = ""
+
+    def item(self) -> DatasetItem:
+        """Return the item; where its files lie is looked at when they are copied."""
+        return DatasetItem(
+            ref=self.ref,
+            version=self.version,
+            title=clean_line(self.title, _TITLE) or self.ref,
+            created_at=self.published_at,
+            path=PurePosixPath(self.path) if self.path else None,
+            licence=clean_line(self.licence, _NAME),
+        )

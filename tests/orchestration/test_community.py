@@ -1,0 +1,105 @@
+"""A campaign's community: taken once, kept in the log, mounted where drafts ask for it."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.events import CampaignOpened, CommunityRead
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import Campaign, read_state
+from comind.domain.community import CommunityView
+from comind.session.base import CellStatus
+from comind.wiring.workshop import Workshop
+from tasks.community import ingest_community
+from tasks.competitions import split_competition
+from tests.unit.campaign.samples import code, spec
+from tests.unit.community.folders import community, dataset, discussion, notebook
+from tests.unit.evaluation.folders import competition_folder
+
+_PRINT = """
+from pathlib import Path
+for path in sorted(Path("input").rglob("*")):
+    if path.is_file() and "small" not in path.parts:
+        print(path, path.read_text().strip())
+try:
+    Path("input/ada/one/notebook.py").write_text("changed")
+except OSError:
+    print("read-only")
+"""
+
+
+def _campaign(project: Path, folder: Path, **changes: object) -> Campaign:
+    """A campaign with its split, as the flow would have opened it."""
+    where = {"id": "c1", "competition": "small", "competition_folder": str(folder)}
+    asked = spec(**where, model="offline", sandbox="bubblewrap", **changes)
+    campaign = Campaign(ProjectFolder(project).campaign("c1"))
+    campaign.record(CampaignOpened(spec=asked))
+    campaign.record(split_competition.fn(project, "c1"))
+    return campaign
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a campaign that has read a community."""
+    given = community(
+        tmp_path / "community",
+        notebooks=[notebook("ada/one", source="x = 1"), notebook("bob/later", 20)],
+        discussions=[discussion()],
+        datasets=[dataset("carl/data", path="a.csv"), dataset("carl/gone")],
+    )
+    (given / "a.csv").write_text("a")
+    moment = datetime(2023, 3, 10, tzinfo=UTC)
+    project = tmp_path / "project"
+    campaign = _campaign(
+        project, competition_folder(tmp_path), community=str(given), as_of=moment, notebooks=5
+    )
+    campaign.record(ingest_community.fn(project, "c1"))
+    campaign.close()
+    return project
+
+
+def test_what_was_read_is_in_the_log(project: Path) -> None:
+    """The event names the snapshot and counts what is in it; the workshop reads it from there."""
+    folder = ProjectFolder(project)
+    read = read_state(folder.campaign("c1")).community
+    assert isinstance(read, CommunityRead)
+    assert (read.notebooks, read.discussions, read.datasets, read.left_out) == (1, 1, 2, 0)
+    assert (folder.communities / read.key / "view.json").is_file()
+    assert ingest_community.fn(project, "c1") == read
+    view = Workshop(folder, folder.campaign("c1")).community
+    assert [each.ref for each in view.notebooks] == ["ada/one"]
+
+
+def test_a_draft_finds_its_inputs(project: Path) -> None:
+    """Community items lie at input/<owner>/<name>, solutions at input/solutions/<id>, all read-only."""
+    folder = ProjectFolder(project)
+    solution = folder.solution("c1", "attempt-000")
+    solution.mkdir(parents=True)
+    (solution / "code.py").write_text("y = 2")
+    workshop = Workshop(folder, folder.campaign("c1"))
+    inputs = ("ada/one", "carl/data", "carl/gone", "bob/later", "../../etc", "attempt-000")
+    work = code().model_copy(update={"inputs": inputs})
+    session = workshop.open_session(work, folder.campaign("c1").work("attempt-001"))
+    try:
+        result = session.run(_PRINT, seconds=60)
+    finally:
+        session.close()
+    assert result.status is CellStatus.OK, result.error
+    assert result.output.splitlines() == [
+        "input/ada/one/notebook.py x = 1",
+        "input/carl/data/a.csv a",
+        "input/solutions/attempt-000/code.py y = 2",
+        "read-only",
+    ]
+
+
+def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
+    """A campaign that reads no community has an empty view, and no item to mount."""
+    project = tmp_path / "project"
+    _campaign(project, competition_folder(tmp_path)).close()
+    folder = ProjectFolder(project)
+    workshop = Workshop(folder, folder.campaign("c1"))
+    assert workshop.community == CommunityView()
+    work = code().model_copy(update={"inputs": ("ada/one",)})
+    workshop.open_session(work, folder.campaign("c1").work("attempt-001")).close()

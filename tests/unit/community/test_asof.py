@@ -1,0 +1,238 @@
+"""Nothing that happened after the as-of time has any influence."""
+
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.community.asof import as_of
+from comind.community.items import (
+    CommentItem,
+    CommunityItems,
+    DatasetItem,
+    DiscussionItem,
+    NotebookItem,
+    Remark,
+)
+from comind.community.ranking import rank
+
+_NOW = datetime(2023, 4, 1, tzinfo=UTC)
+_HOUR = timedelta(hours=1)
+
+_before = st.integers(0, 400).map(lambda hours: _NOW - hours * _HOUR)
+_after = st.integers(1, 400).map(lambda hours: _NOW + hours * _HOUR)
+_names = st.sampled_from(["a/a", "b/b", "c/c"])
+_texts = st.sampled_from(["", "scale first", "trees do not care about scale", "x = 1\ny = 2"])
+
+
+def _notebook(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[NotebookItem]:
+    return st.builds(
+        NotebookItem,
+        ref=_names,
+        version=st.integers(0, 3),
+        title=_texts,
+        author=_texts,
+        created_at=times,
+        updated_at=st.none() | times,
+        votes=st.integers(0, 9),
+        vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        public_score=st.none() | st.floats(0, 1),
+        source=_texts,
+    )
+
+
+def _comment(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[CommentItem]:
+    return st.builds(
+        CommentItem,
+        id=_names,
+        parent=st.none() | _names,
+        author=_texts,
+        created_at=times,
+        votes=st.integers(-3, 3),
+        vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        body=_texts,
+    )
+
+
+def _discussion(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[DiscussionItem]:
+    return st.builds(
+        DiscussionItem,
+        id=_names,
+        title=_texts,
+        author=_texts,
+        created_at=times,
+        votes=st.integers(-3, 3),
+        vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        body=_texts,
+        comments=st.lists(_comment(_before), max_size=3).map(tuple),
+    )
+
+
+def _dataset(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[DatasetItem]:
+    return st.builds(DatasetItem, ref=_names, version=st.integers(0, 3), title=_texts, created_at=times)
+
+
+def _remark(times: st.SearchStrategy[datetime | None]) -> st.SearchStrategy[Remark]:
+    return st.builds(
+        Remark, file=st.just("f"), reason=_texts, name=_texts, line=st.integers(1, 9), at=times
+    )
+
+
+_communities = st.builds(
+    CommunityItems,
+    notebooks=st.lists(_notebook(st.none() | _before), max_size=4).map(tuple),
+    discussions=st.lists(_discussion(st.none() | _before), max_size=3).map(tuple),
+    datasets=st.lists(_dataset(st.none() | _before), max_size=3).map(tuple),
+    remarks=st.lists(_remark(st.none() | _before), max_size=2).map(tuple),
+)
+
+
+def _voted_later(
+    item: NotebookItem | DiscussionItem | CommentItem, times: list[datetime], total: int
+) -> dict[str, object]:
+    """What later votes change of an item: its total always, its times where they are known."""
+    known = None if item.vote_times is None else (*item.vote_times, *times)
+    return {"vote_times": known, "votes": total, **_promoted(item)}
+
+
+def _promoted(item: NotebookItem | DiscussionItem | CommentItem) -> dict[str, object]:
+    return {} if isinstance(item, CommentItem) else {"author_tier": "grandmaster"}
+
+
+@st.composite
+def _futures(draw: st.DrawFn, items: CommunityItems) -> CommunityItems:
+    """The same community, after more has happened to it."""
+    times = st.lists(_after, max_size=3)
+    total = st.integers(0, 99)
+    notebooks: list[NotebookItem] = [
+        each.model_copy(update=_voted_later(each, draw(times), draw(total))) for each in items.notebooks
+    ]
+    discussions: list[DiscussionItem] = []
+    for each in items.discussions:
+        comments = [
+            c.model_copy(update=_voted_later(c, draw(times), draw(total))) for c in each.comments
+        ]
+        for late in draw(st.lists(_comment(_after), max_size=2)):
+            comments.insert(draw(st.integers(0, len(comments))), late)
+        update = _voted_later(each, draw(times), draw(total)) | {"comments": tuple(comments)}
+        discussions.append(each.model_copy(update=update))
+    datasets = list(items.datasets)
+    remarks = list(items.remarks)
+    for kept, new in (
+        (notebooks, _notebook(_after)),
+        (discussions, _discussion(_after)),
+        (datasets, _dataset(_after)),
+        (remarks, _remark(_after)),
+    ):
+        for late in draw(st.lists(new, max_size=2)):
+            kept.insert(draw(st.integers(0, len(kept))), late)  # type: ignore[attr-defined]
+    return CommunityItems(
+        notebooks=tuple(notebooks),
+        discussions=tuple(discussions),
+        datasets=tuple(datasets),
+        remarks=tuple(remarks),
+    )
+
+
+@given(st.data(), _communities)
+def test_the_future_has_no_influence(data: st.DataObject, items: CommunityItems) -> None:
+    """Items, versions, comments, votes and remarks of later times change nothing of the view."""
+    later = data.draw(_futures(items))
+    before, after = as_of(items, _NOW), as_of(later, _NOW)
+    assert after == before
+    limits = {"maximize": True, "notebooks": 2, "discussions": 2}
+    assert rank(after, **limits) == rank(before, **limits)  # type: ignore[arg-type]
+
+
+@given(_communities, _before)
+def test_everything_in_a_view_is_from_before(items: CommunityItems, moment: datetime) -> None:
+    """Nothing in a view has a later time than the view, and everything has one."""
+    view = as_of(items, moment)
+    times = [each.created_at for each in view.notebooks]
+    times += [each.posted_at for each in view.discussions]
+    times += [comment.posted_at for each in view.discussions for comment in each.comments]
+    times += [each.published_at for each in view.datasets]
+    assert all(time is not None and time <= moment for time in times)
+    assert len({each.ref for each in view.notebooks}) == len(view.notebooks)
+
+
+def _plain(ref: str = "a/a", *, hour: int | None = 0, **more: object) -> NotebookItem:
+    values: dict[str, object] = {"ref": ref, "version": 1, "title": "t", "author": "a", "source": "x"}
+    values |= {"vote_times": ()}
+    if hour is not None:
+        values["created_at"] = _NOW + hour * _HOUR
+    return NotebookItem.model_validate(values | more)
+
+
+def test_an_item_without_a_time() -> None:
+    """Under an as-of time it is not used, which is said; otherwise it is."""
+    items = CommunityItems(notebooks=(_plain(hour=None),))
+    assert as_of(items, None).notebooks[0].ref == "a/a"
+    view = as_of(items, _NOW)
+    assert view.notebooks == ()
+    assert view.left_out == ("notebook a/a: has no time, so it is not used under an as-of time",)
+
+
+def test_the_latest_version_by_then() -> None:
+    """Of several versions the one that was current is seen, wherever it stands in the file."""
+    versions = [_plain(hour=h, version=v) for h, v in ((-1, 2), (-3, 1), (2, 3))]
+    assert [n.version for n in as_of(CommunityItems(notebooks=tuple(versions)), _NOW).notebooks] == [2]
+    edited = _plain(hour=-5, updated_at=_NOW + _HOUR)
+    assert as_of(CommunityItems(notebooks=(edited,)), _NOW) == as_of(CommunityItems(), _NOW)
+
+
+def test_the_moment_itself_counts() -> None:
+    """What happened exactly at the as-of time had happened."""
+    item = _plain(hour=0, vote_times=(_NOW, _NOW + _HOUR))
+    assert as_of(CommunityItems(notebooks=(item,)), _NOW).notebooks[0].votes == 1
+
+
+def test_totals_of_votes_are_not_trusted() -> None:
+    """A total without times counts nothing under an as-of time, said once; otherwise it counts."""
+    items = CommunityItems(
+        notebooks=tuple(_plain(ref, votes=7, vote_times=None) for ref in ("a/a", "b/b"))
+    )
+    view = as_of(items, _NOW)
+    assert [each.votes for each in view.notebooks] == [0, 0]
+    assert view.left_out == ("votes that are only known as totals, without times, count as none",)
+    assert [each.votes for each in as_of(items, None).notebooks] == [7, 7]
+    assert as_of(items, None).left_out == ()
+
+
+def test_the_same_version_twice() -> None:
+    """The first of two lines on the same version is used, and that there were two is said."""
+    items = CommunityItems(notebooks=(_plain(title="first"), _plain(title="second")))
+    view = as_of(items, None)
+    assert [each.title for each in view.notebooks] == ["first"]
+    assert view.left_out == ("notebook a/a: is there twice in the same version; the first is used",)
+
+
+def test_answers_to_a_dropped_comment_are_kept_flat() -> None:
+    """A comment whose parent is not there stands for itself."""
+    old, new = _NOW - _HOUR, _NOW + _HOUR
+
+    def answer(name: str, parent: str | None, *, edited: datetime | None = None) -> CommentItem:
+        return CommentItem(
+            id=name,
+            parent=parent,
+            author="a",
+            created_at=old,
+            updated_at=edited,
+            body="b",
+            vote_times=(),
+        )
+
+    comments = (answer("1", None, edited=new), answer("2", "1"), answer("3", "2"), answer("4", "4"))
+    thread = DiscussionItem(
+        id="t", title="t", author="a", created_at=old, body="b", comments=comments, vote_times=()
+    )
+    [seen] = as_of(CommunityItems(discussions=(thread,)), _NOW).discussions
+    assert [(each.id, each.parent) for each in seen.comments] == [("2", None), ("3", "2"), ("4", None)]
+
+
+def test_what_is_said_is_bounded() -> None:
+    """However much cannot be used, no more is said than can be read."""
+    remarks = tuple(Remark(file="f", reason=f"reason {number}") for number in range(5000))
+    left_out = as_of(CommunityItems(remarks=remarks), None).left_out
+    assert len(left_out) == 101
+    assert left_out[-1] == "and 4900 more"

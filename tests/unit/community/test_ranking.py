@@ -1,0 +1,114 @@
+"""What is read first: measured, voted and recent, and not ten times the same."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.community.ranking import rank
+from comind.domain.community import Comment, CommunityView, Dataset, Discussion, Notebook
+
+_START = datetime(2023, 1, 1, tzinfo=UTC)
+
+
+def _notebook(
+    ref: str, score: float | None = None, votes: int = 0, day: int = 0, **more: object
+) -> Notebook:
+    words = " ".join(f"{ref}_{number}" for number in range(20))
+    values: dict[str, object] = {
+        "ref": ref,
+        "version": 1,
+        "title": ref,
+        "author": "a",
+        "created_at": _START + timedelta(days=day),
+        "votes": votes,
+        "public_score": score,
+        "source": words,
+    }
+    return Notebook.model_validate(values | more)
+
+
+def _ranked(*notebooks: Notebook, maximize: bool = True, limit: int = 10) -> list[str]:
+    view = CommunityView(notebooks=notebooks)
+    ranked = rank(view, maximize=maximize, notebooks=limit, discussions=10)
+    return [each.ref for each in ranked.notebooks]
+
+
+def test_the_direction_of_the_score_counts() -> None:
+    """The better public score comes first, whichever direction is better."""
+    two = (_notebook("a/low", 0.1), _notebook("b/high", 0.9))
+    assert _ranked(*two) == ["b/high", "a/low"]
+    assert _ranked(*two, maximize=False) == ["a/low", "b/high"]
+
+
+def test_votes_alone_do_not_win() -> None:
+    """A popular notebook without a score comes after one that was measured best."""
+    assert _ranked(_notebook("a/loved", None, 900), _notebook("b/good", 0.9, 0))[0] == "b/good"
+
+
+def test_a_copy_comes_after_something_new() -> None:
+    """Of two equal notebooks one is chosen first, and then another one, although it is worse."""
+    best = _notebook("a/best", 0.9, day=3)
+    copy = _notebook("b/copy", 0.9, day=3, title=best.title, source=best.source)
+    other = _notebook("c/other", 0.8, day=1)
+    assert _ranked(best, copy, other, limit=2) == ["a/best", "c/other"]
+
+
+def test_an_absurd_score_moves_only_itself() -> None:
+    """A claim beyond all measure takes one place; the order of the others stays."""
+    honest = [_notebook(f"n/{number}", number / 10, day=number) for number in range(6)]
+    liar = _notebook("z/liar", 1e300)
+    ranked = _ranked(*honest, liar)
+    assert [ref for ref in ranked if ref != "z/liar"] == _ranked(*honest)
+
+
+_notebooks = st.lists(
+    st.builds(
+        _notebook,
+        st.from_regex(r"[a-c]{1,2}/[a-c]{1,2}", fullmatch=True),
+        st.none() | st.floats(-5, 5),
+        st.integers(0, 50),
+        st.integers(0, 9),
+    ),
+    max_size=8,
+    unique_by=lambda each: each.ref,
+)
+
+
+@given(_notebooks, st.randoms(use_true_random=False), st.integers(0, 9))
+def test_the_order_of_the_files_does_not_count(
+    notebooks: list[Notebook], random: Random, limit: int
+) -> None:
+    """The same items in another order are ranked alike, none twice, no more than asked for."""
+    shuffled = notebooks.copy()
+    random.shuffle(shuffled)
+    ranked = _ranked(*notebooks, limit=limit)
+    assert ranked == _ranked(*shuffled, limit=limit)
+    assert len(ranked) == len(set(ranked)) == min(limit, len(notebooks))
+
+
+def test_a_discussed_thread_comes_first() -> None:
+    """Votes and answers both speak for a discussion; no time and no body harm nothing."""
+    comments = tuple(Comment(id=str(n), author="a", body="b") for n in range(5))
+    threads = (
+        Discussion(id="1", title="quiet", author="a", body=""),
+        Discussion(id="2", title="voted", author="a", body="x y z", votes=-5),
+        Discussion(id="3", title="answered", author="a", body="p q r", votes=3, comments=comments),
+    )
+    for order in itertools.permutations(threads):
+        view = CommunityView(discussions=order)
+        ranked = rank(view, maximize=True, notebooks=10, discussions=2)
+        assert [each.id for each in ranked.discussions] == ["3", "1"]
+
+
+def test_datasets_in_use_come_first() -> None:
+    """A dataset that a chosen notebook uses comes before a newer one that none uses."""
+    datasets = tuple(
+        Dataset(ref=ref, version=1, title=ref, published_at=_START + timedelta(days=day))
+        for day, ref in enumerate(["a/used", "b/old", "c/new"])
+    )
+    view = CommunityView(notebooks=(_notebook("n/n", datasets=("a/used",)),), datasets=datasets)
+    ranked = rank(view, maximize=True, notebooks=10, discussions=10)
+    assert [each.ref for each in ranked.datasets] == ["a/used", "c/new", "b/old"]
