@@ -10,7 +10,7 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session"]
+__all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpec", "Session", "Watch"]
 
 
 class CellStatus(StrEnum):
@@ -19,6 +19,7 @@ class CellStatus(StrEnum):
     OK = "ok"
     ERROR = "error"  # it raised; the session goes on
     TIMEOUT = "timeout"  # it was interrupted at its deadline; the session goes on
+    STOPPED = "stopped"  # it was interrupted because its watch said so; the session goes on
     DIED = "died"  # the interpreter is gone and with it every variable
 
 
@@ -37,6 +38,24 @@ class CellResult(Value):
     state_lost: bool = False
 
 
+class Watch(Protocol):
+    """Someone who looks at a cell while it runs, at moments of their own choice."""
+
+    @property
+    def next_look(self) -> float:
+        """Seconds into the cell at which to look next; infinity for never."""
+        ...
+
+    def look(self, output: str, seconds: float) -> str | None:
+        """Return why the cell is to be stopped, or None; returns at once.
+
+        Args:
+            output: what has been printed so far, in the form of a result's output.
+            seconds: how long the cell has been running.
+        """
+        ...
+
+
 class Session(Protocol):
     """A working directory and an interpreter that remembers."""
 
@@ -46,9 +65,13 @@ class Session(Protocol):
     """Whether host files and the network are out of the code's reach."""
     sandbox: str
     """Name of the sandbox that it runs in."""
+    threads: int
+    """Cores that its libraries may use at once; 0: as many as they find."""
 
-    def run(self, code: str, *, seconds: float) -> CellResult:
+    def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; returns within `seconds` and a short grace, whatever the code does.
+
+        What `watch` wants stopped is interrupted as at the deadline.
 
         Raises:
             SandboxError: the interpreter is gone and could not be started again.

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-__all__ = ["environment"]
+__all__ = ["environment", "thread_settings"]
 
 
 def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, str]:
@@ -24,4 +24,18 @@ def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, 
         "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1",
         **extra,
+    }
+
+
+def thread_settings(threads: int) -> dict[str, str]:
+    """Return what keeps the libraries of a program to this many threads."""
+    count = str(threads)
+    return {
+        "OMP_NUM_THREADS": count,
+        # Threads that wait for each other sleep: spinning made small fits many times slower.
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OPENBLAS_NUM_THREADS": count,
+        "MKL_NUM_THREADS": count,
+        "NUMEXPR_NUM_THREADS": count,
+        "LOKY_MAX_CPU_COUNT": count,
     }

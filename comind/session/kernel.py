@@ -5,11 +5,13 @@ network. Its messages come from inside the sandbox and are untrusted: only their
 """
 
 import contextlib
+import math
 import queue
 import shutil
 import tempfile
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,8 @@ from jupyter_client import BlockingKernelClient
 from jupyter_client.connect import write_connection_file
 
 from comind.errors import SandboxError
-from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
-from comind.session.environment import environment
+from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
+from comind.session.environment import environment, thread_settings
 from comind.session.output import Output, plain_text
 
 __all__ = ["KernelSession"]
@@ -29,10 +31,49 @@ _GRACE_SECONDS = 8.0  # between the interrupt and the kill
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
 
 
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """Why a cell is interrupted, and when it is killed if it does not mind."""
+
+    status: CellStatus
+    reason: str
+    kill_at: float
+
+    def wait(self) -> float:
+        """Return how long to wait for a message."""
+        return min(_POLL_SECONDS, self.kill_at - time.monotonic())
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """What may end a running cell from outside: its time, and whoever watches it."""
+
+    begun: float
+    seconds: float
+    watch: Watch | None
+
+    def wait(self) -> float:
+        """Return how long to wait for a message before looking at the clock again."""
+        look = self.watch.next_look if self.watch is not None else math.inf
+        return min(_POLL_SECONDS, self.begun + min(self.seconds, look) - time.monotonic())
+
+    def reached(self, output: Output) -> _Ended | None:
+        """Return why the cell has to end now, if it has to."""
+        elapsed = time.monotonic() - self.begun
+        kill_at = self.begun + elapsed + _GRACE_SECONDS
+        if elapsed >= self.seconds:
+            return _Ended(CellStatus.TIMEOUT, "the cell was interrupted: its time was over", kill_at)
+        if self.watch is not None and elapsed >= self.watch.next_look:
+            reason = self.watch.look(output.text(), elapsed)
+            if reason is not None:
+                return _Ended(CellStatus.STOPPED, reason, kill_at)
+        return None
+
+
 class KernelSession:
     """Runs cells in a kernel that is started at the first cell and again when it is lost."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a fact of the session
         self,
         sandbox: Sandbox,
         workspace: Path,
@@ -42,6 +83,7 @@ class KernelSession:
         memory_bytes: int,
         log: Path,
         persistent: bool = True,
+        threads: int = 0,
     ) -> None:
         """Prepare a session.
 
@@ -49,17 +91,19 @@ class KernelSession:
             sandbox: where the kernel runs.
             workspace: its working directory on the host.
             inputs: folders that it may read, below its working directory.
-            env: settings for the code (threads, seeds); nothing else of our environment is passed on.
+            env: settings for the code, such as seeds; nothing else of our environment is passed on.
             memory_bytes: limit of the kernel's memory.
             log: file for what the kernel itself prints.
             persistent: whether variables live from cell to cell; else each cell starts afresh.
+            threads: cores that its libraries may use at once; 0: as many as they find.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
         self.sealed = sandbox.sealed
+        self.threads = threads
         self._sandbox = sandbox
         self._inputs = inputs
-        self._env = env
+        self._env = {**env, **(thread_settings(threads) if threads else {})}
         self._memory_bytes = memory_bytes
         self._log = log
         self._persistent = persistent
@@ -68,8 +112,10 @@ class KernelSession:
         self._client: BlockingKernelClient | None = None
         workspace.mkdir(parents=True, exist_ok=True)
 
-    def run(self, code: str, *, seconds: float) -> CellResult:
+    def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; returns within `seconds` and a short grace, whatever the code does.
+
+        What `watch` wants stopped is interrupted as at the deadline.
 
         Raises:
             SandboxError: no kernel can be started.
@@ -77,7 +123,7 @@ class KernelSession:
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        result = self._execute(code, begun + seconds)
+        result = self._execute(code, _Limits(begun, seconds, watch))
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self._stop()
@@ -162,30 +208,28 @@ class KernelSession:
 
     # --- one cell ---------------------------------------------------------------------------------
 
-    def _execute(self, code: str, deadline: float) -> CellResult:
+    def _execute(self, code: str, limits: "_Limits") -> CellResult:
         client, handle = self._client, self._handle
         assert client is not None
         assert handle is not None
         # Without stop_on_error=False the cell after a failed one may come back as aborted.
         request = client.execute(code, allow_stdin=False, stop_on_error=False)
         output, error = Output(), ""
-        interrupted = False
+        ended: _Ended | None = None
         while True:
-            now = time.monotonic()
-            if not interrupted and now >= deadline:
-                client.control_channel.send(client.session.msg("interrupt_request", {}))
-                interrupted, deadline = True, now + _GRACE_SECONDS
-            elif interrupted and now >= deadline:
+            if ended is None:
+                ended = limits.reached(output)
+                if ended is not None:
+                    client.control_channel.send(client.session.msg("interrupt_request", {}))
+            elif time.monotonic() >= ended.kill_at:
                 handle.kill()
-                reason = "the cell's time was over and it did not react to an interrupt"
+                reason = f"{ended.reason}, and it did not react to an interrupt"
                 return CellResult(status=CellStatus.DIED, output=output.text(), error=reason)
-            message = self._next_message(min(_POLL_SECONDS, max(0.0, deadline - now)))
+            message = self._next_message(request, limits.wait() if ended is None else ended.wait())
             if message is None:
                 if not handle.alive():
                     reason = f"the interpreter died: {handle.exit_reason()}"
                     return CellResult(status=CellStatus.DIED, output=output.text(), error=reason)
-                continue
-            if message["parent_header"].get("msg_id") != request:
                 continue
             kind, content = message["msg_type"], message["content"]
             if kind == "status" and content.get("execution_state") == "idle":
@@ -194,22 +238,25 @@ class KernelSession:
                 error = plain_text("\n".join(map(str, content.get("traceback", []))))
             else:
                 output.add(_text_of(kind, content))
-        if interrupted:
-            return CellResult(
-                status=CellStatus.TIMEOUT,
-                output=output.text(),
-                error="the cell was interrupted: its time was over",
-            )
+        if ended is not None:  # the traceback is that of the interrupt
+            return CellResult(status=ended.status, output=output.text(), error=ended.reason)
         status = CellStatus.ERROR if error else CellStatus.OK
         return CellResult(status=status, output=output.text(), error=_bounded(error))
 
-    def _next_message(self, seconds: float) -> dict[str, Any] | None:
+    def _next_message(self, request: str, seconds: float) -> dict[str, Any] | None:
+        """Return the next message that belongs to `request`, if one comes within `seconds`."""
         assert self._client is not None
-        try:
-            message: dict[str, Any] = self._client.get_iopub_msg(timeout=max(seconds, 0.01))
-        except (queue.Empty, ValueError):  # ValueError: a message that was not signed by our kernel
-            return None
-        return message
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                left = end - time.monotonic()
+                message: dict[str, Any] = self._client.get_iopub_msg(timeout=max(left, 0.01))
+            except (queue.Empty, ValueError):  # ValueError: a message that was not signed by our kernel
+                return None
+            if message["parent_header"].get("msg_id") == request:
+                return message
+            if left <= 0:  # a thread of an earlier cell may print without end
+                return None
 
 
 def _text_of(kind: str, content: dict[str, Any]) -> str:

@@ -39,6 +39,11 @@ class TinyAgent:
             for _ in range(min(left, state.free_slots()))
         ] or Wait()
 
+    def journal(self, state: CampaignState) -> str:
+        """Nothing to tell."""
+        del state
+        return ""
+
     def think(self, work: Think, desk: Desk) -> Finding:
         """Not used: this agent plans without thinking."""
         raise NotImplementedError

@@ -1,9 +1,11 @@
 """A session whose cells are Python functions."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from comind.session.base import CellResult, CellStatus
+from comind.session.base import CellResult, CellStatus, Watch
+from comind.session.output import Output
 
 __all__ = ["ScriptedSession"]
 
@@ -11,17 +13,19 @@ __all__ = ["ScriptedSession"]
 class ScriptedSession:
     """Runs a cell by calling the function that its code names, with the workspace.
 
-    What the function returns is the cell's output; an exception is the cell's error. `ran` holds the
-    code of every cell, in order.
+    What the function returns is the cell's output; an exception is the cell's error. A function that
+    yields pairs of a time and a line is a cell that prints this line that many seconds after its
+    start; nobody waits for it. `ran` holds the code of every cell, in order.
     """
 
     sandbox = "scripted"
     sealed = True
+    threads = 1
 
     def __init__(
         self,
         workspace: Path,
-        cells: Mapping[str, Callable[[Path], str]],
+        cells: Mapping[str, Callable[[Path], str | Iterable[tuple[float, str]]]],
         ran: list[str] | None = None,
     ) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
@@ -29,17 +33,40 @@ class ScriptedSession:
         self.ran = [] if ran is None else ran
         self._cells = cells
 
-    def run(self, code: str, *, seconds: float) -> CellResult:
-        """Run one cell."""
-        del seconds
+    def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
+        """Run one cell; times that it says itself are all the time that there is."""
         self.ran.append(code)
         cell = self._cells.get(code)
         if cell is None:
             return CellResult(status=CellStatus.ERROR, error=f"NameError: no cell named {code!r}")
         try:
-            return CellResult(status=CellStatus.OK, output=cell(self.workspace))
+            said = cell(self.workspace)
+            if isinstance(said, str):
+                return CellResult(status=CellStatus.OK, output=said)
+            return _play(said, seconds, watch)
         except Exception as error:  # noqa: BLE001 - whatever a cell raises is its result
             return CellResult(status=CellStatus.ERROR, error=f"{type(error).__name__}: {error}")
 
     def close(self) -> None:
         """Do nothing; there is no interpreter."""
+
+
+def _play(lines: Iterable[tuple[float, str]], seconds: float, watch: Watch | None) -> CellResult:
+    output, now = Output(), 0.0
+    for now, line in lines:
+        while watch is not None and (look := watch.next_look) <= min(now, seconds):
+            reason = watch.look(output.text(), look)
+            if reason is not None:
+                return CellResult(
+                    status=CellStatus.STOPPED,
+                    output=output.text(),
+                    error=reason,
+                    seconds=math.ceil(look),
+                )
+        if now > seconds:
+            error = "the cell was interrupted: its time was over"
+            return CellResult(
+                status=CellStatus.TIMEOUT, output=output.text(), error=error, seconds=seconds
+            )
+        output.add(f"{line}\n")
+    return CellResult(status=CellStatus.OK, output=output.text(), seconds=now)

@@ -21,7 +21,7 @@ SEALED = {"bubblewrap": BubblewrapSandbox}
 ALL = {**SEALED, "process": ProcessSandbox}
 
 
-def _open(sandbox: Sandbox, folder: Path, *, persistent: bool = True) -> KernelSession:
+def _open(sandbox: Sandbox, folder: Path, *, persistent: bool = True, threads: int = 1) -> KernelSession:
     data = folder / "data"
     data.mkdir(exist_ok=True)
     (data / "train.csv").write_text("a,b\n1,2\n")
@@ -29,10 +29,11 @@ def _open(sandbox: Sandbox, folder: Path, *, persistent: bool = True) -> KernelS
         sandbox,
         folder / "workspace",
         inputs=(Input(data, "input/demo"),),
-        env={"OMP_NUM_THREADS": "1"},
+        env={"PYTHONHASHSEED": "0"},
         memory_bytes=8 << 30,
         log=folder / "session.log",
         persistent=persistent,
+        threads=threads,
     )
 
 
@@ -64,6 +65,18 @@ def test_variables_live_from_cell_to_cell(session: KernelSession) -> None:
     assert _run(session, "print('sum'); x + 1") == "sum\n21"
 
 
+def test_libraries_keep_to_the_share_of_cores(tmp_path: Path) -> None:
+    """Every library that starts threads is told how many; without a share none is told anything."""
+    told = "import os; print(sorted(v for k, v in os.environ.items() if 'NUM_THREADS' in k))"
+    for threads, said in ((3, "['3', '3', '3', '3']"), (0, "[]")):
+        session = _open(ProcessSandbox(), tmp_path, threads=threads)
+        try:
+            assert _run(session, told) == said
+            assert session.threads == threads
+        finally:
+            session.close()
+
+
 def test_an_error_is_a_result(session: KernelSession) -> None:
     """A cell that raises gives its traceback without colours, and the session goes on."""
     result = session.run("1 / 0", seconds=60)
@@ -89,6 +102,66 @@ def test_a_slow_cell_is_interrupted(session: KernelSession) -> None:
     assert result.seconds < 8
     assert not result.state_lost
     assert _run(session, "x") == "1"
+
+
+class _Watch:
+    """Looks every so many seconds; stops a cell once it has printed something."""
+
+    def __init__(self, word: str, *, every: float = 0.2) -> None:
+        self._word = word
+        self._every = every
+        self.next_look = every
+        self.seen: list[str] = []
+
+    def look(self, output: str, seconds: float) -> str | None:
+        assert seconds >= self.next_look
+        self.next_look = seconds + self._every
+        self.seen.append(output)
+        return f"it printed {self._word}" if self._word in output else None
+
+
+_COUNTING = """
+import time
+for number in range({last}):
+    print('line', number, flush=True)
+    time.sleep(0.1)
+"""
+
+
+def test_a_watched_cell_is_stopped(session: KernelSession) -> None:
+    """A cell is stopped when its watch says so; output and variables so far are kept."""
+    result = session.run(_COUNTING.format(last=600), seconds=60, watch=_Watch("line 12"))
+    assert result.status is CellStatus.STOPPED
+    assert result.error == "it printed line 12"
+    assert "line 12" in result.output
+    assert result.seconds < 10
+    assert not result.state_lost
+    assert 12 <= int(_run(session, "number")) < 100
+
+
+def test_a_watched_cell_that_nobody_stops_ends_by_itself(session: KernelSession) -> None:
+    """A watch sees the output grow, and without its word the cell is as it would have been."""
+    watch = _Watch("nothing of the kind")
+    result = session.run(_COUNTING.format(last=10), seconds=60, watch=watch)
+    assert result.status is CellStatus.OK
+    assert result.output.splitlines()[-1] == "line 9"
+    assert len(set(watch.seen)) > 2
+    assert all(result.output.startswith(seen) for seen in watch.seen)
+
+
+def test_a_stop_that_is_ignored_ends_the_interpreter(session: KernelSession) -> None:
+    """A cell that swallows the interrupt is killed, and both reasons are told."""
+    stubborn = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print('lost', flush=True)
+while True: time.sleep(1)
+"""
+    result = session.run(stubborn, seconds=60, watch=_Watch("lost"))
+    assert result.status is CellStatus.DIED
+    assert result.error == "it printed lost, and it did not react to an interrupt"
+    assert result.state_lost
+    assert result.seconds < 20
 
 
 def test_a_dead_interpreter_is_noticed_and_replaced(session: KernelSession) -> None:

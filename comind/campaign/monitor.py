@@ -1,0 +1,303 @@
+"""Watches running cells: evidence first, then a model whose STOP needs a line that supports it.
+
+A cell is looked at early, then at growing intervals. Certain evidence ends it when it stands at two
+looks in a row; for everything else a model is asked, beside the cell and at most so many times. A
+model that fails, dawdles or quotes what was not printed ends nothing.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from comind.campaign.attempt import MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
+from comind.errors import ReplyError
+from comind.llm.base import ChatModel, Message, ModelReply
+from comind.llm.exchange import Prompt, parse, request_for
+from comind.llm.templates import Templates
+from comind.session.evidence import Evidence, EvidenceKind, Sight, evidence_in
+
+__all__ = [
+    "MONITOR_ROLE",
+    "CellWatch",
+    "Monitor",
+    "MonitorSettings",
+    "Schedule",
+    "in_background",
+    "stands_in",
+]
+
+MONITOR_ROLE = "monitor"
+"""The role whose model is asked."""
+
+_TEMPLATES = Templates("comind.campaign")
+_CODE_SHOWN = 4_000
+_OUTPUT_LINES = 60
+_OUTPUT_SHOWN = 4_000
+_GOAL_SHOWN = 500
+_REASON_SHOWN = 300
+_HEARING_SECONDS = 0.5  # between two looks whether the model has answered
+_LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes supports nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When to look: after `first` seconds, then at intervals that double up to `longest`."""
+
+    first: float = 20.0
+    longest: float = 600.0
+
+    def after(self, interval: float) -> float:
+        """Return the interval that follows one of `interval` seconds."""
+        return min(2 * interval, self.longest)
+
+
+def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+    """Start `call` in a thread that nobody has to wait for, not even the end of the program."""
+    future: Future[ModelReply] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is wanted
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="monitor", daemon=True).start()
+    return future
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """How closely cells are watched."""
+
+    schedule: Schedule = Schedule()
+    questions: int = 12
+    """Most questions about one cell."""
+    patience: float = 10.0
+    """Seconds that a cell's end may wait for the reply to a question about it."""
+    start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = in_background
+    """Makes a call without holding up who asks for it."""
+
+
+class Monitor:
+    """Watches the cells of one attempt."""
+
+    def __init__(
+        self, model: ChatModel, note: Callable[[WorkEvent], None], settings: MonitorSettings
+    ) -> None:
+        """Prepare to watch.
+
+        Args:
+            model: metered, but not recorded: a replay has no use for what was asked beside a cell.
+            note: records a question before it is sent, and what came of it.
+            settings: how closely to watch.
+        """
+        self._model = model
+        self._note = note
+        self._settings = settings
+
+    def watch(self, goal: str, code: str, seconds: float) -> "CellWatch":
+        """Return a watch for one cell that may run for `seconds`."""
+        return CellWatch(self._model, self._note, self._settings, goal, code, seconds)
+
+
+class _Question(NamedTuple):
+    reply: "Future[ModelReply]"
+    shown: str
+
+
+class CellWatch:
+    """Watches one cell; only the model is asked in another thread."""
+
+    def __init__(
+        self,
+        model: ChatModel,
+        note: Callable[[WorkEvent], None],
+        settings: MonitorSettings,
+        goal: str,
+        code: str,
+        limit: float,
+    ) -> None:
+        self._model = model
+        self._note = note
+        self._settings = settings
+        self._goal = goal
+        self._code = code
+        self._limit = limit
+        self._interval = settings.schedule.first
+        self._due = settings.schedule.first
+        self._question: _Question | None = None
+        self._questions_left = settings.questions
+        self._ask_again_at = 0.0
+        self._raised: set[EvidenceKind] = set()
+        self._certain: set[EvidenceKind] = set()
+        self._output = ""
+        self._printed_at = 0.0
+        self._asked_about = ""
+        self._now = 0.0
+
+    @property
+    def next_look(self) -> float:
+        """Seconds into the cell at which to look next."""
+        return self._due if self._question is None else min(self._due, self._now + _HEARING_SECONDS)
+
+    def look(self, output: str, seconds: float) -> str | None:
+        """Return why the cell is to be stopped, or None; returns at once."""
+        self._now = seconds
+        reason = self._hear(seconds)
+        if reason is None and seconds >= self._due:
+            reason = self._inspect(output, seconds) or self._hear(seconds)
+        return reason
+
+    def close(self) -> None:
+        """Hear what is still to be heard, now that the cell has ended; what takes too long is lost."""
+        if self._question is None:
+            return
+        try:
+            self._question.reply.exception(timeout=self._settings.patience)
+        except TimeoutError:
+            self._question = None
+            failure = "the cell had ended before the model answered"
+            self._note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
+            return
+        self._hear(self._now, ended=True)
+
+    def _inspect(self, output: str, seconds: float) -> str | None:
+        """Look for evidence; ask about what is not certain."""
+        if output != self._output:
+            self._output, self._printed_at = output, seconds
+        sight = Sight(
+            code=self._code,
+            output=output,
+            seconds=seconds,
+            left=max(0.0, self._limit - seconds),
+            silent=seconds - self._printed_at,
+        )
+        evidence = evidence_in(sight)
+        certain = {each.kind: each for each in evidence if each.certain}
+        for kind in certain.keys() & self._certain:
+            return _stopped(seconds, certain[kind].says, certain[kind].quote)
+        self._certain = set(certain)
+        if certain:  # soon enough to lose little, late enough to have something new
+            self._due = seconds + self._settings.schedule.first
+            return None
+        self._due = seconds + (interval := self._settings.schedule.after(self._interval))
+        self._interval = interval
+        if self._worth_asking(sight, evidence):
+            self._ask(sight, evidence)
+        return None
+
+    def _worth_asking(self, sight: Sight, evidence: tuple[Evidence, ...]) -> bool:
+        if self._question is not None or self._questions_left <= 0 or not sight.lines:
+            return False  # where nothing is printed, nothing can be quoted
+        news = {each.kind for each in evidence} - self._raised
+        changed = sight.output != self._asked_about
+        return bool(news) or (changed and sight.seconds >= self._ask_again_at)
+
+    def _ask(self, sight: Sight, evidence: tuple[Evidence, ...]) -> None:
+        shown = _end_of(sight.lines)
+        values = {
+            "goal": self._goal[:_GOAL_SHOWN],
+            "code": _cut(self._code),
+            "seconds": sight.seconds,
+            "left": sight.left,
+            "evidence": evidence,
+            "output": shown,
+        }
+        prompt = Prompt(
+            role=MONITOR_ROLE,
+            messages=(
+                Message(role="system", content=_TEMPLATES.render("monitor_system")),
+                Message(role="user", content=_TEMPLATES.render("monitor", **values)),
+            ),
+            max_tokens=400,
+        )
+        request = request_for(prompt, MonitorVerdict)
+        self._questions_left -= 1
+        self._raised |= {each.kind for each in evidence}
+        self._ask_again_at = 2 * sight.seconds
+        self._asked_about = sight.output
+        self._note(
+            MonitorAsked(
+                seconds=round(sight.seconds, 3),
+                evidence=evidence,
+                fingerprint=request.fingerprint(),
+                model=self._model.name,
+                bound=self._model.bound(request),
+            )
+        )
+        reply = self._settings.start(lambda: self._model.complete(request))
+        self._question = _Question(reply, shown)
+
+    def _hear(self, seconds: float, *, ended: bool = False) -> str | None:
+        """Take in the reply, if there is one by now; return why the cell is to be stopped."""
+        question = self._question
+        if question is None or not question.reply.done():
+            return None
+        self._question = None
+        heard = _heard(question, round(seconds, 3), ended=ended)
+        if heard.reply is None:
+            self._questions_left = 0  # a model that cannot be asked will hardly do better soon
+        self._note(heard)
+        if not heard.accepted or heard.verdict is None:
+            return None
+        return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
+
+
+def _heard(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
+    try:
+        reply = question.reply.result()
+    except Exception as error:  # noqa: BLE001 - whatever is wrong with a model, the cell is not at fault
+        return MonitorHeard(seconds=seconds, failure=str(error) or type(error).__name__)
+    try:
+        verdict = parse(reply, MonitorVerdict)
+    except ReplyError as error:
+        return MonitorHeard(seconds=seconds, reply=reply, failure=f"the reply has no form: {error}")
+    failure = ""
+    if verdict.stop and ended:
+        failure = "the cell had ended before the model answered"
+    elif verdict.stop and not stands_in(verdict.quote, question.shown):
+        failure = "the line that it quotes was not printed"
+    accepted = verdict.stop and not failure
+    return MonitorHeard(
+        seconds=seconds, reply=reply, verdict=verdict, accepted=accepted, failure=failure
+    )
+
+
+def stands_in(quote: str, output: str) -> bool:
+    """Say whether `quote` is a line of `output` with something in it, spaces apart."""
+    wanted = _plain(quote)
+    if sum(char.isalnum() for char in wanted) < _LEAST_QUOTE:
+        return False
+    return any(_plain(line) == wanted for line in output.splitlines())
+
+
+def _plain(line: str) -> str:
+    """Return a line without what may differ in a quotation: the spaces, and marks around it."""
+    return " ".join(line.split()).strip("`'\"").strip()
+
+
+def _stopped(seconds: float, reason: str, quote: str) -> str:
+    reason = " ".join(reason.split())[:_REASON_SHOWN].rstrip(".") or "it is lost"
+    return f"the monitor stopped it after {seconds:.0f} s: {reason} (it printed: {_plain(quote)})"
+
+
+def _end_of(lines: list[str]) -> str:
+    """Return the last lines that fit into what is shown, none of them cut."""
+    shown: list[str] = []
+    space = _OUTPUT_SHOWN
+    for line in reversed(lines[-_OUTPUT_LINES:]):
+        space -= len(line) + 1
+        if space < 0:
+            break
+        shown.append(line)
+    return "\n".join(reversed(shown))
+
+
+def _cut(code: str) -> str:
+    """Return a program, its middle left out where it is long."""
+    if len(code) <= _CODE_SHOWN:
+        return code
+    half = _CODE_SHOWN // 2
+    return f"{code[:half]}\n# ... (cut) ...\n{code[-half:]}"

@@ -1,0 +1,210 @@
+"""What the output of a running cell says against it; pure, and no model is asked.
+
+Evidence is a reason to ask whether the cell should go on. It is `certain` where nothing that we know
+of could make the cell worth waiting for; only then may it end a cell by itself.
+"""
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+
+from comind.domain.value import Value
+
+__all__ = ["Evidence", "EvidenceKind", "Sight", "duration", "evidence_in"]
+
+_LINES = 200  # of the end of the output
+_LINE_LENGTH = 300
+
+
+class EvidenceKind(StrEnum):
+    """What can speak against a running cell."""
+
+    NOT_A_NUMBER = "not-a-number"
+    SAME_ERROR = "same-error"
+    NO_TIME = "no-time"
+    SILENCE = "silence"
+
+
+class Evidence(Value):
+    """One thing that speaks against a running cell, and the line that shows it."""
+
+    kind: EvidenceKind
+    says: str
+    quote: str = ""
+    certain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What is seen of a running cell at one moment.
+
+    `left` are the seconds until its deadline, `silent` those since it last printed something.
+    """
+
+    code: str
+    output: str
+    seconds: float
+    left: float
+    silent: float = 0.0
+
+    @property
+    def lines(self) -> list[str]:
+        """The last lines that have something in them, each cut to a bounded length."""
+        lines = self.output.splitlines()[-_LINES:]
+        return [line[:_LINE_LENGTH] for line in lines if line.strip()]
+
+
+def evidence_in(sight: Sight) -> tuple[Evidence, ...]:
+    """Return everything that speaks against a running cell."""
+    lines = sight.lines
+    found = (
+        _not_a_number(lines),
+        _no_time(lines, sight),
+        _same_error(lines),
+        _silence(lines, sight),
+    )
+    return tuple(each for each in found if each is not None)
+
+
+# --- a loss or a score that is not a number -------------------------------------------------------
+
+_NAN_ASKS = 3
+_NAN_CERTAIN = 5
+_REPORT = re.compile(
+    r"(?<![\w'])(?P<name>[\w'@/.-]{1,40})\"?(?P<sign>\s?[:=]\s*|\s)(?:tensor\(|np\.float\d+\()?"
+    r"(?P<value>[-+]?(?:nan|inf(?:inity)?|\d+(?:\.\d*)?(?:e[-+]?\d+)?))(?![\w.])",
+    re.IGNORECASE,
+)
+_LOSS = re.compile(r"loss|rmsl?e|mse|mae|mape|nll|perplexity", re.IGNORECASE)
+_SCORE = re.compile(
+    r"score|auc|acc(?:uracy)?$|f1|r2|corr|kappa|ndcg|metric|error|objective", re.IGNORECASE
+)
+_COUNTER = re.compile(r"epoch|step|iter|batch|round|^\s*\[?\d+[\]/:]", re.IGNORECASE)
+# With several runs in one cell, the next one may do better than the one that has diverged.
+_SEVERAL = re.compile(
+    r"(?<![a-z])(?:trial|fold|seed|config|candidate|grid|sweep|search|tuning|cv)(?![a-z])", re.IGNORECASE
+)
+_SETTING = re.compile(r"(?<![a-z])(?:lr|learning.rate|params|alpha)(?![a-z])", re.IGNORECASE)
+
+
+def _not_a_number(lines: list[str]) -> Evidence | None:
+    """Find a loss or score whose last reports are all not a number."""
+    for kind in (_LOSS, _SCORE):
+        reports = [(line, report) for line in lines if (report := _reported(line, kind))]
+        bad = 0
+        for _, report in reversed(reports):
+            # A line with one finite loss is no lost training, and other names are another report.
+            if any(report.values()) or report.keys() != reports[-1][1].keys():
+                break
+            bad += 1
+        if bad >= _NAN_ASKS:
+            name = ", ".join(reports[-1][1])
+            return Evidence(
+                kind=EvidenceKind.NOT_A_NUMBER,
+                says=f"the last {bad} reports of {name} are not a number",
+                quote=reports[-1][0].strip(),
+                certain=kind is _LOSS and bad >= _NAN_CERTAIN and not _several_runs(lines),
+            )
+    return None
+
+
+def _reported(line: str, kind: re.Pattern[str]) -> dict[str, bool]:
+    """Return the losses or scores that a line reports, and whether each is a finite number."""
+    counted = _COUNTER.search(line) is not None
+    return {
+        found["name"].strip("'"): found["value"].lstrip("+-")[0].isdigit()
+        for found in _REPORT.finditer(line)
+        # Without a colon, `loss NaN` may be a row of a table; beside a counter it is a report.
+        if kind.search(found["name"].strip("'")) and (found["sign"].strip() or counted)
+    }
+
+
+def _several_runs(lines: list[str]) -> bool:
+    return any(
+        _SEVERAL.search(line) or (_SETTING.search(line) and not _reported(line, _LOSS)) for line in lines
+    )
+
+
+# --- more time needed than is left ----------------------------------------------------------------
+
+_RECENT = 10
+_WARM_UP_SECONDS = 60.0
+_TIME = (
+    r"(?P<time>(?:\d+\s*d(?:ays?)?,?\s*)?\d{1,3}:\d\d(?::\d\d)?"
+    r"|(?:\d+(?:\.\d+)?\s*(?:d(?:ays?)?|h(?:ours?|rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
+    r"(?![a-z]),?\s*){1,4})"
+)
+_STATED = (
+    re.compile(
+        rf"\b(?:eta|remaining(?: time)?|time (?:left|remaining))\b\s*[:=~]?\s*{_TIME}",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"\[(?:\d+:)?\d+:\d\d<{_TIME}"),  # tqdm
+)
+_UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}
+_PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])[a-z]*", re.IGNORECASE)
+_MAY_END_EARLY = re.compile(r"early|patience|callback|od_|\bbreak\b|time", re.IGNORECASE)
+
+
+def duration(text: str) -> float:
+    """Return the seconds in `1:02:03`, `2 days, 3:00`, `1h 5m` or `12.5 minutes`."""
+    days, _, clock = text.rpartition("d") if ":" in text else ("", "", text)
+    if ":" not in text:
+        return sum(float(number) * _UNITS[unit.lower()] for number, unit in _PART.findall(text))
+    seconds = 0
+    for part in re.findall(r"\d+", clock):
+        seconds = 60 * seconds + int(part)
+    return seconds + 86400.0 * (int(re.findall(r"\d+", days)[0]) if days else 0)
+
+
+def _no_time(lines: list[str], sight: Sight) -> Evidence | None:
+    """Compare the time that the program itself says it needs with the time that is left."""
+    for line in reversed(lines[-_RECENT:]):
+        stated = [found["time"] for pattern in _STATED for found in pattern.finditer(line)]
+        if not stated:
+            continue
+        needed = duration(stated[-1])
+        if needed <= 1.25 * sight.left + 60:
+            return None
+        return Evidence(
+            kind=EvidenceKind.NO_TIME,
+            says=f"it says that it needs {needed:.0f} s more, and {sight.left:.0f} s are left",
+            quote=line.strip(),
+            certain=needed > 2 * sight.left + 300
+            and sight.seconds >= _WARM_UP_SECONDS
+            and _MAY_END_EARLY.search(sight.code) is None,
+        )
+    return None
+
+
+# --- the same error, and silence ------------------------------------------------------------------
+
+_SAME_ERROR = 10
+_STILL_GOING_ON = 20
+_COMPLAINT = re.compile(r"\w(?:Error|Exception|Warning)\b|^\s*(?:ERROR|FATAL|CRITICAL)\b")
+_PROMISE = re.compile(
+    r"^[ \t]+.*\bprint\(|verbose\w*\s*=\s*(?:True|[1-9])|\btqdm\b|log_evaluation|progress", re.MULTILINE
+)
+_SILENCE_SECONDS = 600.0
+
+
+def _same_error(lines: list[str]) -> Evidence | None:
+    """Find a complaint that comes again and again, whatever numbers are in it."""
+    complaints = [(re.sub(r"\d+", "#", line.strip()), line) for line in lines if _COMPLAINT.search(line)]
+    recent = {re.sub(r"\d+", "#", line.strip()) for line in lines[-_STILL_GOING_ON:]}
+    for complaint, times in Counter(complaint for complaint, _ in complaints).most_common():
+        if times >= _SAME_ERROR and complaint in recent:
+            quote = next(line for same, line in reversed(complaints) if same == complaint)
+            says = f"the same complaint was printed {times} times"
+            return Evidence(kind=EvidenceKind.SAME_ERROR, says=says, quote=quote.strip())
+    return None
+
+
+def _silence(lines: list[str], sight: Sight) -> Evidence | None:
+    """Find that a program which prints as it goes has printed nothing for long."""
+    long = max(60.0, min(_SILENCE_SECONDS, (sight.seconds + sight.left) / 4))
+    if sight.silent < long or not _PROMISE.search(sight.code):
+        return None
+    says = f"its code prints as it goes, but nothing was printed for {sight.silent:.0f} s"
+    return Evidence(kind=EvidenceKind.SILENCE, says=says, quote=lines[-1].strip() if lines else "")
