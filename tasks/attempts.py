@@ -8,7 +8,6 @@ from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Think
-from comind.campaign.worker import carry_out
 from comind.domain.metric import Paired
 from comind.evaluation.report import GradeReport
 from comind.wiring.workshop import workshop_of
@@ -31,8 +30,7 @@ def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
 
 def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
     workshop = workshop_of(project, campaign)
-    equipment = workshop.equipment(_GradingTask(project, campaign))
-    return carry_out(workshop.agent, work, workshop.folder.work(work_id), equipment)
+    return workshop.carry_out(work_id, work, _GradingTask(project, campaign))
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
     "split-written",  # the split's files | DVC
     "split-versioned",  # DVC | the event that names the split
+    "community-read",  # DVC | the event that names the community's snapshot
     "work-planned",  # the plan's event | handing out the work
     "call-sent",  # the note that a model call is under way | its reply
     "reply-recorded",  # a reply | the cell it asks for

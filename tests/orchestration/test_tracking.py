@@ -1,5 +1,6 @@
 """MLflow is a projection of the logs: it can be repeated, and rebuilt from nothing."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from comind.campaign.events import SplitMade
-from tasks.tracking import CampaignTracker, run_of, tracking_uri
+from comind.campaign.folder import ProjectFolder
+from tasks.tracking import CampaignTracker, run_of, tracking_uri, views_of
 from tests.unit.campaign.world import World
 
 _SPLIT = SplitMade(
@@ -58,12 +60,27 @@ def _everything(project: Path) -> list[dict[str, Any]]:
                 "artifacts": sorted(a.path for a in client.list_artifacts(run.info.run_id)),
             }
         )
-    return sorted(found, key=lambda run: str(run["name"]))
+    traces = [
+        {
+            "name": f"trace of {trace.info.tags['comind.work']}",
+            "trace": trace.info.trace_id,
+            "state": trace.info.state,
+            "times": (trace.info.request_time, trace.info.execution_duration),
+            "usage": trace.info.token_usage,
+            "run": client.get_run(trace.info.trace_metadata["mlflow.sourceRun"]).info.run_name,
+            "spans": [
+                (s.name, s.span_type, s.inputs, s.outputs, s.status.description, s.start_time_ns)
+                for s in trace.data.spans
+            ],
+        }
+        for trace in client.search_traces([experiment.experiment_id])
+    ]
+    return sorted(found + traces, key=lambda run: str(run["name"]))
 
 
 def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     """The parent holds the best score and totals, each child its score, steps, spend and artifacts."""
-    runs = {run["name"]: run for run in _everything(project)}
+    runs = {run["name"]: run for run in _everything(project) if "trace" not in run}
     assert sorted(runs) == ["attempt-000", "attempt-001", "attempt-002", "demo-tiny-1"]
     parent, child = runs["demo-tiny-1"], runs["attempt-001"]
     assert parent["metrics"]["best_score"][-1][0] == 0.95
@@ -74,6 +91,8 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert child["tags"]["comind.parents"] == "attempt-000"
     assert [value for value, _, _ in child["metrics"]["step/score"]] == [0.95, 0.9]
     assert child["metrics"]["prompt_tokens"][0][0] == 200
+    assert child["metrics"]["source_lines"][0][0] == 1
+    assert child["tags"]["comind.threads"] == "1"
     assert child["artifacts"] == [
         "code.py",
         "draft.json",
@@ -82,6 +101,62 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
         "report.md",
         "submissions",
     ]
+
+
+def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
+    """The best so far stands at each number of finished attempts."""
+    (parent,) = (run for run in _everything(project) if run["name"] == "demo-tiny-1")
+    assert [(step, value) for value, step, _ in parent["metrics"]["best_score"]] == [
+        (1, 0.9),
+        (2, 0.95),
+        (3, 0.95),
+    ]
+    assert {"attempts.csv", "compare.html"} <= set(parent["artifacts"])
+
+
+def test_each_attempt_has_one_trace(project: Path) -> None:
+    """Its calls and cells are spans at their own times, with reply, request hash and tokens."""
+    traces = {each["run"]: each for each in _everything(project) if "trace" in each}
+    assert sorted(traces) == ["attempt-000", "attempt-001", "attempt-002"]
+    trace = traces["attempt-001"]
+    names = [(name, kind) for name, kind, *_ in trace["spans"]]
+    step = [("coding_agent", "CHAT_MODEL"), ("step 1", "TOOL")]
+    assert names == [("attempt-001", "AGENT"), *step, step[0], ("step 2", "TOOL")]
+    _, _, asked, said, error, begun = trace["spans"][1]
+    assert asked["role"] == "coding_agent"
+    assert len(asked["request"]) == 64
+    assert (said, error) == ({"reply": '{"code": "better"}'}, "")
+    assert begun >= trace["times"][0] * 1_000_000
+    assert trace["usage"]["input_tokens"] == 200
+
+
+def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> None:
+    """Once DVC has versioned what an attempt published, the pointer is an artifact of its run."""
+    shutil.copytree(project / "runs", tmp_path / "runs")
+    tracker = CampaignTracker(tmp_path, "demo-tiny-1")
+    tracker.catch_up()
+    pointer = ProjectFolder(tmp_path).solution("demo-tiny-1", "attempt-001").with_suffix(".dvc")
+    pointer.parent.mkdir(parents=True)
+    pointer.write_text("outs: []\n")
+    tracker.catch_up()
+    files = {run["name"]: run["artifacts"] for run in _everything(tmp_path) if "artifacts" in run}
+    assert "checkpoints.dvc" in files["attempt-001"]
+    assert "checkpoints.dvc" not in files["attempt-002"]
+
+
+def test_a_view_compares_the_attempts(project: Path) -> None:
+    """Each campaign has a page of MLflow that shows its attempts, best first, in useful columns."""
+    ((campaign, page),) = views_of(project, 5)
+    assert campaign == "demo-tiny-1"
+    assert page.endswith("viewStateShareKey=demo-tiny-1")
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    experiment = client.get_experiment_by_name("demo")
+    view = json.loads(experiment.tags["mlflow.sharedViewState.demo-tiny-1"])
+    shown = client.search_runs(
+        [experiment.experiment_id], view["searchFilter"], order_by=[f"{view['orderByKey']} DESC"]
+    )
+    assert [run.data.metrics["score"] for run in shown] == [0.95, 0.95, 0.9]
+    assert view["orderByAsc"] is False
 
 
 def test_tracking_again_changes_nothing(project: Path) -> None:

@@ -1,0 +1,30 @@
+"""MLflow as a projection of the logs.
+
+A campaign is a parent run, each attempt a child run, found by the tags `comind.campaign` and
+`comind.attempt`. Whatever is written carries the number and time of the event it comes from, so writing
+it again changes nothing: after a crash, or into an empty database, everything is simply written again.
+What talks to MLflow is `store` alone; the other modules say what is worth keeping.
+
+Names that hold for every agent:
+
+    metrics of an attempt     score score_low score_high steps seconds prompt_tokens completion_tokens
+                              usd calls lost_calls; of the code that was handed in: code_length
+                              source_lines cyclomatic_complexity total_complexity;
+                              per step: step/score step/score_low step/score_high step/seconds
+                              step/failed
+    tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
+                              comind.threads comind.failure comind.failure_message
+    artifacts of an attempt   draft.json code.py notebook.ipynb report.md log.jsonl submissions/...
+                              checkpoints.dvc (DVC's pointer to the published solution)
+    trace of an attempt       its model calls and cells; of a `Think`, at the campaign's run; tags
+                              comind.campaign comind.work
+    metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
+                              attempts valid_attempts seconds tokens usd
+    artifacts of a campaign   leaderboard.csv attempts.csv compare.html
+    view of an experiment     one for each campaign, named like it: its attempts in useful columns
+"""
+
+from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.store import tracking_uri
+
+__all__ = ["CampaignTracker", "run_of", "tracking_uri", "views_of"]

@@ -1,0 +1,126 @@
+"""The child run of an attempt: curves of its steps, what came of it, and all its files."""
+
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    CellEnded,
+    CellStarted,
+    Graded,
+    SessionOpened,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.campaign.code_metrics import measure
+from comind.campaign.folder import WorkFolder
+from comind.campaign.log import LogTail, Record
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import Code
+from comind.domain.metric import ValidationScore
+from comind.session.notebook import Cell, notebook_of
+from tasks.tracking.store import Point, TrackedRun
+from tasks.tracking.traces import TraceBook
+
+__all__ = ["AttemptTracker", "points", "score_values"]
+
+
+class AttemptTracker:
+    """Brings one child run up to date with the log of its attempt."""
+
+    def __init__(
+        self, run: TrackedRun, folder: WorkFolder, work: Code, book: TraceBook, pointer: Path
+    ) -> None:
+        """Read from the start of the log.
+
+        Args:
+            run: the attempt's.
+            folder: where its log lies.
+            work: what it was asked to do.
+            book: reads its trace.
+            pointer: DVC's pointer to its published solution; appears when that is versioned.
+        """
+        self.run = run
+        self._folder = folder
+        self._work = work
+        self._book = book
+        self._pointer: Path | None = pointer
+        self._tail: LogTail[WorkEvent] = LogTail(folder.log, WORK_EVENTS)
+        self._step = 0
+        self._cells: list[Cell] = []
+
+    def catch_up(self) -> None:
+        """Write whatever the log holds that is not yet written."""
+        found: list[Point] = []
+        for record in self._tail.read():
+            found += self._track(record)
+            trace = self._book.read(record)
+            if trace is not None:
+                self.run.trace(trace)
+        self.run.metrics(found)
+        if self._pointer is not None and self._pointer.exists():
+            self.run.texts({"checkpoints.dvc": self._pointer.read_text()})
+            self._pointer = None
+
+    def _track(self, record: Record[WorkEvent]) -> list[Point]:
+        match record.event:
+            case CellStarted(step=step, goal=goal, code=code):
+                self._step = step
+                self._cells.append(Cell(goal=goal, code=code))
+            case CellEnded(result=result):
+                self._cells[-1].result = result
+                values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
+                return points(values, record, step=self._step)
+            case Graded(report=report) if report.score is not None:
+                return points(score_values(report.score, "step/score"), record, step=self._step)
+            case SessionOpened() as session:
+                facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
+                self.run.tags(facts | ({"comind.threads": session.threads} if session.threads else {}))
+            case WorkEnded(outcome=CodeOutcome() as outcome):
+                return self._end(outcome, record)
+            case _:
+                pass
+        return []
+
+    def _end(self, outcome: CodeOutcome, record: Record[WorkEvent]) -> list[Point]:
+        values: dict[str, float] = {"steps": outcome.steps, **outcome.spend.model_dump(mode="json")}
+        if outcome.score is not None:
+            values |= score_values(outcome.score, "score")
+        if outcome.code:
+            measured = measure(outcome.code).model_dump()
+            values |= {name: value for name, value in measured.items() if value is not None}
+        if outcome.failure is not None:
+            self.run.tags(
+                {
+                    "comind.failure": outcome.failure.kind.value,
+                    "comind.failure_message": outcome.failure.message,
+                }
+            )
+        self._log_artifacts(outcome)
+        # A refit hands in without a score, as no labels are left to score it with.
+        self.run.end(record.at, failed=outcome.submitted is None)
+        return points(values, record, step=0)
+
+    def _log_artifacts(self, outcome: CodeOutcome) -> None:
+        self.run.texts(
+            {
+                "draft.json": self._work.draft.model_dump_json(indent=2),
+                "notebook.ipynb": notebook_of(self._work.draft.title, self._cells),
+                "code.py": outcome.code,
+                "report.md": outcome.report,
+            }
+        )
+        self.run.copy(self._folder.log)
+        if outcome.submitted is not None:
+            self.run.copy(self._folder.submissions(outcome.submitted.step), "submissions")
+
+
+def points(values: dict[str, float], record: Record[Any], *, step: int) -> list[Point]:
+    """Return `values` as of the moment of a record."""
+    return [Point(name, value, record.at, step) for name, value in values.items()]
+
+
+def score_values(score: ValidationScore, name: str) -> dict[str, float]:
+    """Return a score and the ends of its interval, by name."""
+    interval = score.interval
+    return {name: score.value.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

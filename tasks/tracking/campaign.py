@@ -1,0 +1,195 @@
+"""The parent run of a campaign, and everything below it."""
+
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.attempt import WORK_EVENTS, WorkEvent
+from comind.campaign.events import (
+    CAMPAIGN_EVENTS,
+    CampaignEnded,
+    CampaignEvent,
+    CampaignOpened,
+    CampaignResumed,
+    FinalPicked,
+    SplitMade,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.finish import as_csv
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.log import LogTail, Record
+from comind.campaign.plan import Code, Think
+from comind.campaign.state import CampaignState, apply
+from comind.system.killpoints import passed
+from tasks.tracking.attempt import AttemptTracker, points, score_values
+from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
+from tasks.tracking.store import Store, TrackedRun
+from tasks.tracking.traces import TraceBook
+from tasks.versioning import pointer_of
+
+__all__ = ["CampaignTracker", "run_of", "views_of"]
+
+_CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
+
+
+def run_of(project: Path, campaign: str) -> str | None:
+    """Return MLflow's id of a campaign's run, or None where none is recorded yet."""
+    return Store(project).find({_CAMPAIGN: campaign})
+
+
+def views_of(project: Path, most: int) -> list[tuple[str, str]]:
+    """Return the newest campaigns, each with the page of MLflow that compares its attempts."""
+    return Store(project).views(most)
+
+
+class CampaignTracker:
+    """Brings MLflow up to date with the logs of one campaign."""
+
+    def __init__(self, project: Path, campaign: str) -> None:
+        """Find or make the database; the runs are made by `catch_up`."""
+        self._project = ProjectFolder(project)
+        self._folder = self._project.campaign(campaign)
+        self._store = Store(project)
+        self._tail: LogTail[CampaignEvent] = LogTail(self._folder.log, CAMPAIGN_EVENTS)
+        self._state = CampaignState()
+        self._experiment = ""
+        self._run: TrackedRun | None = None
+        self._works: dict[str, AttemptTracker | _ThoughtTracker] = {}
+        self._ended: list[str] = []
+        self._compared = 0
+
+    @property
+    def run_id(self) -> str:
+        """MLflow's id of the campaign's run; empty before its first event is tracked."""
+        return self._run.id if self._run else ""
+
+    def catch_up(self) -> None:
+        """Write whatever the logs hold that is not yet written."""
+        for record in self._tail.read():
+            self._state = apply(self._state, record)
+            self._track(record)
+        for work in self._works.values():
+            work.catch_up()
+        if len(self._ended) > self._compared:
+            self._compare()
+
+    @property
+    def _parent(self) -> TrackedRun:
+        assert self._run is not None, "a log begins with its opening"
+        return self._run
+
+    def _track(self, record: Record[CampaignEvent]) -> None:
+        match record.event:
+            case CampaignOpened():
+                self._open(record)
+            case SplitMade() as split:
+                facts = split.model_dump()
+                self._parent.params({f"split.{name}": value for name, value in facts.items()})
+                names = ("metric", "maximize", "key")
+                self._parent.tags({f"comind.{name}": facts[name] for name in names})
+                view = runs_view(self._folder.name, maximize=split.maximize)
+                self._parent.view(self._folder.name, view)
+            case WorkPlanned(id=work_id, work=work):
+                self._works[work_id] = self._plan(work_id, work, record)
+            case WorkFinished(id=work_id):
+                self._works[work_id].catch_up()
+                self._log_totals(work_id, record)
+                passed("run-tracked")
+            case CampaignResumed():
+                self._parent.reopen()
+            case FinalPicked() as final:
+                tags = {"comind.picked": final.work_id, "comind.pick_reason": final.reason}
+                self._parent.tags(tags)
+                self._parent.texts({"leaderboard.csv": as_csv(final.leaderboard)})
+            case CampaignEnded(reason=reason, detail=detail):
+                self._parent.metrics(points(self._totals(), record, step=record.seq))
+                self._parent.tags({"comind.ended": f"{reason}: {detail}"})
+                self._parent.end(record.at)
+
+    def _open(self, record: Record[CampaignEvent]) -> None:
+        spec = self._state.spec
+        self._experiment = self._store.experiment(spec.competition)
+        tags = {"comind.agent": spec.agent, "comind.model": spec.model}
+        identity = {_CAMPAIGN: spec.id}
+        self._run = self._store.run(self._experiment, spec.id, identity, record.at, tags)
+        self._run.params(spec.model_dump(mode="json"))
+
+    def _plan(
+        self, work_id: str, work: Code | Think, record: Record[CampaignEvent]
+    ) -> "AttemptTracker | _ThoughtTracker":
+        folder, book = self._folder.work(work_id), TraceBook(self._folder.name, work_id, work)
+        if isinstance(work, Think):
+            return _ThoughtTracker(self._parent, LogTail(folder.log, WORK_EVENTS), book)
+        identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
+        tags = _attempt_tags(work) | {"mlflow.note.content": self._note(work)}
+        run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
+        run.params(_attempt_params(work))
+        pointer = pointer_of(self._project.solution(self._folder.name, work_id))
+        return AttemptTracker(run, folder, work, book, pointer)
+
+    def _note(self, work: Code) -> str:
+        """Return an attempt's description; MLflow shows it as Markdown, so parents can be links."""
+        parents = [(each, self._works.get(each)) for each in work.parents]
+        links = [f"[{n}]({p.run.page})" for n, p in parents if isinstance(p, AttemptTracker)]
+        came = f"\n\nfrom {', '.join(links)}" if links else ""
+        return f"{work.draft.title}\n\n{work.draft.method}{came}"
+
+    def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
+        self._parent.metrics(points(self._totals(), record, step=record.seq))
+        if work_id not in {attempt.id for attempt in self._state.works.attempts()}:
+            return
+        self._ended.append(work_id)
+        if self._state.best is not None:
+            best = score_values(self._state.best.score, "best_score")
+            self._parent.metrics(points(best, record, step=len(self._ended)))
+
+    def _totals(self) -> dict[str, float]:
+        attempts = [each.outcome for each in self._state.works.attempts() if each.outcome]
+        return {
+            "attempts": len(attempts),
+            "valid_attempts": sum(1 for outcome in attempts if outcome.score),
+            "seconds": self._state.spend.seconds,
+            "tokens": self._state.spend.tokens,
+            "usd": self._state.spend.usd,
+        }
+
+    def _compare(self) -> None:
+        rows = rows_of(self._state, self._ended)
+        page = compare_page(self._state, rows)
+        self._parent.texts({"attempts.csv": attempts_csv(rows), "compare.html": page})
+        self._compared = len(self._ended)
+
+
+class _ThoughtTracker:
+    """Brings the trace of a `Think` up to date; it belongs to the campaign's run."""
+
+    def __init__(self, run: TrackedRun, tail: LogTail[WorkEvent], book: TraceBook) -> None:
+        self._run = run
+        self._tail = tail
+        self._book = book
+
+    def catch_up(self) -> None:
+        """Write the trace once its work has ended."""
+        for record in self._tail.read():
+            trace = self._book.read(record)
+            if trace is not None:
+                self._run.trace(trace)
+
+
+def _attempt_tags(work: Code) -> dict[str, str]:
+    return {
+        "comind.title": work.draft.title,
+        "comind.operator": work.operator.value,
+        "comind.parents": " ".join(work.parents),
+    }
+
+
+def _attempt_params(work: Code) -> dict[str, Any]:
+    return {
+        "title": work.draft.title,
+        "operator": work.operator.value,
+        "role": work.role,
+        "session": work.session,
+        "parents": " ".join(work.parents),
+        **{f"budget.{name}": value for name, value in work.budget.model_dump().items()},
+    }

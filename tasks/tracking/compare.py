@@ -1,0 +1,214 @@
+"""The attempts of a campaign side by side: a table, a page with a chart, a view of MLflow's own page."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from comind.campaign.code_metrics import measure
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+
+__all__ = ["Row", "attempts_csv", "compare_page", "rows_of", "runs_view"]
+
+_VIEW_COLUMNS = (
+    "tags.`comind.title`",
+    "tags.`comind.operator`",
+    "metrics.`score`",
+    "metrics.`score_low`",
+    "metrics.`score_high`",
+    "metrics.`steps`",
+    "metrics.`seconds`",
+    "metrics.`prompt_tokens`",
+    "metrics.`completion_tokens`",
+    "metrics.`usd`",
+    "metrics.`source_lines`",
+    "metrics.`cyclomatic_complexity`",
+    "tags.`comind.failure`",
+    "tags.`comind.parents`",
+)
+_WIDTH, _HEIGHT, _LEFT, _MARGIN = 900, 260, 70, 24
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What one attempt is compared by."""
+
+    finished: int
+    """Its place in the order of ending, from 1."""
+    attempt: str
+    title: str
+    operator: str
+    parents: str
+    score: float | None
+    low: float | None
+    high: float | None
+    steps: int
+    seconds: float
+    tokens: int
+    usd: float
+    code_length: int | None
+    source_lines: int | None
+    cyclomatic_complexity: float | None
+    total_complexity: int | None
+    failure: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Dot:
+    x: float
+    y: float
+    low: float
+    high: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Chart:
+    """Scores with their intervals in the order of ending, and the best so far as a stair."""
+
+    dots: tuple[_Dot, ...]
+    stair: str
+    ticks: tuple[tuple[float, str], ...]
+    failed: tuple[tuple[float, str], ...]
+    width: int = _WIDTH
+    height: int = _HEIGHT
+    left: int = _LEFT
+
+
+def rows_of(state: CampaignState, ended: Sequence[str]) -> list[Row]:
+    """Return the attempts that have ended, best score first, then those without one."""
+    places = {work_id: place for place, work_id in enumerate(ended, start=1)}
+    rows = [_row(each, places[each.id]) for each in state.works.attempts() if each.id in places]
+    best_first = -1 if _maximizes(state) else 1
+    return sorted(rows, key=lambda r: (r.score is None, best_first * (r.score or 0.0), r.finished))
+
+
+def attempts_csv(rows: Sequence[Row]) -> str:
+    """Return the rows as a table; a title that a spreadsheet would run is shown instead."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    for row in rows:
+        writer.writerow([_inert(value) for value in asdict(row).values()])
+    return file.getvalue()
+
+
+def compare_page(state: CampaignState, rows: Sequence[Row]) -> str:
+    """Return a page of its own: no scripts, nothing loaded, all text escaped."""
+    return _template().render(
+        spec=state.spec,
+        split=state.split,
+        rows=rows,
+        chart=_chart(rows, maximize=_maximizes(state)),
+        picked=state.picked,
+    )
+
+
+def runs_view(campaign: str, *, maximize: bool) -> dict[str, object]:
+    """Return the state of MLflow's page that shows this campaign's attempts, best score first."""
+    return {
+        "searchFilter": f"tags.`comind.campaign` = '{campaign}' and tags.`comind.attempt` != ''",
+        "orderByKey": "metrics.`score`",
+        "orderByAsc": not maximize,
+        "startTime": "ALL",
+        "lifecycleFilter": "Active",
+        "selectedColumns": list(_VIEW_COLUMNS),
+        "columnOrder": list(_VIEW_COLUMNS),
+        "columnWidths": {"tags.`comind.title`": 260},
+    }
+
+
+def _row(attempt: Attempt, place: int) -> Row:
+    outcome = attempt.outcome
+    assert outcome is not None
+    score, failure = outcome.score, outcome.failure
+    measured = measure(outcome.code) if outcome.code else None
+    return Row(
+        finished=place,
+        attempt=attempt.id,
+        title=attempt.work.draft.title,
+        operator=attempt.work.operator.value,
+        parents=" ".join(attempt.work.parents),
+        score=score.value.value if score else None,
+        low=score.interval.low if score else None,
+        high=score.interval.high if score else None,
+        steps=outcome.steps,
+        seconds=round(outcome.spend.seconds, 1),
+        tokens=outcome.spend.tokens,
+        usd=outcome.spend.usd,
+        code_length=measured.code_length if measured else None,
+        source_lines=measured.source_lines if measured else None,
+        cyclomatic_complexity=measured.cyclomatic_complexity if measured else None,
+        total_complexity=measured.total_complexity if measured else None,
+        failure=failure.kind.value if failure else "",
+        message=failure.message if failure else "",
+    )
+
+
+def _maximizes(state: CampaignState) -> bool:
+    return state.split is None or state.split.maximize
+
+
+def _inert(value: object) -> object:
+    hostile = isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r")
+    return f"'{value}" if hostile else value
+
+
+@cache
+def _template() -> Template:
+    loader = PackageLoader("tasks.tracking", ".")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.get_template("compare.html.j2")
+
+
+def _chart(rows: Sequence[Row], *, maximize: bool) -> _Chart | None:
+    """Return where everything lies, in pixels; None where nothing has a score."""
+    ordered = sorted(rows, key=lambda row: row.finished)
+    scored = [(r, r.score, r.low, r.high) for r in ordered]
+    known = [
+        bound for _, score, low, high in scored for bound in (score, low, high) if bound is not None
+    ]
+    if not known:
+        return None
+    bottom, top = min(known), max(known)
+    if math.isclose(bottom, top):
+        bottom, top = bottom - 1, top + 1
+    last = max(row.finished for row in ordered)
+
+    def across(place: int) -> float:
+        return round(_LEFT + (place - 0.5) * (_WIDTH - _LEFT - _MARGIN) / last, 1)
+
+    def up(value: float) -> float:
+        return round(_HEIGHT - _MARGIN - (value - bottom) * (_HEIGHT - 2 * _MARGIN) / (top - bottom), 1)
+
+    dots: list[_Dot] = []
+    stair: list[tuple[float, float]] = []
+    best: float | None = None
+    for row, score, low, high in scored:
+        if score is None or low is None or high is None:
+            continue
+        x = across(row.finished)
+        dots.append(_Dot(x, up(score), up(low), up(high), f"{row.attempt}: {score:.5g}"))
+        if best is None or (score > best if maximize else score < best):
+            stair += [(x, up(best))] if best is not None else []
+            best = score
+            stair.append((x, up(best)))
+    assert best is not None
+    stair.append((_WIDTH - _MARGIN, up(best)))
+    middle = (bottom + top) / 2
+    return _Chart(
+        dots=tuple(dots),
+        stair=" ".join(f"{x},{y}" for x, y in stair),
+        ticks=tuple((up(value), f"{value:.4g}") for value in (bottom, middle, top)),
+        failed=tuple(
+            (across(r.finished), f"{r.attempt}: {r.failure}") for r in ordered if r.score is None
+        ),
+    )

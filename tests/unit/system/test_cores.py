@@ -1,0 +1,82 @@
+"""Cores are shared between those who run at the same moment."""
+
+from contextlib import ExitStack
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.system.cores import Cores, usable_cores
+
+
+def test_who_is_alone_gets_every_core() -> None:
+    """A single holder gets them all, and the next one after it does, too."""
+    cores = Cores(8)
+    for name in ("first", "second"):
+        with cores.present(name):
+            assert cores.lease(name) == 8
+
+
+def test_those_who_start_together_get_equal_shares() -> None:
+    """Presence counts before anyone asks, so the first to ask does not take everything."""
+    cores = Cores(8)
+    with ExitStack() as stack:
+        for name in "abcd":
+            stack.enter_context(cores.present(name))
+        assert [cores.lease(name) for name in "abcd"] == [2, 2, 2, 2]
+
+
+def test_a_lease_stays_as_it_is() -> None:
+    """A holder that asks again, or sees another one come, keeps what it has."""
+    cores = Cores(4)
+    with cores.present("early"):
+        assert cores.lease("early") == 4
+        with cores.present("late"):
+            assert cores.lease("late") == 1
+            assert cores.lease("early") == 4
+
+
+def test_an_interrupted_holder_gets_what_it_had() -> None:
+    """What was recorded before a restart is granted again, up to what the machine has."""
+    cores = Cores(4)
+    with cores.present("resumed"), cores.present("moved"):
+        assert cores.lease("resumed", wanted=3) == 3
+        assert cores.lease("moved", wanted=64) == 4
+
+
+def test_what_was_held_comes_back_after_a_failure() -> None:
+    """A holder that fails leaves nothing behind."""
+    cores = Cores(4)
+
+    def fail() -> None:
+        with cores.present("a"):
+            cores.lease("a")
+            raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        fail()
+    with cores.present("b"):
+        assert cores.lease("b") == 4
+
+
+@given(count=st.integers(0, 64), steps=st.lists(st.tuples(st.integers(0, 9), st.booleans())))
+def test_shares_never_exceed_the_machine(count: int, steps: list[tuple[int, bool]]) -> None:
+    """However they come, ask and go, only the one core that everyone gets is handed out twice."""
+    cores, inside, held = Cores(count), {}, {}
+    for number, stays in steps:
+        name = str(number)
+        if name not in inside:
+            inside[name] = cores.present(name)
+            inside[name].__enter__()
+        if stays:
+            held[name] = cores.lease(name)
+            assert held[name] >= 1
+        else:
+            inside.pop(name).__exit__(None, None, None)
+            held.pop(name, None)
+        assert sum(held.values()) <= max(1, count) + sum(1 for share in held.values() if share == 1)
+
+
+def test_the_machine_has_a_core() -> None:
+    """There is at least one core to share."""
+    assert usable_cores() >= 1
