@@ -3,6 +3,7 @@
     ComindError
     ├── UsageError                  exit 2: bad usage or input; the reader can mend it
     │   ├── CompetitionError        a competition folder is missing something or contradicts itself
+    │   ├── CommunityError          a community folder cannot be read as one
     │   ├── SubmissionError         a file handed in cannot be read as a submission
     │   ├── CampaignError           no such campaign, or it is being run by someone else
     │   └── LogError                a log was changed behind our back
@@ -23,6 +24,7 @@ from typing import ClassVar
 __all__ = [
     "CampaignError",
     "ComindError",
+    "CommunityError",
     "CompetitionError",
     "GraderError",
     "LogError",
@@ -71,6 +73,12 @@ class CompetitionError(UsageError):
     """A competition folder is missing something or contradicts itself."""
 
     kind = "competition"
+
+
+class CommunityError(UsageError):
+    """A community folder, or one of its files as a whole, cannot be read as one."""
+
+    kind = "community"
 
 
 class SubmissionError(UsageError):

@@ -5,12 +5,14 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from comind.campaign.events import NO_COMMUNITY
 from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
+from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.submissions import hand_in
 
@@ -66,6 +68,10 @@ def solve_competition(project: Path, campaign: str) -> None:
             split = split_competition(project, campaign)
             housekeeping.version_split(split.key)
             running.record(split)
+        if running.state.community is None and running.state.spec.community != NO_COMMUNITY:
+            community = ingest_community(project, campaign)
+            housekeeping.version_community(community.key)
+            running.record(community)
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         ending = run(running, workshop.agent, executor, housekeeping.round)
         finish(running, ending, executor, workshop.grader, housekeeping.round)

@@ -15,6 +15,7 @@ from comind.errors import CampaignError
 from comind.evaluation.splits import SplitFolder
 from comind.system.files import hash_file, write_durably
 from comind.system.killpoints import passed
+from comind.wiring.workshop import workshop_of
 from tasks.git import commit_campaign
 from tasks.solutions import publish_solution
 from tasks.tracking import CampaignTracker
@@ -47,6 +48,11 @@ class Housekeeping:
         version(self._project, [split.public, split.sealed])
         passed("split-versioned")
 
+    def version_community(self, key: str) -> None:
+        """Put the snapshot of the community under DVC."""
+        version(self._project, [self._folder.communities / key])
+        passed("community-read")
+
     def round(self, state: CampaignState) -> None:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
         self._tracker.catch_up()
@@ -55,7 +61,11 @@ class Housekeeping:
         if changed == self._kept:
             return
         self._publish(state)
+        self._tracker.catch_up()  # with the pointers to what was published
         self.deliver(state)
+        if len(state.works):  # by then the workshop knows split and community
+            text = workshop_of(self._project, self._campaign.name).agent.journal(state)
+            write_durably(self._campaign.journal, text)
         self.commit(state)
         self._kept = changed
 
@@ -88,6 +98,8 @@ class Housekeeping:
         if state.split is not None:
             split = SplitFolder(self._folder.splits / state.split.key)
             files += [pointer_of(split.public), pointer_of(split.sealed), split.described]
+        if state.community is not None:
+            files.append(pointer_of(self._folder.communities / state.community.key))
         files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
         done = sum(record.outcome is not None for record in state.works)
         best = f", best {state.best.score}" if state.best else ""

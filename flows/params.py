@@ -1,10 +1,11 @@
 """`params.yaml`, typed; the values there and the defaults here are the same (a test holds them so)."""
 
+from datetime import date
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
 
 from comind.domain.value import Value
 from comind.errors import UsageError
@@ -13,6 +14,11 @@ __all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
 
 
 T = TypeVar("T", bound=Value)
+
+
+def _as_text(value: object) -> object:
+    """Return a time as text; YAML reads one without quotation marks as a time."""
+    return value.isoformat() if isinstance(value, date) else value
 
 
 class PrepareParams(Value):
@@ -47,7 +53,16 @@ class SolveParams(Value):
     """Whether attempt 0 is the offline model's baseline."""
     refit: bool = True
     """Whether the final pick's code is run once more on all labelled rows."""
+    monitor: bool = True
+    """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
     sandbox: str = "auto"
+    community: str | None = None
+    """Community folder, or `none`; None for the competition's own, where it has one."""
+    as_of: Annotated[str | None, BeforeValidator(_as_text)] = None
+    """ISO 8601 time with zone; nothing that the community did later has any influence."""
+    notebooks: int = Field(default=10, ge=0)
+    """Notebooks that the agents are told of (paper, section 6.1)."""
+    discussions: int = Field(default=10, ge=0)
 
 
 class Params(Value):

@@ -31,6 +31,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "agent": state.spec.agent,
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
+        "journal": str(folder.journal),
         "best_from": _origin(state, picked) if picked else None,
         "picked": picked,
         "pick_reason": state.picked.reason if state.picked else None,

@@ -31,6 +31,7 @@ from comind.campaign.events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
+    CommunityRead,
     FinalPicked,
     SplitMade,
     WorkFinished,
@@ -42,6 +43,7 @@ from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.evaluation.report import GradeReport
+from comind.session.base import CellStatus
 
 __all__ = ["watching"]
 
@@ -158,6 +160,8 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
         case SplitMade() as split:
             sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
             return f"split {split.key}: {sealed}; {split.rule}"
+        case CommunityRead() as community:
+            return _known(community)
         case WorkPlanned(id=work_id, work=work):
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
@@ -168,6 +172,15 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+
+
+def _known(community: CommunityRead) -> str:
+    moment = "" if community.as_of is None else f" as of {community.as_of:%Y-%m-%d %H:%M %Z}"
+    more = f"; {community.left_out} remarks on what was left out" if community.left_out else ""
+    return (
+        f"community {community.key}{moment}: {community.notebooks} notebooks, "
+        f"{community.discussions} discussions, {community.datasets} datasets{more}"
+    )
 
 
 def _purpose(work: Think | Code) -> str:
@@ -182,10 +195,13 @@ def _ending(outcome: Outcome) -> str:
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:
     match event:
-        case SessionOpened(sandbox=sandbox, sealed=sealed, replayed_cells=cells):
+        case SessionOpened(sandbox=sandbox, sealed=sealed, replayed_cells=cells, threads=threads):
             warning = "" if sealed else " (UNSEALED: the code can read the labels)"
+            share = f", {threads} thread{'s' if threads > 1 else ''}" if threads else ""
             again = f", {cells} cells run again" if cells else ""
-            return f"session in {sandbox}{warning}{again}"
+            return f"session in {sandbox}{warning}{share}{again}"
+        case CellEnded(result=result) if result.status is CellStatus.STOPPED:
+            return f"step {state.steps} stopped: {result.error}"
         case CellEnded(result=result) if result.error:
             return f"step {state.steps} failed: {result.error.strip().splitlines()[-1][:160]}"
         case CellEnded(refused=refused) if refused:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.log import Record
 from comind.campaign.outcome import Outcome, Submitted
@@ -20,6 +20,7 @@ from comind.domain.value import Value
 from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
+from comind.session.evidence import Evidence
 
 __all__ = [
     "WORK_EVENTS",
@@ -30,6 +31,9 @@ __all__ = [
     "CellEnded",
     "CellStarted",
     "Graded",
+    "MonitorAsked",
+    "MonitorHeard",
+    "MonitorVerdict",
     "SessionOpened",
     "SubmissionNames",
     "WorkEnded",
@@ -96,6 +100,47 @@ class CellEnded(Value):
     """Why the files that were named could not be taken in."""
 
 
+class MonitorVerdict(BaseModel):
+    """Whether a running cell should be stopped, and the line of its output that shows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stop: bool
+    quote: str = Field(default="", description="the line of the output that shows it, word for word")
+    reason: str = Field(default="", description="why, in one sentence")
+
+
+class MonitorAsked(Value):
+    """A model is being asked about the running cell.
+
+    It is asked beside the cell and is no effect of its own: whoever plays the log back gets the
+    cell's end as it was and asks nobody.
+    """
+
+    type: Literal["monitor-asked"] = "monitor-asked"
+    seconds: float
+    """How long the cell had been running."""
+    evidence: tuple[Evidence, ...]
+    fingerprint: str
+    model: str
+    bound: Usage
+
+
+class MonitorHeard(Value):
+    """What came of the question; without a reply, why there is none."""
+
+    type: Literal["monitor-heard"] = "monitor-heard"
+    seconds: float
+    reply: ModelReply | None = None
+    verdict: MonitorVerdict | None = None
+    accepted: bool = False
+    """Whether the cell was stopped for it."""
+    failure: str = ""
+    """Why it was not, although a stop was wanted or nothing usable was said."""
+    lost: bool = False
+    """Whether nobody waited for the reply any more; booked at its bound."""
+
+
 class Graded(Value):
     """The grader's verdict on the submissions of a step."""
 
@@ -113,6 +158,8 @@ class SessionOpened(Value):
     sealed: bool
     replayed_cells: int = 0
     replayed_seconds: float = 0.0
+    threads: int = 0
+    """Cores that its libraries may use at once; 0 where nothing was said."""
 
 
 class WorkEnded(Value):
@@ -123,7 +170,16 @@ class WorkEnded(Value):
 
 
 WorkEvent = Annotated[
-    CallSent | CallAnswered | CallFailed | CellStarted | CellEnded | Graded | SessionOpened | WorkEnded,
+    CallSent
+    | CallAnswered
+    | CallFailed
+    | CellStarted
+    | CellEnded
+    | MonitorAsked
+    | MonitorHeard
+    | Graded
+    | SessionOpened
+    | WorkEnded,
     Field(discriminator="type"),
 ]
 
@@ -142,8 +198,15 @@ class AttemptState:
     best: Submitted | None = None
     last_report: GradeReport | None = None
     sealed: bool | None = None
-    pending_call: CallSent | None = None
+    threads: int = 0
+    pending_call: CallSent | MonitorAsked | None = None
     outcome: Outcome | None = None
+
+    @property
+    def owed(self) -> Spend:
+        """The spend with the bound of a call that is under way, or was when its process was killed."""
+        pending = self.pending_call
+        return self.spend + _booked(pending.bound, lost=True) if pending else self.spend
 
 
 def fold(records: Iterable[Record[WorkEvent]]) -> AttemptState:
@@ -155,24 +218,30 @@ def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
     """Return the state after one more record."""
     state = replace(state, spend=state.spend.model_copy(update={"seconds": record.elapsed}))
     match record.event:
-        case CallSent() as call:
+        case CallSent() | MonitorAsked() as call:
             # A call that is followed by another one was under way when we were killed.
-            lost = _booked(state.pending_call.bound, lost=True) if state.pending_call else Spend()
-            return replace(state, spend=state.spend + lost, pending_call=call)
-        case CallAnswered(reply=reply):
-            return replace(state, spend=state.spend + _booked(reply.usage), pending_call=None)
-        case CallFailed():
-            return replace(state, pending_call=None)
+            return replace(state, spend=state.owed, pending_call=call)
+        case CallAnswered() | CallFailed() | MonitorHeard() as answer:
+            return replace(state, spend=_answered(state, answer), pending_call=None)
         case CellStarted(step=step):
-            return replace(state, steps=step)
+            # So was a question about a cell that is now started again.
+            return replace(state, steps=step, spend=state.owed, pending_call=None)
         case CellEnded(result=result):
             return replace(state, last_error="" if result.status is CellStatus.OK else result.error)
         case Graded() as graded:
             return _graded(state, graded)
-        case SessionOpened(sealed=sealed):
-            return replace(state, sealed=sealed and state.sealed is not False)
+        case SessionOpened(sealed=sealed, threads=threads):
+            return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
         case WorkEnded(outcome=outcome):
             return replace(state, outcome=outcome)
+
+
+def _answered(state: AttemptState, answer: CallAnswered | CallFailed | MonitorHeard) -> Spend:
+    """Return the spend once a call has come to its end."""
+    if isinstance(answer, MonitorHeard) and answer.lost:
+        return state.owed
+    reply = None if isinstance(answer, CallFailed) else answer.reply
+    return state.spend if reply is None else state.spend + _booked(reply.usage)
 
 
 def _booked(usage: Usage, *, lost: bool = False) -> Spend:

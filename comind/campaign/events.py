@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, TypeAdapter
+from pydantic import AwareDatetime, Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
@@ -12,11 +12,13 @@ from comind.domain.value import Name, Value
 
 __all__ = [
     "CAMPAIGN_EVENTS",
+    "NO_COMMUNITY",
     "CampaignEnded",
     "CampaignEvent",
     "CampaignOpened",
     "CampaignResumed",
     "CampaignSpec",
+    "CommunityRead",
     "EndReason",
     "FinalPicked",
     "Ranked",
@@ -24,6 +26,10 @@ __all__ = [
     "WorkFinished",
     "WorkPlanned",
 ]
+
+
+NO_COMMUNITY = "none"
+"""In place of a community folder: the campaign reads none."""
 
 
 class CampaignSpec(Value):
@@ -43,7 +49,14 @@ class CampaignSpec(Value):
     cell_seconds: float = Field(gt=0)
     baseline: bool = True
     refit: bool = True
+    monitor: bool = True
     sandbox: str
+    community: str = NO_COMMUNITY
+    """Folder of what others published on the competition."""
+    as_of: AwareDatetime | None = None
+    """Nothing that the community did later may have any influence; None for no such limit."""
+    notebooks: int = Field(default=10, ge=0)
+    discussions: int = Field(default=10, ge=0)
     budget: Budget = Budget()
 
 
@@ -67,6 +80,21 @@ class SplitMade(Value):
     validation_rows: int
     rule: str = ""
     """How rows were held back, and why in this way; for people."""
+
+
+class CommunityRead(Value):
+    """What the community knows is fixed, once for the whole campaign."""
+
+    type: Literal["community-read"] = "community-read"
+    key: Name
+    """Name of the snapshot's folder: competition and content hash."""
+    sha256: str
+    as_of: AwareDatetime | None
+    notebooks: int
+    discussions: int
+    datasets: int
+    left_out: int
+    """How many lines the snapshot has on what could not be used."""
 
 
 class WorkPlanned(Value):
@@ -131,6 +159,7 @@ class CampaignEnded(Value):
 CampaignEvent = Annotated[
     CampaignOpened
     | SplitMade
+    | CommunityRead
     | WorkPlanned
     | WorkFinished
     | FinalPicked

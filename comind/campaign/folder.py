@@ -62,6 +62,11 @@ class CampaignFolder:
         return self.root / "submission.csv"
 
     @property
+    def journal(self) -> Path:
+        """What was read, thought and tried, for people."""
+        return self.root / "journal.md"
+
+    @property
     def leaderboard(self) -> Path:
         """All scored attempts, best first, each compared with the best on the same rows."""
         return self.root / "leaderboard.csv"
@@ -91,6 +96,11 @@ class ProjectFolder:
     def splits(self) -> Path:
         """Splits, named by content; DVC versions them."""
         return self.root / "data" / "splits"
+
+    @property
+    def communities(self) -> Path:
+        """Snapshots of communities, named by content; DVC versions them."""
+        return self.root / "data" / "community"
 
     def solution(self, campaign: str, work_id: str) -> Path:
         """Published solution of one attempt; DVC versions it."""

@@ -47,7 +47,8 @@ class Code(Value):
     parents: tuple[str, ...] = ()
     """Ids of the work that this draft came from."""
     inputs: tuple[str, ...] = ()
-    """Ids of attempts whose published solution is mounted at `input/solutions/<id>`."""
+    """What is mounted: ids of attempts, whose published solution lies at `input/solutions/<id>`, and
+    community items `owner/name`, whose files lie at `input/<owner>/<name>`."""
     session: Literal["notebook", "script"] = "notebook"
     """A persistent notebook, or a fresh interpreter for each step."""
     budget: WorkBudget
@@ -85,6 +86,10 @@ class Agent(Planner, Protocol):
     """
 
     name: str
+
+    def journal(self, state: "CampaignState") -> str:
+        """Return what happened so far, for people, as Markdown; empty for nothing to tell."""
+        ...
 
     def think(self, work: Think, desk: "Desk") -> "Finding":
         """Carry out `work` and return what was found."""

@@ -21,8 +21,9 @@ class Refit:
         mine = [each for each in state.works.refits() if each.work.parents == (picked,)]
         if mine:
             return Wait() if any(each.outcome is None for each in mine) else Done(reason="refitted")
-        outcome = state.works[picked].outcome
+        outcome, work = state.works[picked].outcome, state.works[picked].work
         assert isinstance(outcome, CodeOutcome)
+        assert isinstance(work, Code)
         draft = Draft(
             title=f"refit of {picked}",
             method="The same code on all labelled rows.",
@@ -35,6 +36,7 @@ class Refit:
                 draft=draft,
                 role=REFIT_ROLE,
                 parents=(picked,),
+                inputs=work.inputs,
                 session="script",
                 budget=budget,
             )

@@ -11,6 +11,7 @@ from comind.campaign.events import (
     CampaignOpened,
     CampaignResumed,
     CampaignSpec,
+    CommunityRead,
     FinalPicked,
     SplitMade,
     WorkFinished,
@@ -43,6 +44,7 @@ class CampaignState:
 
     opened: CampaignSpec | None = None
     split: SplitMade | None = None
+    community: CommunityRead | None = None
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Of finished work; `seconds` are the campaign's own."""
@@ -146,6 +148,8 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             return replace(state, opened=spec, budget=spec.budget)
         case SplitMade() as split:
             return replace(state, split=split)
+        case CommunityRead() as community:
+            return replace(state, community=community)
         case WorkPlanned(id=work_id, work=work):
             return replace(state, works=state.works.planned(work_id, work))
         case WorkFinished(id=work_id, outcome=outcome):

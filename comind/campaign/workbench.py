@@ -17,6 +17,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
+from comind.campaign.monitor import Monitor
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
@@ -85,6 +86,7 @@ class Workbench(Desk):
         *,
         open_session: Callable[[], Session],
         grader: Grader,
+        monitor: Monitor | None = None,
     ) -> None:
         """Set up the bench; no session is opened before the first live cell.
 
@@ -95,12 +97,14 @@ class Workbench(Desk):
             model: already recorded and metered.
             open_session: opens a fresh session on the folder's workspace.
             grader: scores the submissions.
+            monitor: watches the cells, but not those that only bring a new session back.
         """
         super().__init__(recorder, model)
         self.work = work
         self._folder = folder
         self._open_session = open_session
         self._grader = grader
+        self._monitor = monitor
         self._cells: list[_Cell] = []  # what the interpreter's present state came from
         self.code = ""
         """The cells that led to the best submission so far, in order."""
@@ -151,7 +155,10 @@ class Workbench(Desk):
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
             hand_in = HandIn(session.workspace, submission)
-            result = session.run(code, seconds=seconds)
+            watch = self._monitor.watch(goal, code, seconds) if self._monitor is not None else None
+            result = session.run(code, seconds=seconds, watch=watch)
+            if watch is not None:
+                watch.close()
             submitted, refused = None, ""
             if result.status is CellStatus.OK:
                 submitted, refused = hand_in.collect(self._folder, number)
@@ -204,6 +211,7 @@ class Workbench(Desk):
                     sealed=self._session.sealed,
                     replayed_cells=len(self._cells),
                     replayed_seconds=round(time.monotonic() - begun, 3) if self._cells else 0.0,
+                    threads=self._session.threads,
                 )
             )
         return self._session

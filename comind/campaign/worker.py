@@ -9,6 +9,7 @@ from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
+from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
     Failure,
@@ -18,9 +19,9 @@ from comind.campaign.outcome import (
     Outcome,
     ThinkOutcome,
 )
-from comind.campaign.plan import Agent, Code, Think
+from comind.campaign.plan import BASELINE_ROLE, Agent, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
-from comind.campaign.refit import refit
+from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Workbench
 from comind.domain.draft import Operator
@@ -48,6 +49,8 @@ class Equipment:
     purse: Purse
     grader: Grader
     open_session: Callable[[Code, WorkFolder], Session]
+    monitor: MonitorSettings | None = None
+    """How cells are watched that a model wrote; None for not at all."""
 
 
 def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
@@ -91,6 +94,7 @@ def _perform(
         model,
         open_session=lambda: equipment.open_session(work, folder),
         grader=equipment.grader,
+        monitor=_monitor(work, recorder, equipment),
     )
     try:
         code = refit if work.operator is Operator.REFIT else agent.code
@@ -98,6 +102,14 @@ def _perform(
     finally:
         bench.close()
     return _code_outcome(bench, finish, failure, log.elapsed)
+
+
+def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | None:
+    """Return who watches the cells; our own code needs nobody."""
+    if equipment.monitor is None or work.role in (BASELINE_ROLE, REFIT_ROLE):
+        return None
+    model = MeteredModel(equipment.model_of(MONITOR_ROLE), equipment.purse)
+    return Monitor(model, recorder.note, equipment.monitor)
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:

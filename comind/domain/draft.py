@@ -28,6 +28,12 @@ class Draft(Value):
     method: str
     codebase: str = ""
     """Code of the solution that this one starts from; empty for a fresh start."""
+    kind: str = ""
+    """What part it plays among the drafts of its round, in the agent's words."""
+    sources: tuple[str, ...] = ()
+    """Ids of the ideas, community items and solutions that it came from."""
+    inputs: tuple[str, ...] = ()
+    """Those of its sources whose files are mounted for it."""
 
     @model_validator(mode="after")
     def _one_line(self) -> Self:

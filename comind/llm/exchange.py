@@ -12,7 +12,7 @@ from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse"]
+__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -49,15 +49,7 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
     """
     messages = prompt.messages
     for attempt in range(_REFUSALS + 1):
-        request = ModelRequest(
-            role=prompt.role,
-            messages=messages,
-            reply_name=reply_type.__name__,
-            reply_schema=reply_type.model_json_schema(),
-            facts=prompt.facts,
-            max_tokens=prompt.max_tokens,
-            temperature=prompt.temperature,
-        )
+        request = request_for(prompt.model_copy(update={"messages": messages}), reply_type)
         reply = model.complete(request)
         try:
             return Answer(parse(reply, reply_type), reply.text)
@@ -70,6 +62,19 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
                 Message(role="user", content=_TEMPLATES.render("refused", reason=error)),
             )
     raise AssertionError("unreachable")
+
+
+def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
+    """Return the request that asks `prompt` for a `reply_type`."""
+    return ModelRequest(
+        role=prompt.role,
+        messages=prompt.messages,
+        reply_name=reply_type.__name__,
+        reply_schema=reply_type.model_json_schema(),
+        facts=prompt.facts,
+        max_tokens=prompt.max_tokens,
+        temperature=prompt.temperature,
+    )
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:

@@ -5,7 +5,10 @@ name of the reply asked for:
 
     CodingStep    facts `problem`, `seed`, `steps`, `scored`: the recipe for the shape of the data;
                   where it fails, the one for tables, then one that learns nothing; then "done"
-    Drafts        it has no ideas of its own: an empty list
+    Analysis      it reads nothing: ratings of zero, said as such
+    Brainstorm    it has no ideas of its own: an empty list
+    Drafts        nor drafts
+    AttemptReport that the recipe has run
 """
 
 import json
@@ -26,6 +29,14 @@ _RECIPES = {
     DataShape.PIXELS: ("answers", "files", "pixels"),
     DataShape.AUDIO: ("answers", "files", "audio"),
     DataShape.PANEL: ("answers", "panel"),
+}
+_NOT_READ = {
+    "summary": "The offline model reads nothing.",
+    "novelty": 0,
+    "feasibility": 0,
+    "effectiveness": 0,
+    "efficiency": 0,
+    "confidence": 0,
 }
 _LAST_RESORT = ("answers", "constant")
 
@@ -49,8 +60,14 @@ class OfflineModel:
         match request.reply_name:
             case "CodingStep":
                 reply = _coding_step(request.facts)
+            case "Analysis":
+                reply = _NOT_READ
+            case "Brainstorm":
+                reply = {"paths": []}
             case "Drafts":
                 reply = {"drafts": []}
+            case "AttemptReport":
+                reply = {"summary": "The offline model's recipe, as it stands in the code."}
             case name:
                 raise ModelServiceError(
                     f"the offline model cannot answer as {name}",

@@ -14,5 +14,5 @@ def purse_of(campaign: CampaignFolder, budget: Budget) -> Purse:
     """Return a purse with what the logs of all the campaign's work leave of `budget`."""
     spent = Spend()
     for log in sorted(campaign.root.glob("*/log.jsonl")):
-        spent += fold_work(read_log(log, WORK_EVENTS)).spend
+        spent += fold_work(read_log(log, WORK_EVENTS)).owed
     return Purse(budget, spent)

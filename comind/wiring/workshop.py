@@ -4,9 +4,9 @@ Only names cross the border of a Prefect task; the task finds the live things be
 """
 
 import math
-import os
 import shutil
 import threading
+from contextlib import nullcontext
 from functools import cached_property
 from pathlib import Path
 
@@ -14,13 +14,18 @@ import psutil
 
 from comind.agents.comind import CoMind
 from comind.authoring import WrittenGrader
+from comind.campaign.attempt import WORK_EVENTS, fold
 from comind.campaign.budget import Purse
 from comind.campaign.events import CampaignSpec, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
-from comind.campaign.plan import BASELINE_ROLE, Agent, Code
-from comind.campaign.refit import REFIT_ROLE
-from comind.campaign.worker import Equipment
+from comind.campaign.monitor import MonitorSettings
+from comind.campaign.outcome import Outcome
+from comind.campaign.plan import BASELINE_ROLE, Agent, Code, Think
+from comind.campaign.worker import Equipment, carry_out
+from comind.community.snapshot import SnapshotFolder
+from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.errors import CampaignError, UsageError
 from comind.evaluation.grader_process import GraderProcess
@@ -31,6 +36,7 @@ from comind.llm.base import ChatModel
 from comind.session.base import Input, Session
 from comind.session.choice import choose_sandbox
 from comind.session.kernel import KernelSession
+from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.wiring.models import OFFLINE, build_model
 from comind.wiring.purse import purse_of
@@ -58,13 +64,19 @@ class Workshop:
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
         self._budget = state.budget
+        self._snapshot = state.community and SnapshotFolder(project.communities / state.community.key)
+
+    @cached_property
+    def community(self) -> CommunityView:
+        """What the community knows; nothing where the campaign reads none."""
+        return self._snapshot.read() if self._snapshot else CommunityView(as_of=self.spec.as_of)
 
     @cached_property
     def agent(self) -> Agent:
         """The campaign's agent."""
         if self.spec.agent not in AGENTS:
             raise UsageError(f"unknown agent {self.spec.agent!r}", hint=f"one of {', '.join(AGENTS)}")
-        return CoMind(describe_problem(self.split_folder), seed=self.spec.seed)
+        return CoMind(describe_problem(self.split_folder), seed=self.spec.seed, community=self.community)
 
     @cached_property
     def grader(self) -> Grader:
@@ -87,41 +99,53 @@ class Workshop:
         """Return the model that a role asks; the baseline is ours whatever the campaign's model is."""
         return build_model(OFFLINE) if role == BASELINE_ROLE else self.model
 
-    def equipment(self, grader: Grader) -> Equipment:
-        """Return what work is carried out with; gradings go through `grader`."""
-        return Equipment(self.model_of, self.purse, grader, self.open_session)
+    def carry_out(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
+        """Return the outcome of a piece of work; gradings go through `grader`.
+
+        Raises:
+            ServiceError: something the work needs is missing or refuses.
+            CampaignError: someone else carries it out, or its log is of another version.
+        """
+        folder = self.folder.work(work_id)
+        monitor = MonitorSettings() if self.spec.monitor else None
+        equipment = Equipment(self.model_of, self.purse, grader, self.open_session, monitor)
+        counted = _cores.present(str(folder.root)) if isinstance(work, Code) else nullcontext()
+        with counted:
+            return carry_out(self.agent, work, folder, equipment)
 
     def open_session(self, work: Code, folder: WorkFolder) -> Session:
-        """Return a session for an attempt, in the strongest sandbox that the user allows."""
+        """Return a session for an attempt, in the strongest sandbox that the user allows.
+
+        The attempt's share of the cores is fixed here: it depends on how many attempts run just now.
+        """
         own_code = self.model_of(work.role).name == OFFLINE
         public = self.split_folder.public
         if work.operator is Operator.REFIT:
             public = self._all_labelled_rows(folder)
         given = [Input(public, f"input/{self.spec.competition}")]
-        given += [
-            Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
-            for given_id in work.inputs
-        ]
-        # The baseline and the refit run alone; of the others there may be as many as there are coders.
-        alone = work.role in (BASELINE_ROLE, REFIT_ROLE)
-        threads = str(max(1, (os.cpu_count() or 1) // (1 if alone else self.spec.coders)))
+        given += [found for given_id in work.inputs if (found := self._input(given_id))]
+        # The thread count can change results in their last digits, so an attempt keeps its own.
+        before = fold(read_log(folder.log, WORK_EVENTS)).threads
         return KernelSession(
             choose_sandbox(self.spec.sandbox, own_code=own_code),
             folder.workspace,
             inputs=tuple(given),
-            env={
-                "OMP_NUM_THREADS": threads,
-                # Threads that wait for each other sleep: spinning made small fits many times slower.
-                "OMP_WAIT_POLICY": "PASSIVE",
-                "OPENBLAS_NUM_THREADS": threads,
-                "MKL_NUM_THREADS": threads,
-                "LOKY_MAX_CPU_COUNT": threads,
-                "PYTHONHASHSEED": str(self.spec.seed),
-            },
+            env={"PYTHONHASHSEED": str(self.spec.seed)},
             memory_bytes=math.floor(psutil.virtual_memory().total * 0.75),
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
+            threads=_cores.lease(str(folder.root), before),
         )
+
+    def _input(self, given_id: str) -> Input | None:
+        """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
+
+        None for an item without files: there is nothing to mount.
+        """
+        if "/" not in given_id:
+            return Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
+        source = self._snapshot.mount_of(given_id) if self._snapshot else None
+        return Input(source, f"input/{given_id}") if source else None
 
     def _all_labelled_rows(self, folder: WorkFolder) -> Path:
         """Make the public data as it was before rows were held back, beside the validation inputs.
@@ -144,6 +168,7 @@ class Workshop:
             grader.stop()
 
 
+_cores = Cores(usable_cores())  # all campaigns of this process share one machine
 _workshops: dict[tuple[Path, str], Workshop] = {}
 _lock = threading.Lock()
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
 
-__all__ = ["find_competition", "find_project"]
+__all__ = ["find_community", "find_competition", "find_project"]
 
 
 def find_project(out: str | None) -> Path:
@@ -49,3 +49,26 @@ def find_competition(name: str, project: Path) -> Path:
         f"{name[:200]}: there is no such folder",
         hint=f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}",
     )
+
+
+def find_community(given: str | None, competition: Path) -> str:
+    """Return the community folder that is meant, or `none`; one that is there has been read once.
+
+    Args:
+        given: a folder, `none`, or None for the competition's own, where it has one.
+        competition: the competition's folder.
+
+    Raises:
+        CommunityError: it cannot be read as a community folder.
+    """
+    from comind.campaign.events import NO_COMMUNITY
+    from comind.community.folder import holds_community, read_community
+
+    if given == NO_COMMUNITY:
+        return NO_COMMUNITY
+    own = competition / "community"
+    if given is None and not holds_community(own):
+        return NO_COMMUNITY
+    folder = (own if given is None else Path(given)).absolute()
+    read_community(folder)
+    return str(folder)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import find_competition, find_project
+from flows.cli.places import find_community, find_competition, find_project
 
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
@@ -41,11 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
     parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
+    parser.add_argument("--no-monitor", action="store_true", help="stop no cell before its time is over")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
+    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
+    parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
     parser.add_argument("--out", metavar="DIR", help="folder for data, runs and tracking")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
@@ -112,6 +115,8 @@ def _specification(
 
     params = read_params(project).with_profile(args.profile)
     values = params.solve.model_dump() | _given(args)
+    community = find_community(values["community"], folder)
+    as_of = _moment(values["as_of"])
     model = values["model"] or configured_model()
     if values["agent"] not in AGENTS:
         raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
@@ -135,20 +140,50 @@ def _specification(
         cell_seconds=60 * values["cell_minutes"],
         baseline=values["baseline"],
         refit=values["refit"],
+        monitor=values["monitor"],
         sandbox=values["sandbox"],
+        community=community,
+        as_of=as_of,
+        notebooks=values["notebooks"],
+        discussions=values["discussions"],
         budget=Budget(seconds=60 * values["minutes"], usd=values["max_usd"]),
     )
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the command line says in place of params.yaml."""
-    names = ("agent", "model", "iterations", "coders", "steps", "minutes", "max_usd", "seed", "sandbox")
+    names = [
+        "agent",
+        "model",
+        "iterations",
+        "coders",
+        "steps",
+        "minutes",
+        "max_usd",
+        "seed",
+        "sandbox",
+        "community",
+        "as_of",
+    ]
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return (
         given
         | ({"baseline": False} if args.no_baseline else {})
         | ({"refit": False} if args.no_refit else {})
+        | ({"monitor": False} if args.no_monitor else {})
     )
+
+
+def _moment(text: str | None) -> datetime | None:
+    """Return the time that a user wrote, in UTC."""
+    from comind.community.lines import parse_time
+
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None
 
 
 def _require_price(model: str) -> None:
@@ -228,6 +263,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   final pick  {result["picked"]}: {result["pick_reason"]}{refitted}
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
+  journal     {_short(result["journal"])}
   look        {program} ui{where}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
   lineage     git{git} show --stat {result["dvc_rev"][:12]}

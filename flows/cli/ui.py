@@ -13,6 +13,7 @@ __all__ = ["SUMMARY", "add_arguments", "run"]
 SUMMARY = "Serve this project's MLflow and Prefect pages until you press Ctrl-C."
 
 _MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
+_COMPARISONS = 5  # links that are printed, newest campaign first
 _RUNS = "/#/experiments?workflowType=machine_learning"  # else the page opens on chat traces
 
 
@@ -48,6 +49,8 @@ def run(args: argparse.Namespace) -> Answer:
                 raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
         note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
+        for campaign, page in _comparisons(project):
+            print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():
             time.sleep(0.5)
@@ -70,6 +73,13 @@ def _port(wanted: int | None, default: int, flag: str) -> int:
             raise UsageError(f"{flag}: the port {wanted} is in use", hint="name another one")
         return wanted
     return next(port for port in range(default, default + 100) if is_free(port))
+
+
+def _comparisons(project: Path) -> list[tuple[str, str]]:
+    """Return the newest campaigns with the page of MLflow that compares their attempts."""
+    from tasks.tracking import views_of
+
+    return views_of(project, _COMPARISONS)
 
 
 def _mlflow_command(project: Path, port: int) -> list[str]:

@@ -1,6 +1,16 @@
-"""CoMind: a community of roles around a shared pool of solutions.
+"""CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
-`agent` plans; each role has a module, and its prompts are files in `prompts/`.
+    agent           plans: baseline, then rounds without a barrier between them
+    sampling        which community items are read next, and why
+    analyzer        items and solutions become rated reports; claims are checked against scores here
+    idea_proposer   brainstorm, filter, rebuild; every idea says where it came from
+    coordinator     ideas become distinct drafts, each with something to start from
+    coding_agent    a draft becomes a solution, cell by cell
+    pool            reports, ideas and drafts, folded from the log; nothing is ever taken out
+    lineage         the graph of items, ideas, drafts and solutions
+    journal         all of it on one page, for people
+
+Prompts are files in `prompts/`.
 """
 
 from comind.agents.comind.agent import CoMind

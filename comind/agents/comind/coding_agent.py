@@ -9,11 +9,12 @@ from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
+from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["CodingStep", "implement"]
+__all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _EXCHANGES_KEPT = 4
@@ -56,6 +57,13 @@ class CodingStep(BaseModel):
         return SubmissionNames(validation=self.validation_submission, test=self.submission)
 
 
+class AttemptReport(BaseModel):
+    """What the team should know of an attempt."""
+
+    summary: str = Field(min_length=1, description="what the best solution does, and what it showed")
+    improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
+
+
 def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> Finish:
     """Work on the draft until the model says it is done, or steps or time are over."""
     opening = _opening(problem, work)
@@ -76,22 +84,48 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
         )
         answer = bench.ask(prompt, CodingStep)
         if answer.value.done and (bench.state.best is not None or refusals == _REFUSALS):
-            return Finish(report=answer.value.goal)
+            exchanges.append((answer.text, ""))
+            break
         if answer.value.done:
             refusals += 1
             exchanges.append((answer.text, _TEMPLATES.render("coding_not_done")))
             continue
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
         exchanges.append((answer.text, _feedback(step, bench)))
-    return Finish(report="The budget of the attempt was used up.")
+    return Finish(report=_report(work, bench, (*opening, *_recent(exchanges))))
+
+
+def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
+    """Ask for a report on what was scored; without one, say how far it came."""
+    said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
+    if bench.state.best is None or bench.seconds_left <= 0:
+        return said
+    last = _TEMPLATES.render("coding_report", best=bench.state.best_score)
+    messages = tuple(message for message in messages if message.content)
+    prompt = Prompt(role=work.role, messages=(*messages, Message(role="user", content=last)))
+    try:
+        report = bench.ask(prompt, AttemptReport).value
+    except ReplyError as error:
+        return f"{said} The model gave no report: {error}"
+    return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
 
 
 def _opening(problem: Problem, work: Code) -> tuple[Message, ...]:
-    task = _TEMPLATES.render("coding_task", problem=problem, draft=work.draft, budget=work.budget)
+    inputs = [_mounted(each) for each in work.inputs]
+    task = _TEMPLATES.render(
+        "coding_task", problem=problem, draft=work.draft, budget=work.budget, inputs=inputs
+    )
     return (
         Message(role="system", content=_TEMPLATES.render("coding_system")),
         Message(role="user", content=task),
     )
+
+
+def _mounted(item: str) -> tuple[str, str]:
+    """Return where an input lies, and what it is; community items are `owner/name`."""
+    if "/" in item:
+        return f"input/{item}/", "from the community"
+    return f"input/solutions/{item}/", "a solution: code.py, report.md, submissions, checkpoints/"
 
 
 def _recent(exchanges: list[tuple[str, str]]) -> list[Message]:

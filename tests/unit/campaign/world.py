@@ -8,6 +8,7 @@ from comind.campaign.budget import Purse
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.loop import Campaign, run
+from comind.campaign.monitor import MonitorSettings
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
@@ -50,6 +51,8 @@ class World:
     script: list[str] | None = None
     budget: Budget = field(default_factory=lambda: Budget(seconds=3600))
     ran: list[str] = field(default_factory=list)
+    monitor: MonitorSettings | None = None
+    cells: dict[str, object] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
@@ -66,10 +69,10 @@ class World:
     def equipment(self, spent: Spend | None = None) -> Equipment:
         def session(work: Code, folder: WorkFolder) -> ScriptedSession:
             del work
-            return ScriptedSession(folder.workspace, CELLS, self.ran)  # type: ignore[arg-type]
+            return ScriptedSession(folder.workspace, CELLS | self.cells, self.ran)  # type: ignore[arg-type]
 
         purse = Purse(self.budget, spent or Spend())
-        return Equipment(lambda role: self.model, purse, ColumnGrader(), session)
+        return Equipment(lambda role: self.model, purse, ColumnGrader(), session, self.monitor)
 
     def campaign(self, **spec: object) -> Campaign:
         campaign = Campaign(self.folder)

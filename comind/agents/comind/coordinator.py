@@ -1,0 +1,237 @@
+"""The Coordinator: selected ideas become distinct drafts, each with something to start from."""
+
+from collections.abc import Callable
+
+from pydantic import BaseModel, Field, JsonValue, TypeAdapter
+
+from comind.agents.comind.pool import COORDINATE, Pool, result_of
+from comind.campaign.outcome import Finding
+from comind.campaign.plan import Think
+from comind.campaign.state import CampaignState
+from comind.campaign.workbench import Desk
+from comind.campaign.works import Attempt
+from comind.domain.community import CommunityView
+from comind.domain.draft import Draft
+from comind.domain.problem import Problem
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
+from comind.llm.templates import Templates
+
+__all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "coordination_of"]
+
+# The parts that drafts of a round play: something robust, more of what is best, something new.
+BASELINE = "baseline"
+EXTEND = "extend"
+NOVEL = "novel"
+
+_TEMPLATES = Templates("comind.agents.comind")
+_CODE_KEPT = 12_000
+_SOLUTIONS_SHOWN, _NOTEBOOKS_SHOWN, _DATASETS_SHOWN, _TRIED_SHOWN = 3, 6, 10, 12
+_TITLE_LENGTH, _TEXT_SHOWN = 120, 300
+_KINDS_NEED = 3  # with fewer drafts there is no room for every part
+
+
+class DraftIdea(BaseModel):
+    """One draft, as a model proposes it."""
+
+    title: str = Field(min_length=1, max_length=_TITLE_LENGTH)
+    kind: str = Field(default=NOVEL, description="baseline, extend or novel")
+    method: str = Field(min_length=1)
+    ideas: list[int] = Field(default=[], description="numbers of the ideas that it uses")
+    start_from: str = Field(default="", description="id of the solution or notebook to start from")
+    datasets: list[str] = []
+    code: str = Field(default="", description="the few lines that matter most, if there are any")
+
+
+class Drafts(BaseModel):
+    """What one attempt each will implement; empty when there is nothing to propose."""
+
+    drafts: list[DraftIdea]
+
+
+class _Start(BaseModel):
+    """Something to start from."""
+
+    id: str
+    title: str
+    result: str
+    code: str
+
+
+_STARTS = TypeAdapter(list[_Start])
+
+
+def coordination_of(state: CampaignState, pool: Pool, view: CommunityView) -> Think:
+    """Return the drafting of a round: selected ideas, what there is to start from, what was tried."""
+    attempts = [a for a in state.works.attempts() if a.outcome is not None]
+    ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
+    starts: list[JsonValue] = [
+        {"id": a.id, "title": a.work.draft.title, "result": result_of(a), "code": _code(a)}
+        for a in _best_first(attempts)[:_SOLUTIONS_SHOWN]
+    ]
+    facts: dict[str, JsonValue] = {
+        "wanted": state.spec.coders,
+        "ideas": [{"id": i.id, "text": i.text[:_TEXT_SHOWN], "value": i.value} for i in ideas],
+        "solutions": starts,
+        "best": state.best.work_id if state.best else "",
+        "tried": [
+            {"title": a.work.draft.title[:_TITLE_LENGTH], "result": result_of(a)[:_TEXT_SHOWN]}
+            for a in state.works.attempts()[-_TRIED_SHOWN:]
+        ],
+        "titles": [a.work.draft.title for a in state.works.attempts()],
+        "notebooks": [
+            {"ref": each.ref, "title": each.title[:_TITLE_LENGTH]}
+            for each in view.notebooks[:_NOTEBOOKS_SHOWN]
+        ],
+        "datasets": [
+            {"ref": each.ref, "title": each.title[:_TITLE_LENGTH]}
+            for each in view.datasets[:_DATASETS_SHOWN]
+            if each.files
+        ],
+        "finished": len(attempts),
+    }
+    return Think(purpose=COORDINATE, facts=facts)
+
+
+def coordinate(problem: Problem, view: CommunityView, work: Think, desk: Desk) -> Finding:
+    """Ask for drafts, then make sure that they differ and that each part is played."""
+    prompt = Prompt(
+        role=COORDINATE,
+        messages=(
+            Message(role="system", content=_TEMPLATES.render("coordinator_system")),
+            Message(
+                role="user",
+                content=_TEMPLATES.render("coordinator", problem=problem, **work.facts),
+            ),
+        ),
+        facts={"wanted": work.facts["wanted"]},
+        max_tokens=2_000,
+    )
+    said = desk.ask(prompt, Drafts).value.drafts
+    table = _Table(view, work)
+    drafts = table.distinct([table.draft(each) for each in said])[: table.wanted]
+    drafts = table.with_every_part(drafts)
+    return Finding(result={"drafts": [draft.model_dump(mode="json") for draft in drafts]})
+
+
+class _Table:
+    """What lies before the Coordinator in one round."""
+
+    def __init__(self, view: CommunityView, work: Think) -> None:
+        facts = work.facts
+        self.wanted = int(str(facts["wanted"]))
+        self._best = str(facts["best"])
+        self._starts = {each.id: each for each in _STARTS.validate_python(facts["solutions"])}
+        self._notebooks = {each.ref: each for each in view.notebooks}
+        ideas, datasets, titles = facts["ideas"], facts["datasets"], facts["titles"]
+        assert isinstance(ideas, list)
+        assert isinstance(datasets, list)
+        assert isinstance(titles, list)
+        self._ideas: list[dict[str, JsonValue]] = [each for each in ideas if isinstance(each, dict)]
+        self._datasets = {str(each["ref"]) for each in datasets if isinstance(each, dict)}
+        self._titles = {str(title).casefold() for title in titles}
+
+    def draft(self, said: DraftIdea) -> Draft:
+        """Return what a model said as a draft: ids looked up, code of its start put in."""
+        ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
+        start = said.start_from.strip()
+        code = self._code_of(start)
+        datasets = [ref for ref in said.datasets if ref in self._datasets]
+        parts = [said.method.strip()]
+        if ideas:
+            parts.append("\n".join(["Ideas to use:", *(f"- {idea['text']}" for idea in ideas)]))
+        if said.code.strip():
+            parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
+        mounted = [start] if code else []
+        return Draft(
+            title=" ".join(said.title.split())[:_TITLE_LENGTH],
+            kind=said.kind.strip().lower(),
+            method="\n\n".join(parts),
+            codebase=code,
+            sources=tuple(dict.fromkeys([*(str(i["id"]) for i in ideas), *mounted, *datasets])),
+            inputs=tuple(dict.fromkeys([*mounted, *datasets])),
+        )
+
+    def distinct(self, drafts: list[Draft]) -> list[Draft]:
+        """Return the drafts whose title was neither tried before nor said twice."""
+        seen = set(self._titles)
+        kept = []
+        for draft in drafts:
+            if draft.title.casefold() not in seen:
+                seen.add(draft.title.casefold())
+                kept.append(draft)
+        return kept
+
+    def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
+        """Return the drafts with one that extends the best and, with room, a baseline and a novel one.
+
+        A model that forgets a part gets it filled by the draft that comes closest to it.
+        """
+        if not drafts:
+            return []
+        drafts = [self._extending(d) if d.kind == EXTEND else d for d in drafts]
+        if self._best and not any(self._best in draft.sources for draft in drafts):
+            number = _closest(drafts, lambda d: d.kind not in (BASELINE, NOVEL) or not d.codebase)
+            drafts[number] = self._extending(drafts[number])
+        if len(drafts) >= _KINDS_NEED:
+            drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
+            drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
+        return [d if d.kind in (BASELINE, EXTEND) else _kind(d, NOVEL) for d in drafts]
+
+    def _extending(self, draft: Draft) -> Draft:
+        if not self._best or draft.codebase:
+            return _kind(draft, EXTEND) if draft.codebase else _kind(draft, NOVEL)
+        ids = (self._best,)
+        values = {
+            "kind": EXTEND,
+            "codebase": self._code_of(self._best),
+            "sources": tuple(dict.fromkeys(draft.sources + ids)),
+            "inputs": tuple(dict.fromkeys(draft.inputs + ids)),
+        }
+        return draft.model_copy(update=values)
+
+    def _code_of(self, start: str) -> str:
+        if start in self._starts:
+            return self._starts[start].code
+        return self._notebooks[start].source[:_CODE_KEPT] if start in self._notebooks else ""
+
+
+def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:
+    """Return the number of the first draft that fits, else the first one's."""
+    return next((number for number, draft in enumerate(drafts) if fits(draft)), 0)
+
+
+def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:
+    """Return the drafts with one of this kind: the lowest by `key` that extends nothing, if none is."""
+    if any(draft.kind == kind for draft in drafts):
+        return drafts
+    kinds = {BASELINE, EXTEND, NOVEL} - {kind}
+    free = [d for d in drafts if not d.codebase and not _alone(d, drafts, kinds)]
+    if not free:
+        return drafts
+    chosen = min(free, key=key)
+    return [_kind(draft, kind) if draft is chosen else draft for draft in drafts]
+
+
+def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
+    return draft.kind in kinds and sum(each.kind == draft.kind for each in drafts) == 1
+
+
+def _kind(draft: Draft, kind: str) -> Draft:
+    return draft.model_copy(update={"kind": kind})
+
+
+def _best_first(attempts: list[Attempt]) -> list[Attempt]:
+    scored = [a for a in attempts if a.outcome is not None and a.outcome.score is not None]
+
+    def badness(attempt: Attempt) -> float:
+        assert attempt.outcome is not None
+        assert attempt.outcome.score is not None
+        value = attempt.outcome.score.value
+        return -value.value if value.maximize else value.value
+
+    return sorted(scored, key=badness)
+
+
+def _code(attempt: Attempt) -> str:
+    return attempt.outcome.code[:_CODE_KEPT] if attempt.outcome else ""

@@ -1,0 +1,71 @@
+"""States of a campaign in the course of its rounds."""
+
+from typing import Any
+
+from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE
+from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.outcome import CodeOutcome, ThinkOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.state import CampaignState, apply
+from comind.domain.draft import Draft
+from tests.unit.campaign.samples import code, opened, scored
+from tests.unit.campaign.test_state import records
+
+REPORT = {
+    "item": "ben/forest",
+    "kind": "notebook",
+    "title": "About ben/forest",
+    "summary": "A forest of extra trees on scaled columns.",
+    "novelty": 2,
+    "feasibility": 9,
+    "effectiveness": 6,
+    "efficiency": 8,
+    "confidence": 4,
+    "ideas": ["Use extra trees."],
+}
+IDEA = {"id": "idea-000", "text": "Use extra trees.", "value": 6, "sources": ["ben/forest"]}
+
+
+def state_of(*events: CampaignEvent, **spec: Any) -> CampaignState:
+    """Return the state of a campaign after these events."""
+    state = CampaignState()
+    for record in records(opened(**spec), *events):
+        state = apply(state, record)
+    return state
+
+
+def thought(number: int, purpose: str, result: dict[str, Any], **facts: Any) -> list[CampaignEvent]:
+    """Return a thought that was planned and has finished."""
+    name = f"think-{number:03d}"
+    return [
+        WorkPlanned(id=name, work=Think(purpose=purpose, facts=facts)),
+        WorkFinished(id=name, outcome=ThinkOutcome(result=result)),
+    ]
+
+
+def attempt(number: int, work: Code, outcome: CodeOutcome | None) -> list[CampaignEvent]:
+    """Return an attempt that was planned and, with an outcome, has finished."""
+    name = f"attempt-{number:03d}"
+    planned: list[CampaignEvent] = [WorkPlanned(id=name, work=work)]
+    return planned + ([WorkFinished(id=name, outcome=outcome)] if outcome else [])
+
+
+def baseline(outcome: CodeOutcome | None = None) -> list[CampaignEvent]:
+    """Return attempt 0, with a score unless another outcome is given."""
+    work = code().model_copy(update={"role": BASELINE_ROLE})
+    return attempt(0, work, outcome or scored(0.7))
+
+
+def after_one_round(**spec: Any) -> CampaignState:
+    """Return a campaign that has read, had an idea, and tried it once."""
+    draft = Draft(title="a forest", method="Extra trees.", kind="novel", sources=("idea-000",))
+    work = code().model_copy(update={"draft": draft})
+    best = scored(0.8).model_copy(update={"code": "forest.fit(x, y)", "report": "Trees do well."})
+    return state_of(
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [REPORT]}),
+        *thought(1, PROPOSE, {"ideas": [IDEA]}),
+        *thought(2, COORDINATE, {"drafts": [draft.model_dump(mode="json")]}, finished=1),
+        *attempt(1, work, best),
+        **spec,
+    )

@@ -1,0 +1,42 @@
+"""The journal says what was read and why, what was thought, and what came of it."""
+
+from comind.agents.comind.journal import journal_of
+from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE
+from comind.domain.draft import Draft
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import IDEA, REPORT, attempt, baseline, state_of, thought
+from tests.unit.campaign.samples import code, scored
+
+_SAMPLED = [{"id": "ben/forest", "kind": "notebook", "why": "number 2 of 2 notebooks by rank"}]
+
+
+def test_a_round_is_told_from_reading_to_result() -> None:
+    """An item, why it was read, the idea it gave, the attempt that used it, and its influence."""
+    draft = Draft(title="a forest", method="m", kind="novel", sources=("idea-000",))
+    work = code().model_copy(update={"draft": draft})
+    state = state_of(
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [REPORT], "skipped": ["1: no JSON"]}, sampled=_SAMPLED),
+        *thought(1, PROPOSE, {"ideas": [IDEA]}),
+        *thought(2, COORDINATE, {"drafts": [draft.model_dump(mode="json")]}),
+        *attempt(1, work, scored(0.8)),
+    )
+    told = journal_of(state, VIEW)
+    for line in (
+        "- ben/forest (number 2 of 2 notebooks by rank): A forest of extra trees",
+        "- no report on 1: no JSON",
+        "- idea-000 (value 6, from ben/forest): Use extra trees.",
+        "- attempt-001 (novel): a forest, from idea-000: accuracy 0.8",
+        "- notebook ben/forest: 1 drafts, 1 solutions",
+    ):
+        assert line in told
+
+
+def test_strangers_write_no_markup() -> None:
+    """Text from the community is one short plain line, whatever it holds."""
+    hostile = REPORT | {"summary": "# big\n![x](http://evil)<script>" + "y" * 9_000}
+    state = state_of(*baseline(), *thought(0, ANALYZE, {"reports": [hostile]}, sampled=_SAMPLED))
+    [line] = [each for each in journal_of(state, VIEW).splitlines() if "big" in each]
+    assert "<script>" not in line.replace("\\<script\\>", "")
+    assert "](http" not in line.replace("\\](http", "")
+    assert len(line) < 600

@@ -1,0 +1,27 @@
+"""What a coder hears of a cell that the monitor stopped."""
+
+import json
+from pathlib import Path
+
+from comind.campaign.monitor import MonitorSettings
+from comind.campaign.worker import carry_out
+from comind.testing import ScriptedModel
+from tests.unit.agents.test_comind import AGENT
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World
+
+
+def test_the_coder_hears_why_its_cell_was_stopped(tmp_path: Path) -> None:
+    """Feedback names the reason and the line, and says that variables are kept."""
+    world = World(tmp_path, monitor=MonitorSettings())
+    world.cells = {"lost": lambda workspace: ((n, f"epoch {n} loss: nan") for n in range(99))}
+    steps = [{"goal": "g", "code": name} for name in ("lost", "good", "# done")]
+    replies = [*steps, {"summary": "Reported."}]
+    world.model = ScriptedModel([json.dumps(reply) for reply in replies])
+    carry_out(AGENT, code(steps=3), world.folder.work("attempt-000"), world.equipment())
+    told = world.model.requests[1].messages[-1].content
+    assert told.startswith(
+        "The cell was stopped early: the monitor stopped it after 40 s: the last 40 reports of loss are "
+        "not a number (it printed: epoch 39 loss: nan). What it had set so far is kept."
+    )
+    assert "epoch 0 loss: nan" in told

@@ -1,0 +1,89 @@
+"""What models are asked changes only together with the reviewed text in snapshots/.
+
+Run with UPDATE_SNAPSHOTS=1 to write the present text there, and read the difference.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from comind.agents.comind import CoMind
+from comind.agents.comind.analyzer import analysis_of
+from comind.agents.comind.coordinator import coordination_of
+from comind.agents.comind.idea_proposer import proposal_of
+from comind.agents.comind.pool import pool_of
+from comind.campaign.plan import Code, Think
+from comind.campaign.worker import carry_out
+from comind.llm.base import ModelRequest
+from comind.testing import ScriptedModel
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import after_one_round
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World
+
+_SNAPSHOTS = Path(__file__).parent / "snapshots"
+_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+
+
+def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[ModelRequest]:
+    world = World(root)
+    world.model = ScriptedModel([json.dumps(reply) for reply in replies])
+    carry_out(_AGENT, work, world.folder.work("work-000"), world.equipment())
+    return world.model.requests
+
+
+_ANALYSIS = {
+    "summary": "A line.",
+    "novelty": 1,
+    "feasibility": 9,
+    "effectiveness": 5,
+    "efficiency": 9,
+    "confidence": 9,
+}
+_BRAINSTORM = {"paths": [{"approach": "Trees.", "ideas": ["Grow a forest.", "Scale the columns."]}]}
+_STEPS = (
+    {"goal": "try", "code": "good"},
+    {"goal": "more", "code": "unknown"},
+    {"goal": "over", "code": "# done"},
+    {"summary": "It works."},
+)
+
+
+def _requests(name: str, root: Path) -> ModelRequest:
+    state = after_one_round()
+    pool = pool_of(state)
+    match name:
+        case "coding":
+            draft = code().draft.model_copy(update={"codebase": "x = 1", "method": "Go on from it."})
+            work = code(steps=5).model_copy(
+                update={"draft": draft, "inputs": ("attempt-000", "ada/extra-rows")}
+            )
+            return _asked(root, work, *_STEPS)[2]
+        case "coding_report":
+            return _asked(root, code(steps=5), *_STEPS)[3]
+        case "analyzer":
+            reading = analysis_of(state, pool, VIEW, seed=0, number=1)
+            assert reading is not None
+            return _asked(root, reading, *[_ANALYSIS] * 9)[0]
+        case "brainstorm":
+            return _asked(root, proposal_of(state, pool), {"paths": []})[0]
+        case "selection":
+            return _asked(root, proposal_of(state, pool), _BRAINSTORM, {"ideas": []})[1]
+        case _:
+            return _asked(root, coordination_of(state, pool, VIEW), {"drafts": []})[0]
+
+
+@pytest.mark.parametrize(
+    "name", ["coding", "coding_report", "analyzer", "brainstorm", "selection", "coordinator"]
+)
+def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
+    """Each role's prompt, over the same small campaign, is the text in snapshots/."""
+    request = _requests(name, tmp_path)
+    asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
+    snapshot = _SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.write_text(asked)
+    assert asked == snapshot.read_text()

@@ -1,0 +1,436 @@
+"""The monitor: evidence first, a model's STOP only with a printed line, healthy cells left alone."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    CellEnded,
+    MonitorAsked,
+    MonitorHeard,
+    WorkEvent,
+    fold,
+)
+from comind.campaign.log import read_log
+from comind.campaign.monitor import (
+    MONITOR_ROLE,
+    CellWatch,
+    Monitor,
+    MonitorSettings,
+    Schedule,
+    in_background,
+    stands_in,
+)
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import BASELINE_ROLE
+from comind.campaign.refit import REFIT_ROLE
+from comind.campaign.worker import carry_out
+from comind.domain.spend import Budget
+from comind.errors import ModelServiceError, ReplyError
+from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.offline import OfflineModel
+from comind.session.base import CellResult, CellStatus
+from comind.testing import ScriptedModel, ScriptedSession
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World, reply
+
+Lines = Callable[[Path], Iterator[tuple[float, str]]]
+
+
+def _at_once(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+    """Answer before the cell goes on, as its time is virtual."""
+    future: Future[ModelReply] = Future()
+    try:
+        future.set_result(call())
+    except Exception as error:  # noqa: BLE001 - handed on
+        future.set_exception(error)
+    return future
+
+
+SETTINGS = MonitorSettings(start=_at_once)
+HOURS = 3600.0
+
+
+def _saying(line: str, *, every: float = 10.0, times: int | None = None) -> Lines:
+    def cell(workspace: Path) -> Iterator[tuple[float, str]]:
+        for number in count(1) if times is None else range(1, times + 1):
+            yield number * every, line.replace("#", str(number))
+
+    return cell
+
+
+def _verdict(*, stop: bool, quote: str = "", reason: str = "It is lost.") -> str:
+    return json.dumps({"stop": stop, "quote": quote, "reason": reason})
+
+
+def _watched(
+    cell: Lines,
+    model: ScriptedModel,
+    *,
+    settings: MonitorSettings = SETTINGS,
+    seconds: float = 5 * HOURS,
+    program: str = "fit()",
+) -> tuple[CellResult, list[WorkEvent]]:
+    """Run one cell under a monitor; return its result and what the monitor recorded."""
+    events: list[WorkEvent] = []
+    watch = Monitor(model, events.append, settings).watch("Fit a network.", program, seconds)
+    session = ScriptedSession(Path(), {program: cell})
+    result = session.run(program, seconds=seconds, watch=watch)
+    watch.close()
+    return result, events
+
+
+def _heard(events: list[WorkEvent]) -> list[MonitorHeard]:
+    return [event for event in events if isinstance(event, MonitorHeard)]
+
+
+def _continuing() -> ScriptedModel:
+    return ScriptedModel(lambda request: _verdict(stop=False, reason="It makes progress."))
+
+
+# --- when it looks --------------------------------------------------------------------------------
+
+
+@given(st.floats(1, 100), st.floats(100, 1000))
+def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
+    """The first look is early, each interval is twice the last, and none is above the limit."""
+    schedule, interval = Schedule(first, longest), first
+    for _ in range(20):
+        following = schedule.after(interval)
+        assert following == min(2 * interval, longest)
+        interval = following
+    assert interval == longest
+
+
+def test_a_cell_is_looked_at_early_then_rarely() -> None:
+    """Left alone, a cell is looked at after 20, 60, 140 ... seconds, later every ten minutes."""
+    watch = Monitor(_continuing(), lambda event: None, SETTINGS).watch("g", "fit()", 5 * HOURS)
+    looks = []
+    while watch.next_look < HOURS:
+        looks.append(watch.next_look)
+        assert watch.look("", watch.next_look) is None
+    assert looks == [20, 60, 140, 300, 620, 1220, 1820, 2420, 3020]
+
+
+# --- evidence alone -------------------------------------------------------------------------------
+
+
+def test_a_lost_training_is_stopped_without_a_model() -> None:
+    """A loss that is not a number at two looks in a row ends the cell; no model is asked."""
+    model = ScriptedModel([])
+    result, events = _watched(_saying("epoch # loss: nan", every=3), model)
+    assert result.status is CellStatus.STOPPED
+    assert result.seconds == 40
+    assert "the last 13 reports of loss are not a number" in result.error
+    assert "(it printed: epoch 13 loss: nan)" in result.error
+    assert events == []
+    assert model.requests == []
+
+
+def test_a_cell_that_says_it_needs_too_long_is_stopped() -> None:
+    """A stated remaining time far above what is left, seen twice after the warm-up, ends the cell."""
+    model = _continuing()
+    result, _ = _watched(_saying("epoch #/1000 ETA: 90:00:00"), model)
+    assert result.status is CellStatus.STOPPED
+    assert result.seconds == 80
+    assert len(model.requests) == 1, "at 20 seconds it is too early to be certain"
+    assert "no-time: it says that it needs" in model.requests[0].messages[-1].content
+
+
+def test_a_loss_that_recovers_is_not_stopped() -> None:
+    """What was certain at one look and is gone at the next is forgotten."""
+
+    def cell(workspace: Path) -> Iterator[tuple[float, str]]:
+        for number in range(1, 100):
+            yield 3.0 * number, f"epoch {number} loss: {'nan' if number < 8 else 0.5}"
+
+    result, _ = _watched(cell, _continuing())
+    assert result.status is CellStatus.OK
+
+
+# --- a model's verdict ----------------------------------------------------------------------------
+
+
+def test_a_stop_with_a_printed_line_ends_the_cell() -> None:
+    """The model's reason and the line that it quotes are told; spaces and quotation marks aside."""
+    model = ScriptedModel(
+        [_verdict(stop=True, quote=' "epoch 1   loss: 9e9" ', reason="The loss\nexplodes.")]
+    )
+    result, events = _watched(_saying("epoch #  loss: 9e9"), model)
+    assert result.status is CellStatus.STOPPED
+    assert result.error == (
+        "the monitor stopped it after 20 s: The loss explodes (it printed: epoch 1 loss: 9e9)"
+    )
+    asked, heard = events
+    assert isinstance(asked, MonitorAsked)
+    assert isinstance(heard, MonitorHeard)
+    assert heard.accepted
+    assert heard.reply is not None
+    assert heard.reply.usage.prompt_tokens == 100
+
+
+@pytest.mark.parametrize(
+    "quote", ["", "epoch 1 loss: nan", "loss: 0.77", "---", "epoch", "Stop it, or let it run?"]
+)
+def test_a_stop_without_a_printed_line_ends_nothing(quote: str) -> None:
+    """A quotation that was not printed, or of nothing, or of our own words, is recorded and ignored."""
+    model = ScriptedModel(lambda request: _verdict(stop=True, quote=quote))
+    result, events = _watched(_saying("epoch #\n---\nloss: 0.#"), model, seconds=100)
+    assert result.status is CellStatus.TIMEOUT
+    assert {heard.failure for heard in _heard(events)} == {"the line that it quotes was not printed"}
+    assert not any(heard.accepted for heard in _heard(events))
+
+
+@given(st.text(max_size=200), st.text(max_size=50))
+def test_only_whole_lines_stand_in_an_output(output: str, quote: str) -> None:
+    """Every printed line with letters or digits can be quoted; a quotation with none never counts."""
+    for line in output.splitlines():
+        if sum(char.isalnum() for char in line) > 1:
+            assert stands_in(f"  {line}  ", output)
+    if not any(char.isalnum() for char in quote):
+        assert not stands_in(quote, output)
+
+
+def test_a_healthy_slow_cell_is_left_alone() -> None:
+    """Good progress over hours ends by itself, after a bounded number of questions."""
+    model = _continuing()
+    result, events = _watched(_saying("epoch # loss: 0.5", every=60, times=240), model)
+    assert result.status is CellStatus.OK
+    assert result.seconds == 4 * HOURS
+    assert 5 <= len(model.requests) <= SETTINGS.questions
+    assert len(_heard(events)) == len(model.requests)
+
+
+def test_questions_are_bounded() -> None:
+    """However long and suspicious a cell is, no more questions are asked about it than allowed."""
+    model = _continuing()
+    settings = MonitorSettings(start=_at_once, questions=3)
+    _watched(_saying("ValueError: row #", every=1), model, settings=settings)
+    assert len(model.requests) == 3
+
+
+def test_a_silent_cell_costs_nothing() -> None:
+    """Where nothing is printed nothing could be quoted, so nobody is asked."""
+    model = ScriptedModel([])
+    result, events = _watched(_saying("done", every=2 * HOURS, times=1), model)
+    assert result.status is CellStatus.OK
+    assert events == []
+
+
+def _failing(request: ModelRequest) -> str:
+    raise ModelServiceError("the endpoint is gone")
+
+
+def _formless(request: ModelRequest) -> str:
+    raise ReplyError("the conversation is too long")
+
+
+@pytest.mark.parametrize(
+    ("model", "failure"),
+    [
+        (ScriptedModel(_failing), "the endpoint is gone"),
+        (ScriptedModel(_formless), "the conversation is too long"),
+        (ScriptedModel(lambda request: "STOP"), "the reply has no form: it is not JSON"),
+        (ScriptedModel(lambda request: '{"stop": "perhaps"}'), "the reply has no form: stop"),
+        (OfflineModel(), "the offline model cannot answer as MonitorVerdict"),
+    ],
+    ids=["service", "context", "words", "type", "offline"],
+)
+def test_a_model_that_fails_ends_nothing(model: ScriptedModel, failure: str) -> None:
+    """Without a usable reply the cell goes on, and the failure is recorded."""
+    result, events = _watched(_saying("epoch #", times=30), model)
+    assert result.status is CellStatus.OK
+    heard = _heard(events)
+    assert heard
+    assert all(failure in each.failure for each in heard)
+    if heard[0].reply is None:
+        assert len(heard) == 1, "a model that cannot be asked is not asked again about this cell"
+
+
+def _printing(watch: CellWatch, upto: float) -> str | None:
+    """Look at a cell that prints a line a second, in virtual time."""
+    while watch.next_look <= upto:
+        now = watch.next_look
+        if reason := watch.look("\n".join(f"line {n}" for n in range(int(now))), now):
+            return reason
+    return None
+
+
+def test_a_question_holds_up_nobody() -> None:
+    """While the model thinks the cell runs on and is looked at; its late STOP still counts."""
+    go, events = threading.Event(), list[WorkEvent]()
+
+    def answer(request: ModelRequest) -> str:
+        go.wait(60)
+        return _verdict(stop=True, quote="line 3")
+
+    settings = MonitorSettings(start=in_background, patience=60)
+    watch = Monitor(ScriptedModel(answer), events.append, settings).watch("g", "c", HOURS)
+    assert _printing(watch, 200) is None
+    assert [event.type for event in events] == ["monitor-asked"]
+    go.set()
+    assert watch._question is not None
+    watch._question.reply.exception(timeout=60)
+    assert _printing(watch, 201) is not None
+
+
+def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
+    """The end of a cell waits a little for the model, then books the question at its bound."""
+    go, events = threading.Event(), list[WorkEvent]()
+
+    def answer(request: ModelRequest) -> str:
+        go.wait(60)
+        return _verdict(stop=True, quote="line 3")
+
+    settings = MonitorSettings(start=in_background, patience=0.01)
+    watch = Monitor(ScriptedModel(answer), events.append, settings).watch("g", "c", HOURS)
+    _printing(watch, 30)
+    watch.close()
+    go.set()
+    assert [event.type for event in events] == ["monitor-asked", "monitor-heard"]
+    assert _heard(events)[0].lost
+    watch.close()
+    assert len(events) == 2
+
+
+# --- in an attempt --------------------------------------------------------------------------------
+
+
+def _world(root: Path, *, verdict: str, budget: Budget | None = None) -> World:
+    """A coder whose first cell does badly and whose second hands in."""
+    world = World(root, budget=budget or Budget(seconds=HOURS), monitor=SETTINGS)
+    world.cells = {"slow": _saying("epoch # loss: 5e9")}
+    world.model = ScriptedModel(_coder(verdict))
+    return world
+
+
+def _coder(verdict: str) -> Callable[[ModelRequest], str]:
+    def answer(request: ModelRequest) -> str:
+        if request.role == MONITOR_ROLE:
+            return verdict
+        last = request.messages[-1].content
+        return reply("slow" if last == "baseline" else "good")
+
+    return answer
+
+
+STOP = _verdict(stop=True, quote="epoch 1 loss: 5e9", reason="The loss explodes.")
+
+
+def _carry_out(world: World, **changes: object) -> CodeOutcome:
+    work = code().model_copy(update=changes)
+    outcome = carry_out(world.agent, work, world.folder.work("attempt-000"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome
+
+
+def _events(world: World) -> list[WorkEvent]:
+    return [r.event for r in read_log(world.folder.work("attempt-000").log, WORK_EVENTS)]
+
+
+def test_a_stop_is_fed_back_and_paid_for(tmp_path: Path) -> None:
+    """The coder hears why its cell was stopped, the question counts as a call, the attempt goes on."""
+    world = _world(tmp_path, verdict=STOP)
+    outcome = _carry_out(world)
+    assert outcome.score is not None
+    assert outcome.spend.calls == 3
+    assert outcome.spend.tokens == 3 * 120
+    ended = next(event for event in _events(world) if isinstance(event, CellEnded))
+    assert ended.result.status is CellStatus.STOPPED
+    assert "The loss explodes" in world.model.requests[-1].messages[-1].content
+
+
+@pytest.mark.parametrize("role", [BASELINE_ROLE, REFIT_ROLE])
+def test_our_own_code_is_not_watched(tmp_path: Path, role: str) -> None:
+    """The baseline and the refit run to their end or their deadline."""
+    world = _world(tmp_path, verdict=STOP)
+    _carry_out(world, role=role)
+    assert all(request.role != MONITOR_ROLE for request in world.model.requests)
+    ended = next(event for event in _events(world) if isinstance(event, CellEnded))
+    assert ended.result.status is CellStatus.TIMEOUT
+
+
+def test_a_replay_asks_nobody(tmp_path: Path) -> None:
+    """Cut after any record, work ends as it would have; of a finished cell nothing is asked again."""
+    whole = _world(tmp_path / "whole", verdict=STOP)
+    expected = _carry_out(whole)
+    lines = whole.folder.work("attempt-000").log.read_bytes().splitlines(keepends=True)
+    types = [event.type for event in _events(whole)]
+    assert types[2:7] == [
+        "cell-started",
+        "session-opened",
+        "monitor-asked",
+        "monitor-heard",
+        "cell-ended",
+    ]
+    for cut in range(len(lines) + 1):
+        root = tmp_path / f"cut-{cut}"
+        shutil.copytree(tmp_path / "whole", root)
+        world = _world(root, verdict=STOP)
+        log = world.folder.work("attempt-000").log
+        log.write_bytes(b"".join(lines[:cut]))
+        before = fold(read_log(log, WORK_EVENTS))
+        outcome = _carry_out(world)
+        assert outcome.score == expected.score
+        asked = [r for r in world.model.requests if r.role == MONITOR_ROLE]
+        assert len(asked) == (0 if "cell-ended" in types[:cut] else 1)
+        lost = int(before.pending_call is not None)
+        assert outcome.spend.lost_calls == lost
+        again = int("monitor-heard" in types[:cut] and "cell-ended" not in types[:cut])
+        assert outcome.spend.calls == 3 + lost + again
+
+
+def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
+    """Killed while the monitor's model was asked, the bound of that call counts against the budget."""
+    world = _world(tmp_path, verdict=STOP)
+    _carry_out(world)
+    log = world.folder.work("attempt-000").log
+    log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
+    state = fold(read_log(log, WORK_EVENTS))
+    assert isinstance(state.pending_call, MonitorAsked)
+    assert state.spend.calls == 1
+    assert (state.owed.calls, state.owed.lost_calls, state.owed.tokens) == (2, 1, 240)
+
+
+def test_a_budget_that_is_over_stops_no_cell(tmp_path: Path) -> None:
+    """When the purse refuses the question the cell goes on to its own end."""
+    world = _world(tmp_path, verdict=STOP, budget=Budget(tokens=200))
+    _carry_out(world)
+    heard = _heard(_events(world))
+    assert [each.failure for each in heard] == ["120 of 200 tokens are used up"]
+    ended = next(event for event in _events(world) if isinstance(event, CellEnded))
+    assert ended.result.status is CellStatus.TIMEOUT
+
+
+# --- what it asks ---------------------------------------------------------------------------------
+
+
+def test_the_question_is_as_reviewed() -> None:
+    """What the monitor's model is asked changes only together with the reviewed text in snapshots/."""
+    model = _continuing()
+    cell = _saying("UserWarning: row # is empty", every=1)
+    _watched(cell, model, seconds=3 * HOURS, program="for row in rows:\n    fit(row)")
+    asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in model.requests[0].messages) + "\n"
+    snapshot = Path(__file__).parent / "snapshots" / "monitor.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.parent.mkdir(exist_ok=True)
+        snapshot.write_text(asked)
+    assert asked == snapshot.read_text()
+
+
+def test_a_question_is_bounded() -> None:
+    """Whatever is printed and however long the program, what is asked stays under a stated size."""
+    model = _continuing()
+    _watched(_saying("x" * 9_000, every=1), model, program="y = 1\n" * 9_000)
+    assert model.requests
+    assert all(sum(len(m.content) for m in r.messages) < 12_000 for r in model.requests)
