@@ -12,6 +12,20 @@ SCRIPT = Path(__file__).parent / "script.yaml"
 MODEL = f"scripted:{SCRIPT}"
 
 
+QUIET: list[dict[str, Any]] = [
+    {
+        "reply": "Analysis",
+        "say": {
+            "summary": "Nothing.",
+            **dict.fromkeys(("novelty", "feasibility", "effectiveness", "efficiency", "confidence"), 0),
+        },
+    },
+    {"reply": "Brainstorm", "say": {"paths": []}},
+    {"reply": "AttemptReport", "say": {"summary": "Nothing."}},
+]
+"""Rules of a scripted model whose reading and reports say nothing."""
+
+
 @dataclass
 class Ran:
     """How a command ended."""

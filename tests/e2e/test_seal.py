@@ -10,7 +10,7 @@ from comind.campaign.log import read_log
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import make_split
-from tests.e2e.command import comind
+from tests.e2e.command import QUIET, comind
 
 _SEARCH = """
 import os
@@ -89,8 +89,8 @@ def events(tmp_path: Path, shared_server: str) -> list[WorkEvent]:
         },
     ]
     marks = ["# Your draft", "FOUND", "validation_submission.csv", "there/", "'../"]
-    draft = {"title": "attack", "method": "attack", "start_from_best": False}
-    rules = [{"reply": "Drafts", "say": {"drafts": [draft]}}]
+    draft = {"title": "attack", "method": "attack"}
+    rules = [*QUIET, {"reply": "Drafts", "say": {"drafts": [draft]}}]
     rules += [
         {"reply": "CodingStep", "contains": mark, "say": step}
         for mark, step in zip(marks, steps, strict=True)

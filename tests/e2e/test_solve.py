@@ -1,6 +1,7 @@
 """From a competition to a submission, through the real command line."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.command import MODEL, comind
+from tests.e2e.command import MODEL, QUIET, comind
 from tests.unit.llm.server import completion, endpoint
 
 _CONTRACT = {
@@ -78,6 +79,10 @@ def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any
     }
     split = [name for name in names if name.startswith("data/splits/")]
     assert sorted(name.rsplit("/", 1)[1] for name in split) == ["public.dvc", "sealed.dvc", "split.json"]
+    tracked = [path.read_text() for path in (project / "mlruns").rglob("checkpoints.dvc")]
+    pointers = (project / "data" / "solutions").rglob("*.dvc")
+    assert sorted(tracked) == sorted(pointer.read_text() for pointer in pointers)
+    assert tracked
 
 
 def test_labels_are_in_no_log_and_no_public_file(solved: tuple[Path, dict[str, Any]]) -> None:
@@ -106,6 +111,7 @@ def test_a_campaign_for_people_says_where_to_look(tmp_path: Path, shared_server:
     for word in ("submission", "accuracy", "95 % interval", "comind ui --out", "comind grade", "git -C"):
         assert word in ran.stdout
     assert "attempt-001: step 2: accuracy" in ran.stderr
+    assert re.search(r"attempt-000: session in \w+, \d+ threads?\n", ran.stderr)
     assert "\x1b" not in ran.stdout + ran.stderr
 
 
@@ -133,8 +139,12 @@ def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) ->
     """A campaign whose every attempt fails says so, with all that is known."""
     script = tmp_path / "script.yaml"
     step = {"goal": "fail", "code": "1 / 0"}
-    draft = {"title": "bad", "method": "bad", "start_from_best": False}
-    rules = [{"reply": "Drafts", "say": {"drafts": [draft]}}, {"reply": "CodingStep", "say": step}]
+    draft = {"title": "bad", "method": "bad"}
+    rules = [
+        *QUIET,
+        {"reply": "Drafts", "say": {"drafts": [draft]}},
+        {"reply": "CodingStep", "say": step},
+    ]
     script.write_text(json.dumps(rules))
     arguments = ("--no-baseline", "--iterations", "1", "--steps", "2", "--coders", "1")
     ran = comind(

@@ -1,0 +1,104 @@
+"""The community of a campaign, through the real command line."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.campaign.state import CampaignState
+from comind.community.snapshot import SnapshotFolder
+from flows.cli.main import main
+from tests.e2e.command import comind
+from tests.unit.community.folders import community, notebook
+
+_SOLVE = ("solve", "demo-tumours", "--model", "offline", "--no-refit")
+
+
+def _state(project: Path, answer: dict[str, Any]) -> CampaignState:
+    return read_state(ProjectFolder(project).campaign(answer["campaign"]))
+
+
+def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: str) -> None:
+    """Without a word about it, the community of the competition's folder is kept and versioned."""
+    ran = comind(*_SOLVE, "--as-of", "2023-04-01T00:00:00+02:00", "--out", tmp_path, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    read = _state(tmp_path, ran.json).community
+    assert read is not None
+    assert (read.notebooks, read.discussions, read.datasets) == (2, 1, 1)
+    assert read.as_of == datetime(2023, 3, 31, 22, tzinfo=UTC)
+    pointer = f"data/community/{read.key}.dvc"
+    listed = subprocess.run(
+        ["git", "-C", tmp_path, "ls-tree", "-r", "--name-only", ran.json["dvc_rev"]],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert pointer in listed.split()
+    view = SnapshotFolder(ProjectFolder(tmp_path).communities / read.key).read()
+    assert view.notebooks[0].ref == "m-okafor/which-measurements-matter"
+    assert f"community {read.key} as of 2023-03-31 22:00 UTC: 2 notebooks" in ran.stderr
+
+
+def test_a_campaign_without_a_community(tmp_path: Path, shared_server: str) -> None:
+    """With `--community none` nothing is read and nothing is kept."""
+    ran = comind(*_SOLVE, "--community", "none", "--out", tmp_path, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    assert _state(tmp_path, ran.json).community is None
+    assert not ProjectFolder(tmp_path).communities.exists()
+
+
+@pytest.fixture
+def restored() -> Iterator[None]:
+    """The command sets switches of telemetry; no test keeps them."""
+    before = dict(os.environ)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--community", "{tmp}/gone"), "{tmp}/gone: there is no such folder"),
+        (("--community", "{tmp}"), "{tmp}: is no community folder"),
+        (("--community", "{tmp}/broken"), "{tmp}/broken/notebooks.jsonl: is no JSON lines"),
+        (("--as-of", "2023-04-01"), "as-of time '2023-04-01': has no zone, such as Z or +01:00"),
+        (("--as-of", "soon"), "as-of time 'soon': is no ISO 8601 time"),
+    ],
+)
+def test_a_community_that_cannot_be_read(
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    restored: None,
+    arguments: tuple[str, str],
+    message: str,
+) -> None:
+    """A wrong folder or time ends the command in one line, before a campaign is opened."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "notebooks.jsonl").write_bytes(b"\x1f\x8b" * 99)
+    out = tmp_path / "out"
+    given = [each.format(tmp=tmp_path) for each in arguments]
+    assert main([*_SOLVE, *given, "--out", str(out), "--json"]) == 2
+    assert json.loads(capfd.readouterr().out)["error"]["message"] == message.format(tmp=tmp_path)
+    assert not (out / "runs").exists()
+
+
+def test_the_time_may_stand_in_the_parameters(tmp_path: Path, shared_server: str) -> None:
+    """params.yaml may name folder and time, the time also without quotation marks."""
+    folder = community(tmp_path / "mine", notebooks=[notebook(), notebook("b/later", 9)])
+    out = tmp_path / "out"
+    out.mkdir()
+    values = f"solve:\n  community: {folder}\n  as_of: 2023-03-05T00:00:00Z\n  notebooks: 1\n"
+    (out / "params.yaml").write_text(values)
+    ran = comind(*_SOLVE, "--out", out, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    read = _state(out, ran.json).community
+    assert read is not None
+    assert (read.notebooks, read.discussions) == (1, 0)
