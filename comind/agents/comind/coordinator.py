@@ -176,7 +176,7 @@ class _Table:
         if len(drafts) >= _KINDS_NEED:
             drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
             drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
-        return [d if d.kind in (BASELINE, EXTEND) else _kind(d, NOVEL) for d in drafts]
+        return [_named(draft) for draft in drafts]
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
@@ -215,6 +215,13 @@ def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> l
 
 def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
     return draft.kind in kinds and sum(each.kind == draft.kind for each in drafts) == 1
+
+
+def _named(draft: Draft) -> Draft:
+    """Return the draft with a kind that we know; a model's own word gives way to what it is."""
+    if draft.kind in (BASELINE, EXTEND, NOVEL):
+        return draft
+    return _kind(draft, EXTEND if draft.codebase else NOVEL)
 
 
 def _kind(draft: Draft, kind: str) -> Draft:

@@ -90,7 +90,8 @@ def propose(problem: Problem, work: Think, desk: Desk) -> Finding:
     origins = _origins(work, raw)
     ideas: list[JsonValue] = []
     for number, each in enumerate(kept[:wanted]):
-        sources = [origins.get(n, ()) for n in each.made_from]
+        sources = [origins[n] for n in each.made_from if n in origins]
+        sources = sources or [_echoed(each.text, _reported(work))]
         idea = Idea(
             id=f"idea-{known + number:03d}",
             text=" ".join(each.text.split()),
@@ -106,18 +107,24 @@ def _origins(work: Think, raw: list[str]) -> dict[int, tuple[str, ...]]:
 
     A model that names its sources freely invents some; words that an idea shares with a report do not.
     """
-    reports, ideas = work.facts["reports"], work.facts["ideas"]
-    assert isinstance(reports, list)
+    ideas, texts = work.facts["ideas"], _reported(work)
     assert isinstance(ideas, list)
-    texts = {}
-    for report in reports:
-        assert isinstance(report, dict)
-        texts[str(report["item"])] = f"{report['title']} {report['summary']} {report['ideas']}"
     origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
     for number, idea in enumerate(ideas, start=len(raw) + 1):
         assert isinstance(idea, dict)
         origins[number] = (str(idea["id"]),)
     return origins
+
+
+def _reported(work: Think) -> dict[str, str]:
+    """Return what the reports of a round say, by item."""
+    reports = work.facts["reports"]
+    assert isinstance(reports, list)
+    return {
+        str(report["item"]): f"{report['title']} {report['summary']} {report['ideas']}"
+        for report in reports
+        if isinstance(report, dict)
+    }
 
 
 def _echoed(idea: str, reports: dict[str, str]) -> tuple[str, ...]:

@@ -119,6 +119,16 @@ def test_ideas_say_where_they_come_from(tmp_path: Path) -> None:
     assert second["sources"] == []
 
 
+def test_invented_numbers_are_no_source(tmp_path: Path) -> None:
+    """Where a model gives numbers of nothing, an idea still comes from the report that it echoes."""
+    state = after_one_round()
+    paths = [{"approach": "Trees.", "ideas": ["Plant more trees"]}]
+    kept = [{"text": "A deeper forest of extra trees", "value": 7, "made_from": [-1, -1]}]
+    work = proposal_of(state, pool_of(state))
+    result, _ = _found(tmp_path, work, {"paths": paths}, {"ideas": kept})
+    assert result["ideas"][0]["sources"] == ["ben/forest"]
+
+
 @given(rounds=st.lists(st.integers(0, 5), max_size=6))
 def test_memory_never_loses_an_idea(rounds: list[int]) -> None:
     """After any number of rounds, every idea of every round is remembered once, in order."""
@@ -165,6 +175,12 @@ def test_a_draft_starts_from_what_it_names(tmp_path: Path) -> None:
     assert "Use extra trees." in draft["method"]
     assert {"idea-000", "ben/forest", "ada/extra-rows"} <= set(draft["sources"])
     assert draft["inputs"][:2] == ["ben/forest", "ada/extra-rows"]
+
+
+def test_a_kind_of_the_models_own_gives_way(tmp_path: Path) -> None:
+    """A draft that starts from something extends it, whatever the model calls it."""
+    [draft] = _drafts(tmp_path, [_said("a", "class-probabilities", start_from="attempt-000")])
+    assert draft["kind"] == "extend"
 
 
 def test_drafts_are_distinct(tmp_path: Path) -> None:
