@@ -8,7 +8,7 @@ from typing import TypeVar
 from pydantic import BaseModel, Field
 
 from comind.authoring.bench import AuthorBench
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded
+from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
@@ -63,7 +63,8 @@ def author_split(
 ) -> WrittenPlan:
     """Return the split of a competition without a metric, its two programs written and checked.
 
-    What its log holds is not done again.
+    What its log holds is not done again. Its log ends once the programs passed or the repairs are used
+    up; with a service down or a budget spent it stays open, and the same call goes on from there.
 
     Raises:
         NoSubmissionError: the model did not get a program past the checks, or the budget is over.
@@ -71,24 +72,27 @@ def author_split(
     """
     plan = plan_without_metric(competition)
     with EventLog(folder.log, WORK_EVENTS) as log:
-        ended = log.records[-1].event if log.records else None
         recorder = Recorder(log)
         recorded = RecordedModel(MeteredModel(model, purse), recorder)
         bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
-        failure = None
         try:
-            return _write_both(bench)
+            plan = _write_both(bench)
         except (ReplyError, WorkOver) as error:
-            kind = error.kind if isinstance(error, WorkOver) else FailureKind.REPLY
-            failure = Failure(kind=kind, message=str(error))
+            if isinstance(error, ReplyError):
+                _end(log, recorder, Failure(kind=FailureKind.REPLY, message=str(error)))
             raise NoSubmissionError(
                 f"{competition.folder}: no evaluator could be written for it: {error}",
                 hint=f"name its metric in competition.yaml, or take another model; see {folder.log}",
             ) from None
-        finally:
-            if not isinstance(ended, WorkEnded):
-                spend = recorder.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
-                log.append(WorkEnded(outcome=ThinkOutcome(failure=failure, spend=spend)))
+        _end(log, recorder, None)
+        return plan
+
+
+def _end(log: EventLog[WorkEvent], recorder: Recorder, failure: Failure | None) -> None:
+    """Write the outcome down, unless it was written before."""
+    if not any(isinstance(record.event, WorkEnded) for record in log.records):
+        spend = recorder.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
+        log.append(WorkEnded(outcome=ThinkOutcome(failure=failure, spend=spend)))
 
 
 def _write_both(bench: AuthorBench) -> WrittenPlan:

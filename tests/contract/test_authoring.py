@@ -9,10 +9,13 @@ import pytest
 
 from comind.authoring import WrittenGrader, author_split
 from comind.authoring.author import REPAIRS
+from comind.campaign.attempt import WORK_EVENTS, WorkEnded
 from comind.campaign.budget import Purse
 from comind.campaign.folder import WorkFolder
+from comind.campaign.log import EventLog
+from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
-from comind.errors import NoSubmissionError
+from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import SplitFolder, seal
 from comind.llm.base import ModelRequest
@@ -123,11 +126,34 @@ def test_nothing_is_asked_twice(tmp_path: Path) -> None:
     assert silent.requests == []
 
 
+def test_an_endpoint_that_goes_away_leaves_the_work_open(tmp_path: Path) -> None:
+    """What was asked before is kept, what follows goes on behind it, and the log ends once."""
+    replies = iter([json.dumps({"code": SPLIT_PROGRAM})])
+    with pytest.raises(ModelServiceError):
+        _write_evaluator(tmp_path, ScriptedModel(replies))
+    assert _ends(tmp_path) == []
+    model = ScriptedModel(Author(mistakes=0))
+    _write_evaluator(tmp_path, model)
+    assert [request.reply_name for request in model.requests] == ["EvaluateScript"]
+    assert _ends(tmp_path) == [None]
+    _write_evaluator(tmp_path, ScriptedModel(iter(())))
+    assert _ends(tmp_path) == [None]
+
+
+def _ends(root: Path) -> list[Failure | None]:
+    """Return how the work ended, for each time that its log says so."""
+    with EventLog(WorkFolder(root / "evaluator").log, WORK_EVENTS) as log:
+        ends = [record.event for record in log.records if isinstance(record.event, WorkEnded)]
+        assert not ends or ends[-1] is log.records[-1].event
+    return [end.outcome.failure for end in ends]
+
+
 def test_repairs_have_an_end(tmp_path: Path) -> None:
     """A model that never mends its program ends the campaign with the check that stayed failed."""
     model = ScriptedModel(Author(mistakes=99))
     with pytest.raises(NoSubmissionError, match="check `public files`") as caught:
         _write_evaluator(tmp_path, model)
     assert len(model.requests) == REPAIRS + 1
+    assert [bool(failure) for failure in _ends(tmp_path)] == [True]
     assert "name its metric" in caught.value.hint
     assert os.listdir(tmp_path / "evaluator")  # noqa: PTH208 - its log stays for the user
