@@ -10,6 +10,7 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.folder import check_public
 from comind.evaluation.scripts import plan_without_metric
+from comind.evaluation.shape import PICTURES
 from comind.evaluation.splits import SplitPlan, as_name, files_below, side_tables
 from comind.evaluation.tables import read_table
 
@@ -91,8 +92,7 @@ def _open_sound(path: Path) -> None:
             raise
 
 
-_IMAGES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 _OPENERS: dict[str, Callable[[Path], None]] = {
-    **dict.fromkeys(_IMAGES, _open_image),
+    **dict.fromkeys(PICTURES, _open_image),
     ".wav": _open_sound,
 }

@@ -9,10 +9,10 @@ from comind.domain.problem import AnswerKind, DataShape
 from comind.evaluation.splits import Split
 from comind.evaluation.splits.answer_files import PIXEL, picture_of
 
-__all__ = ["shape_of"]
+__all__ = ["PICTURES", "shape_of"]
 
 _SOUNDS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
-_PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 _ROWS_READ = 2_000
 _MOST = 0.5  # a shape shows in more than half of the rows
 _MEASURED = 5  # with so many numbers a row the pictures beside them are where the numbers came from
@@ -30,7 +30,7 @@ def shape_of(public: Path, split: Split) -> DataShape:
     keys = rows.select_dtypes(exclude="float").astype(str)  # no file is called 0.25
     if _named(keys, _names(public, _SOUNDS)):
         return DataShape.AUDIO
-    pictures = _names(public, _PICTURES)
+    pictures = _names(public, PICTURES)
     if _pixel_rows(keys, pictures):
         return DataShape.PIXELS
     if _named(keys, pictures) and features.select_dtypes("number").shape[1] < _MEASURED:
