@@ -2,9 +2,9 @@
 
 from enum import StrEnum
 
-from comind.domain.value import Value
+from comind.domain.value import Name, Value
 
-__all__ = ["AnswerKind", "DataShape", "Problem"]
+__all__ = ["AnswerKind", "DataShape", "Problem", "Task"]
 
 
 class AnswerKind(StrEnum):
@@ -31,16 +31,14 @@ class DataShape(StrEnum):
     PANEL = "panel"  # series over time; the rows asked for come later
 
 
-class Problem(Value):
-    """Everything that may be told to a model about a competition and its split; no label is in it."""
+class Task(Value):
+    """What is to be predicted, for how many rows, and how it is judged."""
 
-    competition: str
+    competition: Name
     title: str
-    description: str
     metric: str
     maximize: bool
     answer_kind: AnswerKind
-    shape: DataShape
     id_columns: tuple[str, ...]
     train_id_columns: tuple[str, ...]
     """The same columns in train.csv, where it may name them otherwise."""
@@ -49,6 +47,13 @@ class Problem(Value):
     train_rows: int
     validation_rows: int
     test_rows: int
+
+
+class Problem(Task):
+    """Everything that may be told to a model about a competition and its split; no label is in it."""
+
+    description: str
+    shape: DataShape
     preview: str
     """What the files look like: names, sizes, columns, a few values."""
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from comind.domain.problem import Problem
+from comind.domain.problem import Problem, Task
 from comind.evaluation.shape import shape_of
 from comind.evaluation.splits import SplitFolder
 
@@ -24,20 +24,9 @@ def describe_problem(folder: SplitFolder) -> Problem:
     described = folder.public / "description.md"
     text = described.read_text(errors="replace") if described.is_file() else ""
     return Problem(
-        competition=split.competition,
-        title=split.title,
+        **split.model_dump(include=set(Task.model_fields)),
         description=text[:_DESCRIPTION_LENGTH],
-        metric=split.metric,
-        maximize=split.maximize,
-        answer_kind=split.answer_kind,
         shape=shape_of(folder.public, split),
-        id_columns=split.id_columns,
-        train_id_columns=split.train_id_columns,
-        label_columns=split.label_columns,
-        target_columns=split.target_columns,
-        train_rows=split.train_rows,
-        validation_rows=split.validation_rows,
-        test_rows=split.test_rows,
         preview=preview_of(folder.public),
     )
 

@@ -3,35 +3,23 @@
 from pathlib import Path
 
 from comind.domain.competition import SplitRule
-from comind.domain.problem import AnswerKind
-from comind.domain.value import Name, Value
+from comind.domain.problem import Task
+from comind.domain.value import Name
 from comind.errors import CompetitionError
 
 __all__ = ["Split", "SplitFolder"]
 
 
-class Split(Value):
+class Split(Task):
     """How a split was made, and what is in it; `split.json`."""
 
     key: Name
-    competition: Name
-    title: str
     rule: SplitRule
     rule_reason: str
     """Where the rule comes from: the folder's description, or what was seen in the data."""
     seed: int
-    metric: str
-    maximize: bool
-    answer_kind: AnswerKind
     written: bool
     """Whether a model wrote the evaluator, as the competition names no metric."""
-    id_columns: tuple[str, ...]
-    train_id_columns: tuple[str, ...]
-    label_columns: tuple[str, ...]
-    target_columns: tuple[str, ...]
-    train_rows: int
-    validation_rows: int
-    test_rows: int
     public_sha256: str
     sealed_sha256: str
 
