@@ -1,16 +1,23 @@
 """Prompts are files: found in their package, rendered strictly, known by their hash."""
 
 import hashlib
+import re
 from functools import cached_property
 from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
+from comind.llm.tokens import shorten
+
 __all__ = ["Templates"]
 
 
 class Templates:
-    """The prompt files (`*.j2`) in the folder `prompts/` of a package."""
+    """The prompt files (`*.j2`) in the folder `prompts/` of a package.
+
+    Filters beside those of Jinja: `fenced` makes a block of Python, `python` writes a value as Python
+    does, `shorten(n)` cuts to n tokens.
+    """
 
     def __init__(self, package: str) -> None:
         """Read the files of `package`; nothing is cached on disk."""
@@ -40,7 +47,7 @@ class Templates:
 
     @cached_property
     def _environment(self) -> Environment:
-        return Environment(
+        environment = Environment(
             loader=DictLoader(self._sources),
             undefined=StrictUndefined,
             autoescape=False,  # noqa: S701 - prompts are plain text, not a page
@@ -48,3 +55,12 @@ class Templates:
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
+        environment.filters.update(fenced=_fenced, python=repr, shorten=shorten)
+        return environment
+
+
+def _fenced(code: str) -> str:
+    """Return a block of Python that its content cannot end, whatever fences are in it."""
+    longest = max((len(run) for run in re.findall("`{3,}", code)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}python\n{code}\n{fence}"

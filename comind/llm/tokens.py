@@ -1,0 +1,49 @@
+"""Tokens without a tokeniser: a count that is near for any model, and text cut by it.
+
+Tokenisers differ and want files that are not everywhere. Most split text in the same way first, into
+words, short runs of digits, marks and blanks (the pattern of GPT-2 and its heirs); what is counted here
+are these pieces, long words as several.
+"""
+
+import re
+from itertools import accumulate
+
+__all__ = ["count_tokens", "shorten"]
+
+_PIECE = re.compile(r" ?[A-Za-z]+| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
+_LETTERS = 7  # of a word in one token, on average over English and code
+_CUT = "\n... (cut) ...\n"
+_TAIL = 0.75  # ends hold errors and scores
+
+
+def count_tokens(text: str) -> int:
+    """Return about how many tokens `text` has."""
+    return sum(map(_cost, _PIECE.findall(text)))
+
+
+def shorten(text: str, tokens: int) -> str:
+    """Return `text` cut in its middle to about `tokens`; of what is kept, three quarters are its end.
+
+    A line is parted only where it is longer than what may be kept.
+    """
+    pieces = _PIECE.findall(text)
+    reached = list(accumulate(map(_cost, pieces)))
+    if not reached or reached[-1] <= tokens:
+        return text
+    tail = int(tokens * _TAIL)
+    head = sum(cost <= tokens - tail for cost in reached)
+    last = sum(cost <= reached[-1] - tail for cost in reached)
+    start, end = "".join(pieces[:head]), "".join(pieces[last:])
+    return _whole_lines(start, end)
+
+
+def _whole_lines(start: str, end: str) -> str:
+    """Join two parts of a text at the ends of lines, where they have any."""
+    return (start.rpartition("\n")[0] or start) + _CUT + (end.partition("\n")[2] or end)
+
+
+def _cost(piece: str) -> int:
+    bare = piece.strip()
+    if not bare.isascii():
+        return len(bare.encode()) // 2 + 1
+    return -(-len(bare) // _LETTERS) or 1

@@ -1,0 +1,61 @@
+"""Tokens are counted without a tokeniser, and texts are cut by them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.llm.templates import Templates
+from comind.llm.tokens import count_tokens, shorten
+
+_ENDS = 3  # marks of the cut, beside what is kept
+
+
+@pytest.mark.parametrize(
+    ("text", "counted"),
+    [
+        # As Qwen2.5-Coder's tokeniser counts them.
+        ("The cell ran in 0.0 s.", 10),
+        ("table = rows[['id']].copy()", 8),
+        ("KeyError: 'Survived'", 7),
+    ],
+)
+def test_counts_are_near_those_of_a_tokeniser(text: str, counted: int) -> None:
+    """A sentence, a line of code and an error are counted within a third."""
+    assert counted * 0.67 <= count_tokens(text) <= counted * 1.5
+
+
+@given(st.text(), st.text())
+def test_more_text_has_more_tokens(one: str, other: str) -> None:
+    """A count never falls by what is added behind a line's end."""
+    assert count_tokens(f"{one}\n{other}") >= max(count_tokens(one), count_tokens(other))
+
+
+@given(st.text(max_size=3_000), st.integers(min_value=8, max_value=200))
+def test_what_is_cut_keeps_both_ends_and_its_size(text: str, tokens: int) -> None:
+    """A text that fits is left alone; another one keeps its first and last words within the limit."""
+    cut = shorten(text, tokens)
+    if count_tokens(text) <= tokens:
+        assert cut == text
+        return
+    start, end = cut.split("\n... (cut) ...\n")[0], cut.split("\n... (cut) ...\n")[-1]
+    assert text.startswith(start)
+    assert text.endswith(end)
+    assert count_tokens(start) + count_tokens(end) <= tokens + _ENDS
+
+
+def test_the_last_lines_survive() -> None:
+    """Of a long traceback the error at its end is kept whole."""
+    lines = [f"  File 'a.py', line {number}, in call" for number in range(500)]
+    cut = shorten("\n".join(["Traceback:", *lines, "ValueError: the reason"]), 100)
+    assert cut.startswith("Traceback:\n")
+    assert cut.endswith("\nValueError: the reason")
+
+
+@given(st.text(alphabet="`x\n"))
+def test_code_cannot_end_its_block(code: str) -> None:
+    """A block ends at its own fence, whatever fences its content has."""
+    block = Templates("comind.llm")._environment.from_string("{{ code|fenced }}").render(code=code)
+    first, *content, last = block.split("\n")
+    assert first == f"{last}python"
+    assert "\n".join(content) == code
+    assert last not in code
