@@ -3,9 +3,9 @@
 import re
 from typing import Annotated
 
-from pydantic import AfterValidator, BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
-__all__ = ["Name", "Value"]
+__all__ = ["Name", "Text", "Value"]
 
 
 class Value(BaseModel):
@@ -30,3 +30,6 @@ def _check_name(text: str) -> str:
 
 Name = Annotated[str, AfterValidator(_check_name)]
 """Text that is safe as a folder name and as a part of a git ref."""
+
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+"""Text with something in it."""

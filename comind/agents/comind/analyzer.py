@@ -11,6 +11,7 @@ from comind.campaign.workbench import Desk
 from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
+from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -29,7 +30,7 @@ _UNPROVEN = 5  # the most confidence in what nobody has reproduced here
 class Analysis(Ratings):
     """What the model says of one item."""
 
-    summary: str = Field(min_length=1)
+    summary: Text
     confidence: int = Field(ge=0, le=10)
     components: list[Component] = []
     ideas: list[str] = []

@@ -8,6 +8,7 @@ from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk
 from comind.domain.problem import Problem
+from comind.domain.value import Text
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
@@ -36,7 +37,7 @@ class Brainstorm(BaseModel):
 class KeptIdea(BaseModel):
     """An idea after filtering: merged, split or reworded, with the numbers it was made from."""
 
-    text: str = Field(min_length=1)
+    text: Text
     value: int = Field(ge=0, le=10, description="expected gain, weighed against effort")
     made_from: list[int] = []
 
