@@ -38,6 +38,7 @@ __all__ = [
     "SubmissionNames",
     "WorkEnded",
     "WorkEvent",
+    "WrittenFile",
     "apply",
     "fold",
 ]
@@ -48,6 +49,15 @@ class SubmissionNames(Value):
 
     validation: str = "validation_submission.csv"
     test: str = "submission.csv"
+
+
+class WrittenFile(Value):
+    """A file that a cell wrote into its working directory."""
+
+    name: str
+    """Relative to the working directory, cut to a bounded length; untrusted."""
+    size: int
+    """In bytes."""
 
 
 class CallSent(Value):
@@ -98,6 +108,8 @@ class CellEnded(Value):
     submitted: Submitted | None = None
     refused: str = ""
     """Why the files that were named could not be taken in."""
+    files: tuple[WrittenFile, ...] = ()
+    """What it wrote, the newest last; of many, the last ones."""
 
 
 class MonitorVerdict(BaseModel):

@@ -78,6 +78,8 @@ class CodeOutcome(Value):
     submitted: Submitted | None = None
     code: str = ""
     """The cells that led to the submission, in order."""
+    code_seconds: float = 0.0
+    """How long these cells ran."""
     steps: int = 0
     report: str = ""
     failure: Failure | None = None

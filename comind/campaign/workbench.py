@@ -14,6 +14,7 @@ from comind.campaign.attempt import (
     Graded,
     SessionOpened,
     SubmissionNames,
+    WrittenFile,
 )
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
@@ -22,6 +23,7 @@ from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
+from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel
@@ -61,6 +63,8 @@ class Step:
     """What came of one cell."""
 
     result: CellResult
+    files: tuple[WrittenFile, ...] = ()
+    """What it wrote, the newest last."""
     report: GradeReport | None = None
     """The verdict on the submissions that the step handed in."""
     refused: str = ""
@@ -108,6 +112,8 @@ class Workbench(Desk):
         self._cells: list[_Cell] = []  # what the interpreter's present state came from
         self.code = ""
         """The cells that led to the best submission so far, in order."""
+        self.code_seconds = 0.0
+        """How long these cells ran."""
         self._session: Session | None = None
 
     @property
@@ -120,6 +126,15 @@ class Workbench(Desk):
         """Seconds of the attempt that are left, as of the last effect."""
         return self.work.budget.seconds - self.state.spend.seconds
 
+    def run(self, goal: str, code: str) -> CellResult:
+        """Run one cell that hands nothing in, whatever it writes.
+
+        Raises:
+            TimeOver: the attempt's seconds are used up.
+            SandboxError: no session can be had.
+        """
+        return self._run_cell(goal, code, None, hands_in=False).result
+
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
         """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
 
@@ -131,14 +146,15 @@ class Workbench(Desk):
             SandboxError: no session can be had.
             GraderError: the grader is gone.
         """
-        ended = self._run_cell(goal, code, submission)
-        self._remember(code, ended.result)
+        ended = self._run_cell(goal, code, submission, hands_in=True)
         if ended.submitted is None:
-            return Step(ended.result, refused=ended.refused)
+            return Step(ended.result, ended.files, refused=ended.refused)
         report = self._grade(ended.submitted)
         if self.state.best == ended.submitted:
-            self.code = "\n\n".join(cell.code for cell in self._cells if cell.succeeded)
-        return Step(ended.result, report=report)
+            cells = [cell for cell in self._cells if cell.succeeded]
+            self.code = "\n\n".join(cell.code for cell in cells)
+            self.code_seconds = sum(cell.seconds for cell in cells)
+        return Step(ended.result, ended.files, report=report)
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -146,7 +162,9 @@ class Workbench(Desk):
             self._session.close()
             self._session = None
 
-    def _run_cell(self, goal: str, code: str, submission: SubmissionNames | None) -> CellEnded:
+    def _run_cell(
+        self, goal: str, code: str, submission: SubmissionNames | None, *, hands_in: bool
+    ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
         started = CellStarted(ordinal=ordinal, step=number, goal=goal, code=code, submission=submission)
@@ -155,16 +173,24 @@ class Workbench(Desk):
             session = self._live_session()
             seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
             hand_in = HandIn(session.workspace, submission)
+            before = files_in(session.workspace)
             watch = self._monitor.watch(goal, code, seconds) if self._monitor is not None else None
             result = session.run(code, seconds=seconds, watch=watch)
             if watch is not None:
                 watch.close()
             submitted, refused = None, ""
-            if result.status is CellStatus.OK:
+            if hands_in and result.status is CellStatus.OK:
                 submitted, refused = hand_in.collect(self._folder, number)
-            return CellEnded(ordinal=ordinal, result=result, submitted=submitted, refused=refused)
+            return CellEnded(
+                ordinal=ordinal,
+                result=result,
+                submitted=submitted,
+                refused=refused,
+                files=written_since(before, files_in(session.workspace)),
+            )
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
+        self._remember(code, ended.result)
         passed("cell-recorded")
         return ended
 

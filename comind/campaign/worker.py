@@ -139,6 +139,7 @@ def _code_outcome(
         score=state.best_score,
         submitted=state.best,
         code=bench.code,
+        code_seconds=round(bench.code_seconds, 3),
         steps=state.steps,
         report=finish.report,
         failure=failure if failure or succeeded else _why_nothing(bench),

@@ -27,7 +27,11 @@ class Draft(Value):
     title: str = Field(min_length=1, max_length=200)
     method: str
     codebase: str = ""
-    """Code of the solution that this one starts from; empty for a fresh start."""
+    """Code of the solution or notebook that this one starts from; empty for a fresh start."""
+    codebase_seconds: float | None = None
+    """How long that code ran here; None where nobody has run it."""
+    codebase_result: str = ""
+    """What it scored here, in words."""
     kind: str = ""
     """What part it plays among the drafts of its round, in the agent's words."""
     sources: tuple[str, ...] = ()

@@ -1,5 +1,6 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
+from itertools import accumulate
 from typing import Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -9,16 +10,22 @@ from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
+from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
+from comind.llm.tokens import count_tokens
+from comind.session.base import CellStatus
 
 __all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_EXCHANGES_KEPT = 4
-_OUTPUT_SHOWN = 3_000
+_REPLY_TOKENS = 2_000
+_HISTORY_TOKENS = 2_000  # of the last steps, whole steps; the very last one is always there
+_SHOWN = {"output_tokens": 600, "error_tokens": 500}
+_CODE_TOKENS = 1_800
+_START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _REFUSALS = 2  # how often a model that has nothing scored may say that it is done
 
 
@@ -60,15 +67,16 @@ class CodingStep(BaseModel):
 class AttemptReport(BaseModel):
     """What the team should know of an attempt."""
 
-    summary: str = Field(min_length=1, description="what the best solution does, and what it showed")
+    summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
 def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> Finish:
     """Work on the draft until the model says it is done, or steps or time are over."""
-    opening = _opening(problem, work)
+    begun = _begin(work, bench)
+    opening = _opening(problem, work, bench, begun=begun)
     exchanges: list[tuple[str, str]] = []
-    refusals = 0
+    refusals, last_error = 0, ""
     while bench.steps_left > 0 and bench.seconds_left > 0:
         prompt = Prompt(
             role=work.role,
@@ -80,7 +88,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
                 "steps": bench.state.steps,
                 "scored": bench.state.best is not None,
             },
-            max_tokens=2_500,
+            max_tokens=_REPLY_TOKENS,
         )
         answer = bench.ask(prompt, CodingStep)
         if answer.value.done and (bench.state.best is not None or refusals == _REFUSALS):
@@ -91,7 +99,11 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
             exchanges.append((answer.text, _TEMPLATES.render("coding_not_done")))
             continue
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
-        exchanges.append((answer.text, _feedback(step, bench)))
+        error = _complaint(step)
+        exchanges.append(
+            (answer.text, _feedback(step, bench, repeated=bool(error) and error == last_error))
+        )
+        last_error = error
     return Finish(report=_report(work, bench, (*opening, *_recent(exchanges))))
 
 
@@ -110,10 +122,30 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
     return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
 
 
-def _opening(problem: Problem, work: Code) -> tuple[Message, ...]:
-    inputs = [_mounted(each) for each in work.inputs]
+def _begin(work: Code, bench: Workbench) -> bool:
+    """Run the program that the draft starts from, so that the model writes its changes alone.
+
+    It hands nothing in, as its score is known. One that nobody has run here, or that would take too
+    much of the attempt's time, is only shown.
+    """
+    seconds = work.draft.codebase_seconds
+    if seconds is None or seconds > _START_SHARE * work.budget.seconds or bench.steps_left <= 1:
+        return False
+    result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
+    return result.status is CellStatus.OK
+
+
+def _opening(problem: Problem, work: Code, bench: Workbench, *, begun: bool) -> tuple[Message, ...]:
     task = _TEMPLATES.render(
-        "coding_task", problem=problem, draft=work.draft, budget=work.budget, inputs=inputs
+        "coding_task",
+        problem=problem,
+        draft=work.draft,
+        budget=work.budget,
+        begun=begun,
+        frame=_TEMPLATES.render("coding_frame", problem=problem),
+        code_tokens=_CODE_TOKENS,
+        inputs=[_mounted(each) for each in work.inputs],
+        steps=bench.steps_left,
     )
     return (
         Message(role="system", content=_TEMPLATES.render("coding_system")),
@@ -129,9 +161,12 @@ def _mounted(item: str) -> tuple[str, str]:
 
 
 def _recent(exchanges: list[tuple[str, str]]) -> list[Message]:
+    """Return the last steps, as many as their room holds."""
+    sizes = accumulate(count_tokens(reply) + count_tokens(told) for reply, told in reversed(exchanges))
+    kept = max(1, sum(size <= _HISTORY_TOKENS for size in sizes))
     return [
         message
-        for reply, feedback in exchanges[-_EXCHANGES_KEPT:]
+        for reply, feedback in exchanges[-kept:]
         for message in (
             Message(role="assistant", content=reply),
             Message(role="user", content=feedback),
@@ -139,21 +174,18 @@ def _recent(exchanges: list[tuple[str, str]]) -> list[Message]:
     ]
 
 
-def _feedback(step: Step, bench: Workbench) -> str:
+def _complaint(step: Step) -> str:
+    """Return the last line of what went wrong in a step, if anything did."""
+    return step.result.error.strip().rpartition("\n")[2] or step.refused
+
+
+def _feedback(step: Step, bench: Workbench, *, repeated: bool) -> str:
     return _TEMPLATES.render(
         "coding_feedback",
         step=step,
-        output=_shortened(step.result.output),
-        error=_shortened(step.result.error),
+        repeated=repeated,
+        **_SHOWN,
         best=bench.state.best_score,
         steps_left=bench.steps_left,
         minutes_left=round(bench.seconds_left / 60),
     )
-
-
-def _shortened(text: str) -> str:
-    """Return `text` cut in its middle; its end, where errors and scores stand, is kept longest."""
-    if len(text) <= _OUTPUT_SHOWN:
-        return text
-    head = _OUTPUT_SHOWN // 4
-    return f"{text[:head]}\n... (cut) ...\n{text[-(_OUTPUT_SHOWN - head) :]}"

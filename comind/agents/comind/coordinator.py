@@ -1,6 +1,7 @@
 """The Coordinator: selected ideas become distinct drafts, each with something to start from."""
 
 from collections.abc import Callable
+from typing import Any
 
 from pydantic import BaseModel, Field, JsonValue, TypeAdapter
 
@@ -13,6 +14,7 @@ from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem
+from comind.domain.value import Text
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
@@ -25,7 +27,7 @@ EXTEND = "extend"
 NOVEL = "novel"
 
 _TEMPLATES = Templates("comind.agents.comind")
-_CODE_KEPT = 12_000
+_CODE_KEPT = 60_000  # longer code is nothing to start from
 _SOLUTIONS_SHOWN, _NOTEBOOKS_SHOWN, _DATASETS_SHOWN, _TRIED_SHOWN = 3, 6, 10, 12
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
 _KINDS_NEED = 3  # with fewer drafts there is no room for every part
@@ -34,9 +36,9 @@ _KINDS_NEED = 3  # with fewer drafts there is no room for every part
 class DraftIdea(BaseModel):
     """One draft, as a model proposes it."""
 
-    title: str = Field(min_length=1, max_length=_TITLE_LENGTH)
+    title: Text = Field(max_length=_TITLE_LENGTH)
     kind: str = Field(default=NOVEL, description="baseline, extend or novel")
-    method: str = Field(min_length=1)
+    method: Text
     ideas: list[int] = Field(default=[], description="numbers of the ideas that it uses")
     start_from: str = Field(default="", description="id of the solution or notebook to start from")
     datasets: list[str] = []
@@ -50,12 +52,13 @@ class Drafts(BaseModel):
 
 
 class _Start(BaseModel):
-    """Something to start from."""
+    """A solution to start from; `seconds` is how long its code ran."""
 
     id: str
     title: str
     result: str
     code: str
+    seconds: float
 
 
 _STARTS = TypeAdapter(list[_Start])
@@ -66,8 +69,15 @@ def coordination_of(state: CampaignState, pool: Pool, view: CommunityView) -> Th
     attempts = [a for a in state.works.attempts() if a.outcome is not None]
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts: list[JsonValue] = [
-        {"id": a.id, "title": a.work.draft.title, "result": result_of(a), "code": _code(a)}
+        {
+            "id": a.id,
+            "title": a.work.draft.title,
+            "result": result_of(a),
+            "code": a.outcome.code,
+            "seconds": a.outcome.code_seconds,
+        }
         for a in _best_first(attempts)[:_SOLUTIONS_SHOWN]
+        if a.outcome is not None and len(a.outcome.code) <= _CODE_KEPT
     ]
     facts: dict[str, JsonValue] = {
         "wanted": state.spec.coders,
@@ -120,8 +130,8 @@ class _Table:
     def __init__(self, view: CommunityView, work: Think) -> None:
         facts = work.facts
         self.wanted = int(str(facts["wanted"]))
-        self._best = str(facts["best"])
         self._starts = {each.id: each for each in _STARTS.validate_python(facts["solutions"])}
+        self._best = str(facts["best"]) if facts["best"] in self._starts else ""
         self._notebooks = {each.ref: each for each in view.notebooks}
         ideas, datasets, titles = facts["ideas"], facts["datasets"], facts["titles"]
         assert isinstance(ideas, list)
@@ -135,21 +145,21 @@ class _Table:
         """Return what a model said as a draft: ids looked up, code of its start put in."""
         ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
         start = said.start_from.strip()
-        code = self._code_of(start)
+        base = self._base(start)
         datasets = [ref for ref in said.datasets if ref in self._datasets]
         parts = [said.method.strip()]
         if ideas:
             parts.append("\n".join(["Ideas to use:", *(f"- {idea['text']}" for idea in ideas)]))
         if said.code.strip():
             parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
-        mounted = [start] if code else []
+        mounted = [start] if base else []
         return Draft(
             title=" ".join(said.title.split())[:_TITLE_LENGTH],
             kind=said.kind.strip().lower(),
             method="\n\n".join(parts),
-            codebase=code,
             sources=tuple(dict.fromkeys([*(str(i["id"]) for i in ideas), *mounted, *datasets])),
             inputs=tuple(dict.fromkeys([*mounted, *datasets])),
+            **base,
         )
 
     def distinct(self, drafts: list[Draft]) -> list[Draft]:
@@ -184,16 +194,27 @@ class _Table:
         ids = (self._best,)
         values = {
             "kind": EXTEND,
-            "codebase": self._code_of(self._best),
+            **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
             "inputs": tuple(dict.fromkeys(draft.inputs + ids)),
         }
         return draft.model_copy(update=values)
 
-    def _code_of(self, start: str) -> str:
+    def _base(self, start: str) -> dict[str, Any]:
+        """Return a draft's values about the code that it starts from; nothing for what is unknown.
+
+        A public notebook is as its author left it: nobody has run it here.
+        """
         if start in self._starts:
-            return self._starts[start].code
-        return self._notebooks[start].source[:_CODE_KEPT] if start in self._notebooks else ""
+            known = self._starts[start]
+            return {
+                "codebase": known.code,
+                "codebase_seconds": known.seconds,
+                "codebase_result": known.result,
+            }
+        if start in self._notebooks:
+            return {"codebase": self._notebooks[start].source[:_CODE_KEPT]}
+        return {}
 
 
 def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:
@@ -238,7 +259,3 @@ def _best_first(attempts: list[Attempt]) -> list[Attempt]:
         return -value.value if value.maximize else value.value
 
     return sorted(scored, key=badness)
-
-
-def _code(attempt: Attempt) -> str:
-    return attempt.outcome.code[:_CODE_KEPT] if attempt.outcome else ""

@@ -60,7 +60,8 @@ def after_one_round(**spec: Any) -> CampaignState:
     """Return a campaign that has read, had an idea, and tried it once."""
     draft = Draft(title="a forest", method="Extra trees.", kind="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
-    best = scored(0.8).model_copy(update={"code": "forest.fit(x, y)", "report": "Trees do well."})
+    values = {"code": "forest.fit(x, y)", "code_seconds": 2.0, "report": "Trees do well."}
+    best = scored(0.8).model_copy(update=values)
     return state_of(
         *baseline(),
         *thought(0, ANALYZE, {"reports": [REPORT]}),

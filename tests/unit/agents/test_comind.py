@@ -137,11 +137,15 @@ def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reas
     assert AGENT.plan(state) == Done(reason=reason)
 
 
-def _coding(script: list[dict[str, Any]], root: Path, *, steps: int = 5) -> tuple[CodeOutcome, World]:
+def _coding(
+    script: list[dict[str, Any]], root: Path, *, steps: int = 5, **draft: Any
+) -> tuple[CodeOutcome, World]:
     world = World(root)
     replies = [*(_STEP | reply for reply in script), {"summary": "Reported."}]
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
-    outcome = carry_out(AGENT, code(steps=steps), world.folder.work("attempt-000"), world.equipment())
+    work = code(steps=steps)
+    work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
+    outcome = carry_out(AGENT, work, world.folder.work("attempt-000"), world.equipment())
     assert isinstance(outcome, CodeOutcome)
     return outcome, world
 
@@ -194,3 +198,57 @@ def test_steps_are_a_hard_limit(tmp_path: Path) -> None:
     outcome, world = _coding([{"code": "look"}] * 9, tmp_path, steps=3)
     assert outcome.steps == 3
     assert len(world.ran) == 3
+
+
+_MEASURED = {"codebase": "good", "codebase_seconds": 3.0, "codebase_result": "accuracy 0.9 [0.8, 1.0]"}
+
+
+def test_what_a_draft_starts_from_is_run_for_the_model(tmp_path: Path) -> None:
+    """Its program runs as the first cell and is not scored again; what follows builds on it."""
+    outcome, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, **_MEASURED)
+    assert world.ran == ["good", "better"]
+    assert outcome.code == "good\n\nbetter"
+    task = world.model.requests[0].messages[-1].content
+    assert "Your notebook begins with the program below." in task
+    assert "It scored accuracy 0.9 [0.8, 1.0]; do better." in task
+    assert "You have 4 steps" in task
+
+
+def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:
+    """An attempt that adds nothing to the program it starts from has no score of its own."""
+    outcome, _ = _coding([{"code": "# done"}] * 3, tmp_path, **_MEASURED)
+    assert outcome.score is None
+    assert outcome.failure is not None
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"codebase_seconds": 1e6}, "Your notebook is empty: write what you keep of it"),
+        ({"codebase": "unknown"}, "Your notebook is empty: write what you keep of it"),
+        ({"codebase_seconds": None}, "A stranger wrote it and nobody has run it here"),
+    ],
+    ids=["too slow", "fails", "never run"],
+)
+def test_what_does_not_run_is_only_shown(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """A program that takes too long, fails here, or that nobody has tried, is named as what it is."""
+    outcome, world = _coding([{"code": "good"}, {"code": "#"}], tmp_path, **_MEASURED | change)
+    assert said in world.model.requests[0].messages[-1].content
+    assert outcome.code == "good"
+
+
+def test_the_same_error_again_is_said(tmp_path: Path) -> None:
+    """A model that runs into one wall twice is told to go another way."""
+    _, world = _coding([{"code": "unknown"}] * 3, tmp_path, steps=3)
+    feedback = [request.messages[-1].content for request in world.model.requests]
+    assert "Do it in another way." not in feedback[1]
+    assert "Do it in another way." in feedback[2]
+
+
+def test_history_keeps_whole_steps_within_its_room(tmp_path: Path) -> None:
+    """Long replies push older steps out, never the last one, and the task stays first."""
+    script = [{"code": "look", "goal": "many words " * 400}] * 4
+    _, world = _coding(script, tmp_path, steps=4)
+    sizes = [len(request.messages) for request in world.model.requests[:4]]
+    assert sizes == [2, 4, 6, 6]
+    assert all("# Your draft" in request.messages[1].content for request in world.model.requests[:4])

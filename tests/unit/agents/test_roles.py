@@ -177,6 +177,29 @@ def test_a_draft_starts_from_what_it_names(tmp_path: Path) -> None:
     assert draft["inputs"][:2] == ["ben/forest", "ada/extra-rows"]
 
 
+def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
+    """Only a solution of ours comes with the time and the score that it had here."""
+    ours, theirs = _drafts(
+        tmp_path,
+        [_said("a", start_from="attempt-001"), _said("b", start_from="ben/forest")],
+        coders=2,
+    )
+    assert (ours["codebase_seconds"], ours["codebase_result"]) == (2.0, "accuracy 0.8 [0.8, 0.8]")
+    assert (theirs["codebase_seconds"], theirs["codebase_result"]) == (None, "")
+
+
+@pytest.mark.parametrize("field", ["title", "method"])
+def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
+    """A draft without words goes back to the model like any reply of the wrong form."""
+    good = _said("a")
+    state = after_one_round()
+    thought = coordination_of(state, pool_of(state), VIEW)
+    blank = {"drafts": [good | {field: " \n "}]}
+    result, world = _found(tmp_path, thought, blank, {"drafts": [good]})
+    assert [draft["title"] for draft in result["drafts"]] == ["a"]
+    assert f"drafts.0.{field}" in world.model.requests[1].messages[-1].content
+
+
 def test_a_kind_of_the_models_own_gives_way(tmp_path: Path) -> None:
     """A draft that starts from something extends it, whatever the model calls it."""
     [draft] = _drafts(tmp_path, [_said("a", "class-probabilities", start_from="attempt-000")])
