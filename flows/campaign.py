@@ -74,8 +74,10 @@ def solve_competition(project: Path, campaign: str) -> None:
             running.record(community)
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         ending = run(running, workshop.agent, executor, housekeeping.round)
-        finish(running, ending, executor, workshop.grader, housekeeping.round)
+        finish(running, executor, workshop.grader, housekeeping.round)
+        housekeeping.round(running.state)
         hand_in(project, campaign)
+        running.record(ending)
     finally:
         housekeeping.round(running.state)
         housekeeping.commit(running.state)

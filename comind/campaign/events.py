@@ -120,6 +120,7 @@ class Ranked(Value):
     score: ValidationScore
     code_lines: int
     seconds: float
+    """How long its code ran."""
     behind: Paired | None = None
     """How much worse it is than the best score, on the same rows; None for the best itself."""
 

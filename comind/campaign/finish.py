@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
-from comind.campaign.events import CampaignEnded, FinalPicked, Ranked
+from comind.campaign.events import FinalPicked, Ranked
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Campaign, Executor, run
 from comind.campaign.outcome import CodeOutcome
@@ -27,18 +27,16 @@ class Comparer(Protocol):
 
 def finish(
     campaign: Campaign,
-    ending: CampaignEnded,
     executor: Executor,
     comparer: Comparer,
     progress: Callable[[CampaignState], None] | None = None,
-) -> CampaignState:
-    """Pick the final submission, refit it where that is wanted and paid for, and end the campaign."""
+) -> None:
+    """Pick the final submission, and refit it where that is wanted and paid for."""
     if campaign.state.picked is None and campaign.state.best is not None:
         campaign.record(pick(leaderboard(campaign.state, campaign.folder, comparer)))
         passed("final-picked")
     if campaign.state.spec.refit and campaign.state.picked is not None:
         run(campaign, Refit(), executor, progress)
-    return campaign.record(ending)
 
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
@@ -59,7 +57,7 @@ def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer
                 work_id=attempt.id,
                 score=outcome.score,
                 code_lines=_code_lines(outcome),
-                seconds=outcome.spend.seconds,
+                seconds=outcome.code_seconds,
                 behind=behind,
             )
         )

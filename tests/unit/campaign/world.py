@@ -84,6 +84,7 @@ class World:
         executor = ThreadExecutor(self.folder, self.agent, self.equipment())
         try:
             ending = run(campaign, self.agent, executor)
-            return finish(campaign, ending, executor, ColumnGrader())
+            finish(campaign, executor, ColumnGrader())
+            return campaign.record(ending)
         finally:
             campaign.close()
