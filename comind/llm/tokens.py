@@ -13,7 +13,6 @@ __all__ = ["count_tokens", "shorten"]
 _PIECE = re.compile(r" ?[A-Za-z]+| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
-_TAIL = 0.75  # ends hold errors and scores
 
 
 def count_tokens(text: str) -> int:
@@ -21,8 +20,8 @@ def count_tokens(text: str) -> int:
     return sum(map(_cost, _PIECE.findall(text)))
 
 
-def shorten(text: str, tokens: int) -> str:
-    """Return `text` cut in its middle to about `tokens`; of what is kept, three quarters are its end.
+def shorten(text: str, tokens: int, end: float = 0.75) -> str:
+    """Return `text` cut to about `tokens`; of what is kept, the share `end` is its end.
 
     A line is parted only where it is longer than what may be kept.
     """
@@ -30,16 +29,15 @@ def shorten(text: str, tokens: int) -> str:
     reached = list(accumulate(map(_cost, pieces)))
     if not reached or reached[-1] <= tokens:
         return text
-    tail = int(tokens * _TAIL)
+    tail = int(tokens * end)
     head = sum(cost <= tokens - tail for cost in reached)
     last = sum(cost <= reached[-1] - tail for cost in reached)
-    start, end = "".join(pieces[:head]), "".join(pieces[last:])
-    return _whole_lines(start, end)
+    return _whole_lines("".join(pieces[:head]), "".join(pieces[last:]))
 
 
-def _whole_lines(start: str, end: str) -> str:
+def _whole_lines(head: str, tail: str) -> str:
     """Join two parts of a text at the ends of lines, where they have any."""
-    return (start.rpartition("\n")[0] or start) + _CUT + (end.partition("\n")[2] or end)
+    return (head.rpartition("\n")[0] or head) + _CUT + (tail.partition("\n")[2] or tail)
 
 
 def _cost(piece: str) -> int:

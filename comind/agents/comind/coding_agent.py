@@ -22,9 +22,9 @@ __all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _REPLY_TOKENS = 2_000
-_HISTORY_TOKENS = 2_000  # of the last steps, whole steps; the very last one is always there
+_HISTORY_TOKENS = 1_800  # of the last steps, whole steps; the very last one is always there
 _SHOWN = {"output_tokens": 600, "error_tokens": 500}
-_CODE_TOKENS = 1_800
+_CODE_TOKENS = 1_600
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _REFUSALS = 2  # how often a model that has nothing scored may say that it is done
 

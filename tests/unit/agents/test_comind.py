@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.pool import COORDINATE
@@ -15,6 +17,7 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import carry_out
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.campaign.samples import code, failed, opened, scored
 from tests.unit.campaign.test_state import records
@@ -252,3 +255,22 @@ def test_history_keeps_whole_steps_within_its_room(tmp_path: Path) -> None:
     sizes = [len(request.messages) for request in world.model.requests[:4]]
     assert sizes == [2, 4, 6, 6]
     assert all("# Your draft" in request.messages[1].content for request in world.model.requests[:4])
+
+
+@given(st.text(min_size=1), st.integers(min_value=1, max_value=50_000))
+@settings(max_examples=25, deadline=None)
+def test_its_prompts_stay_under_their_size(
+    tmp_path_factory: pytest.TempPathFactory, text: str, times: int
+) -> None:
+    """Whatever a description, a draft, its program or an output holds, a request has a stated size."""
+    long = text * (times // len(text) + 1)
+    problem = PROBLEM.model_copy(update={"description": long, "preview": long})
+    draft = {"method": long, "codebase": long}
+    work = code(steps=3)
+    work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
+    world = World(tmp_path_factory.mktemp("attempt"), cells={"look": lambda workspace: long})
+    world.model = ScriptedModel([json.dumps(_STEP | {"code": "look"})] * 3)
+    agent = CoMind(problem, seed=0)
+    carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
+    for request in world.model.requests:
+        assert sum(count_tokens(message.content) for message in request.messages) <= 6_500
