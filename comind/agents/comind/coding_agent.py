@@ -1,13 +1,13 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
 from itertools import accumulate
-from typing import Self
+from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
-from comind.campaign.plan import Code
+from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
 from comind.domain.value import Text
@@ -26,6 +26,7 @@ _HISTORY_TOKENS = 1_800  # of the last steps, whole steps; the very last one is 
 _SHOWN = {"output_tokens": 600, "error_tokens": 500}
 _CODE_TOKENS = 1_600
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
+_FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _REFUSALS = 2  # how often a model that has nothing scored may say that it is done
 
 
@@ -73,8 +74,9 @@ class AttemptReport(BaseModel):
 
 def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> Finish:
     """Work on the draft until the model says it is done, or steps or time are over."""
-    begun = _begin(work, bench)
-    opening = _opening(problem, work, bench, begun=begun)
+    frame = _TEMPLATES.render("coding_frame", problem=problem)
+    begun = _begin(problem, work, bench, frame)
+    opening = _opening(problem, work, bench, begun=begun, frame=frame)
     exchanges: list[tuple[str, str]] = []
     refusals, last_error = 0, ""
     while bench.steps_left > 0 and bench.seconds_left > 0:
@@ -122,27 +124,38 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
     return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
 
 
-def _begin(work: Code, bench: Workbench) -> bool:
-    """Run the program that the draft starts from, so that the model writes its changes alone.
+def _begin(
+    problem: Problem, work: Code, bench: Workbench, frame: str
+) -> Literal["codebase", "frame", ""]:
+    """Run what the attempt builds on, so that the model writes its changes alone; returns what ran.
 
-    It hands nothing in, as its score is known. One that nobody has run here, or that would take too
-    much of the attempt's time, is only shown.
+    That is the program that the draft starts from, unscored, as its score is known; where nobody has
+    run that one here, or it would take too much of the attempt's time, the frame that reads the tables.
     """
+    if work.role == BASELINE_ROLE or bench.steps_left <= 1:
+        return ""
     seconds = work.draft.codebase_seconds
-    if seconds is None or seconds > _START_SHARE * work.budget.seconds or bench.steps_left <= 1:
-        return False
-    result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
-    return result.status is CellStatus.OK
+    if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
+        result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
+        if result.status is CellStatus.OK:
+            return "codebase"
+    rows = problem.train_rows + problem.validation_rows + problem.test_rows
+    if rows > _FRAME_ROWS or bench.steps_left <= 1:
+        return ""
+    result = bench.run("Read the tables.", frame)
+    return "frame" if result.status is CellStatus.OK else ""
 
 
-def _opening(problem: Problem, work: Code, bench: Workbench, *, begun: bool) -> tuple[Message, ...]:
+def _opening(
+    problem: Problem, work: Code, bench: Workbench, *, begun: str, frame: str
+) -> tuple[Message, ...]:
     task = _TEMPLATES.render(
         "coding_task",
         problem=problem,
         draft=work.draft,
         budget=work.budget,
         begun=begun,
-        frame=_TEMPLATES.render("coding_frame", problem=problem),
+        frame=frame,
         code_tokens=_CODE_TOKENS,
         inputs=[_mounted(each) for each in work.inputs],
         steps=bench.steps_left,

@@ -17,6 +17,7 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import carry_out
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.campaign.samples import code, failed, opened, scored
@@ -41,6 +42,7 @@ PROBLEM = Problem(
     preview="train.csv: about 30 rows, 3 columns",
 )
 AGENT = CoMind(PROBLEM, seed=0)
+FRAME = Templates("comind.agents.comind").render("coding_frame", problem=PROBLEM)
 
 
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
@@ -143,7 +145,7 @@ def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reas
 def _coding(
     script: list[dict[str, Any]], root: Path, *, steps: int = 5, **draft: Any
 ) -> tuple[CodeOutcome, World]:
-    world = World(root)
+    world = World(root, cells={FRAME: lambda workspace: ""})
     replies = [*(_STEP | reply for reply in script), {"summary": "Reported."}]
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     work = code(steps=steps)
@@ -162,7 +164,7 @@ def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
     assert outcome.score is not None
     assert outcome.score.value.value == 0.9
     assert outcome.report == "Reported."
-    assert outcome.code == "look\n\ngood"
+    assert outcome.code == f"{FRAME}\n\nlook\n\ngood"
     feedback = [request.messages[-1].content for request in world.model.requests]
     assert "two columns" in feedback[1]
     assert "Nothing is scored yet." in feedback[1]
@@ -200,7 +202,7 @@ def test_steps_are_a_hard_limit(tmp_path: Path) -> None:
     """No more cells are run than the attempt may run."""
     outcome, world = _coding([{"code": "look"}] * 9, tmp_path, steps=3)
     assert outcome.steps == 3
-    assert len(world.ran) == 3
+    assert world.ran == [FRAME, "look", "look"]
 
 
 _MEASURED = {"codebase": "good", "codebase_seconds": 3.0, "codebase_result": "accuracy 0.9 [0.8, 1.0]"}
@@ -227,8 +229,8 @@ def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"codebase_seconds": 1e6}, "Your notebook is empty: write what you keep of it"),
-        ({"codebase": "unknown"}, "Your notebook is empty: write what you keep of it"),
+        ({"codebase_seconds": 1e6}, "It has not run in your notebook"),
+        ({"codebase": "unknown"}, "It has not run in your notebook"),
         ({"codebase_seconds": None}, "A stranger wrote it and nobody has run it here"),
     ],
     ids=["too slow", "fails", "never run"],
@@ -237,12 +239,12 @@ def test_what_does_not_run_is_only_shown(change: dict[str, Any], said: str, tmp_
     """A program that takes too long, fails here, or that nobody has tried, is named as what it is."""
     outcome, world = _coding([{"code": "good"}, {"code": "#"}], tmp_path, **_MEASURED | change)
     assert said in world.model.requests[0].messages[-1].content
-    assert outcome.code == "good"
+    assert outcome.code == f"{FRAME}\n\ngood"
 
 
 def test_the_same_error_again_is_said(tmp_path: Path) -> None:
     """A model that runs into one wall twice is told to go another way."""
-    _, world = _coding([{"code": "unknown"}] * 3, tmp_path, steps=3)
+    _, world = _coding([{"code": "unknown"}] * 3, tmp_path, steps=4)
     feedback = [request.messages[-1].content for request in world.model.requests]
     assert "Do it in another way." not in feedback[1]
     assert "Do it in another way." in feedback[2]
@@ -251,7 +253,7 @@ def test_the_same_error_again_is_said(tmp_path: Path) -> None:
 def test_history_keeps_whole_steps_within_its_room(tmp_path: Path) -> None:
     """Long replies push older steps out, never the last one, and the task stays first."""
     script = [{"code": "look", "goal": "many words " * 400}] * 4
-    _, world = _coding(script, tmp_path, steps=4)
+    _, world = _coding(script, tmp_path, steps=5)
     sizes = [len(request.messages) for request in world.model.requests[:4]]
     assert sizes == [2, 4, 6, 6]
     assert all("# Your draft" in request.messages[1].content for request in world.model.requests[:4])

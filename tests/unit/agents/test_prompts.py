@@ -20,7 +20,7 @@ from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.test_comind import FRAME, PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -29,7 +29,7 @@ _AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
 
 
 def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[ModelRequest]:
-    world = World(root)
+    world = World(root, cells={FRAME: lambda workspace: ""})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     carry_out(_AGENT, work, world.folder.work("work-000"), world.equipment())
     return world.model.requests
