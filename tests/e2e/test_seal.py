@@ -97,7 +97,7 @@ def events(tmp_path: Path, shared_server: str) -> list[WorkEvent]:
     ]
     script = tmp_path / "script.yaml"
     script.write_text(json.dumps(rules))
-    arguments = ("--no-baseline", "--iterations", "1", "--steps", "5", "--coders", "1")
+    arguments = ("--no-baseline", "--iterations", "1", "--steps", "6", "--coders", "1")
     model = f"scripted:{script}"
     ran = comind("solve", "demo-tumours", "--model", model, *arguments, "--out", project, "--json")
     assert ran.exit_code == 3, ran.stderr
@@ -108,7 +108,7 @@ def events(tmp_path: Path, shared_server: str) -> list[WorkEvent]:
 
 def test_an_attempt_cannot_reach_the_labels(events: list[WorkEvent]) -> None:
     """Paths, parents, links, /proc and names of submissions all end in nothing."""
-    ended = [event for event in events if isinstance(event, CellEnded)]
+    _, *ended = [event for event in events if isinstance(event, CellEnded)]  # the first reads tables
     assert len(ended) == 5
     assert ended[0].result.output.strip() == "FOUND []", ended[0].result
     assert all(event.submitted is None for event in ended)

@@ -110,7 +110,7 @@ def test_a_campaign_for_people_says_where_to_look(tmp_path: Path, shared_server:
     assert ran.exit_code == 0, ran.stderr
     for word in ("submission", "accuracy", "95 % interval", "comind ui --out", "comind grade", "git -C"):
         assert word in ran.stdout
-    assert "attempt-001: step 2: accuracy" in ran.stderr
+    assert "attempt-001: step 3: accuracy" in ran.stderr
     assert re.search(r"attempt-000: session in \w+, \d+ threads?\n", ran.stderr)
     assert "\x1b" not in ran.stdout + ran.stderr
 
