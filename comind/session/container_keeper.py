@@ -23,7 +23,8 @@ from typing import IO, Any
 _LOG_BYTES = 16 << 20
 _HEADER_BYTES = 8  # of a frame: stream, three zeros, length
 _KILLED = 137
-_SETTLE_SECONDS = 1.0  # the note that memory ran out may come after the exit
+_SIGNALLED = 128
+_SETTLE_SECONDS = 1.0  # after an end by a signal: was memory short, or is the engine about to end?
 _REMOVE_SECONDS = 30.0
 _NOT_FOUND = 404
 _ERRORS = 400
@@ -52,7 +53,10 @@ class _Engine:
     def call(self, method: str, what: str, timeout: float | None = 60.0) -> tuple[int, Any]:
         """Return status and parsed body of a call; any failure of the connection is an OSError."""
         response = self._open(method, what, timeout)
-        body = response.read()
+        try:
+            body = response.read()
+        except http.client.HTTPException as error:
+            raise OSError(f"the engine broke off: {error}") from None
         return response.status, json.loads(body) if body.strip() else {}
 
     def output(self) -> http.client.HTTPResponse:
@@ -117,7 +121,7 @@ def _ending(engine: _Engine) -> dict[str, object]:
         state = engine.call("GET", "/json")[1]["State"]
         # The flag is also set when a child was killed for memory and the program went on.
         oom = bool(state["OOMKilled"]) and state["ExitCode"] == _KILLED
-        if oom or state["ExitCode"] != _KILLED or time.monotonic() > end:
+        if oom or state["ExitCode"] <= _SIGNALLED or time.monotonic() > end:
             return {"code": state["ExitCode"], "oom": oom}
         time.sleep(0.05)
 

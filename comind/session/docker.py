@@ -12,6 +12,7 @@ import json
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -167,6 +168,7 @@ class DockerSandbox:
         from docker import DockerClient
         from docker.errors import DockerException
 
+        _check_answer(self._socket)
         try:
             client = DockerClient(base_url=f"unix://{self._socket}", timeout=_ENGINE_SECONDS)
             try:
@@ -321,13 +323,19 @@ def _local_socket() -> str:
             f"the container engine at {address} is not on this machine",
             hint="docker needs a local engine (DOCKER_HOST=unix://...): sockets and files are shared",
         )
-    path = address.removeprefix("unix://")
-    if not Path(path).is_socket():
-        raise SandboxError(
-            f"no container engine answers at {address}",
-            hint="apt-get install docker.io (as root), or name another engine in DOCKER_HOST",
-        )
-    return path
+    return address.removeprefix("unix://")
+
+
+def _check_answer(path: str) -> None:
+    """Refuse a socket behind which nobody is; the client would take a second and a page to say so."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxError(
+                f"no container engine answers at {path} ({error.strerror})",
+                hint="start it (apt-get install docker.io, as root), or name another in DOCKER_HOST",
+            ) from None
 
 
 def _check_limits(info: dict[str, Any]) -> None:

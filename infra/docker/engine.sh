@@ -20,16 +20,23 @@ install() {
     || { echo "engine.sh: apt-get could not install docker.io" >&2; exit 4; }
 }
 
+# The engine of a folder, as long as it runs.
+engine_of() {
+  pid=$(cat "$1/dockerd.pid" 2> /dev/null) || return 1
+  tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF -- "--pidfile=$1/dockerd.pid" && echo "$pid"
+}
+
 start() {
   answers "$1" && return 0
   install
+  while engine_of "$1" > /dev/null; do sleep 0.1; done  # it is ending
   mkdir -p "$1/data" "$1/exec"
   setsid nohup dockerd --host="unix://$1/docker.sock" --data-root="$1/data" --exec-root="$1/exec" \
     --pidfile="$1/dockerd.pid" --bridge=none --iptables=false --ip6tables=false --ip-forward=false \
     --ip-masq=false > "$1/dockerd.log" 2>&1 < /dev/null &
   for _ in $(seq 600); do
     if answers "$1"; then
-      [ -z "${2:-}" ] || setsid nohup "$0" watch "$1" "$2" > /dev/null 2>&1 < /dev/null &
+      if [ -n "$2" ]; then setsid nohup "$0" watch "$1" "$2" > /dev/null 2>&1 < /dev/null & fi
       return 0
     fi
     sleep 0.1
@@ -38,10 +45,17 @@ start() {
 }
 
 stop() {
-  pid=$(cat "$1/dockerd.pid" 2> /dev/null) || return 0
-  tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF -- "--pidfile=$1/dockerd.pid" || return 0
-  kill "$pid" 2> /dev/null || return 0
-  while kill -0 "$pid" 2> /dev/null; do sleep 0.1; done
+  if pid=$(engine_of "$1"); then
+    kill "$pid" 2> /dev/null || true
+    while kill -0 "$pid" 2> /dev/null; do sleep 0.1; done
+  fi
+  # An engine that was killed leaves helpers, which name its folder, and mounts.
+  for entry in /proc/[0-9]*; do
+    if tr '\0' ' ' < "$entry/cmdline" 2> /dev/null | grep -q "^[^ ]*containerd.* $1/exec/containerd/"; then
+      kill -9 "${entry#/proc/}" 2> /dev/null || true
+    fi
+  done
+  awk -v below="$1/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount
 }
 
 case $1 in
