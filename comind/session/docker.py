@@ -117,7 +117,7 @@ class DockerSandbox:
 
     def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
         """Return what the container may do and see."""
-        from docker.types import LogConfig, Ulimit
+        from docker.types import DeviceRequest, LogConfig, Ulimit
 
         uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
         limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
@@ -140,6 +140,11 @@ class DockerSandbox:
             "pids_limit": spec.processes,
             "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in limits.items()],
             "log_config": LogConfig(type="none"),  # the keeper writes the log, and bounds it
+            "device_requests": [
+                DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
+            ]
+            if spec.gpus
+            else [],
             "init": True,
             "labels": {_OWNER: this_process()},
         }
