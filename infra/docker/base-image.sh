@@ -3,6 +3,11 @@
 # where no registry can be reached. Needs the package python3-venv.
 set -euo pipefail
 command -v apt-cache > /dev/null || { echo "base-image.sh: this is no Debian; give build.sh a BASE_IMAGE" >&2; exit 4; }
+if ! dpkg -s python3-venv > /dev/null 2>&1; then
+  [ "$(id -u)" = 0 ] || { echo "base-image.sh: the package python3-venv is missing" >&2; exit 4; }
+  { apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv; } > /dev/null
+fi
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT
 packages=$(apt-cache depends --recurse --installed --no-recommends --no-suggests --no-conflicts --no-breaks \
   --no-replaces --no-enhances python3-venv bash dash coreutils grep sed findutils passwd libgomp1 libstdc++6 \

@@ -10,6 +10,7 @@ set -eu
 answers() { DOCKER_HOST="unix://$1/docker.sock" docker version > /dev/null 2>&1; }
 
 install() {
+  docker version > /dev/null 2>&1 && return 0  # there is one already
   command -v dockerd > /dev/null && command -v docker > /dev/null && return 0
   if ! command -v apt-get > /dev/null || [ "$(id -u)" != 0 ]; then
     echo "engine.sh: dockerd is missing, and only root can install it with apt-get (docker.io)" >&2; exit 4
@@ -28,7 +29,7 @@ engine_of() {
 
 start() {
   answers "$1" && return 0
-  install
+  command -v dockerd > /dev/null || DOCKER_HOST="unix://$1/docker.sock" install
   while engine_of "$1" > /dev/null; do sleep 0.1; done  # it is ending
   mkdir -p "$1/data" "$1/exec"
   setsid nohup dockerd --host="unix://$1/docker.sock" --data-root="$1/data" --exec-root="$1/exec" \

@@ -409,6 +409,9 @@ def test_a_container_that_cannot_start_is_our_failure(
     missing = (Input(tmp_path / "nowhere", "input/x"),)
     with pytest.raises(SandboxError, match="bind source path does not exist"):
         start(docker_sandbox, "pass", inputs=missing)
+    driver = 'could not be started: could not select device driver "nvidia"'
+    with pytest.raises(SandboxError, match=driver):  # no machine of ours has one
+        start(docker_sandbox, "pass", env={"CUDA_VISIBLE_DEVICES": "GPU-aaaa"})
     with pytest.raises(SandboxError, match=r"refuses: .*[Mm]emory limit"):
         start(docker_sandbox, "pass", memory_bytes=1)
 
