@@ -48,6 +48,9 @@ _KEEPER_SECONDS = 60.0
 _TRIAL_BYTES = 256 << 20
 _SIGNALLED = 128  # an exit code above it: ended by a signal
 _GONE = "the container engine went away, and the session with it"
+_NO_DEVICE_DRIVER = (
+    "install the engine's nvidia-container-toolkit, or go without GPUs: CUDA_VISIBLE_DEVICES= comind ..."
+)
 _OWNER = "comind.owner"
 
 
@@ -288,7 +291,8 @@ class DockerHandle:
             self.kill()
             self._remove()
             reason = "its keeper says nothing" if told is None else told.get("reason", told["event"])
-            raise SandboxError(f"the container could not be started: {_short(reason)}")
+            hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
+            raise SandboxError(f"the container could not be started: {_short(reason)}", hint=hint)
 
     def _take(self, told: dict[str, Any]) -> None:
         if told["event"] == "ended":
