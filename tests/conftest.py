@@ -22,11 +22,13 @@ _SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KAGGLE_KEY", "KAGGLE_API_TOKEN
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key or setting of the developer's shell never reaches a test."""
+    """A key, setting or engine of the developer's shell never reaches a test."""
     for name in _SECRETS:
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith("COMIND_")]:
         monkeypatch.delenv(name)
+    # The same sandbox on every machine; a test that wants the engine says so.
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
 
 
 def pytest_configure(config: pytest.Config) -> None:

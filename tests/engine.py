@@ -12,6 +12,7 @@ __all__ = ["ROOT", "docker", "folder_of_the_run", "script", "start_engine", "sto
 ROOT = Path(__file__).parents[1]
 _SCRIPTS = ROOT / "infra" / "docker"
 _FOLDER = "TEST_ENGINE_FOLDER"
+_GIVEN = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
 _REQUIRED = os.environ.get("COMIND_REQUIRE_DOCKER") == "1"
 
 
@@ -29,7 +30,7 @@ def start_engine() -> str:
     folder = folder_of_the_run()
     folder.mkdir(exist_ok=True)
     with FileLock(folder / "lock"):
-        address = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+        address = _GIVEN
         if not _answers(address):
             address = f"unix://{folder}/docker.sock"
             owner = folder.name.rpartition("-")[2]
