@@ -24,7 +24,7 @@ install() {
 # The engine of a folder, as long as it runs.
 engine_of() {
   pid=$(cat "$1/dockerd.pid" 2> /dev/null) || return 1
-  tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF -- "--pidfile=$1/dockerd.pid" && echo "$pid"
+  tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -qF -- "--pidfile=$1/dockerd.pid" && echo "$pid"
 }
 
 start() {
@@ -52,7 +52,7 @@ stop() {
   fi
   # An engine that was killed leaves helpers, which name its folder, and mounts.
   for entry in /proc/[0-9]*; do
-    if tr '\0' ' ' < "$entry/cmdline" 2> /dev/null | grep -q "^[^ ]*containerd.* $1/exec/containerd/"; then
+    if tr '\0' ' ' 2> /dev/null < "$entry/cmdline" | grep -q "^[^ ]*containerd.* $1/exec/containerd/"; then
       kill -9 "${entry#/proc/}" 2> /dev/null || true
     fi
   done
