@@ -12,7 +12,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 STAMP := .venv/.up-to-date
 
-.PHONY: help setup sandbox demo test check format lint types floors torture bench lock clean
+.PHONY: help setup sandbox image host-image engine demo test check format lint types floors torture bench lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -31,11 +31,21 @@ $(STAMP): requirements/base.txt requirements/dev.txt pyproject.toml
 sandbox: $(STAMP)  ## make sure that a sandbox works here
 	@infra/install-sandbox.sh
 
+image:  ## build the container image for agents' code (BASE_IMAGE, TORCH_BUILD, WHEELS: see the script)
+	@infra/docker/build.sh
+
+host-image:  ## the same in a second, over this machine's own programs
+	@infra/docker/host-image.sh
+
+engine:
+	@infra/docker/engine.sh install
+
 demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what came of it
 	@$(BIN)/comind solve demo-tumours --profile quick --model offline
 
-test: $(STAMP) sandbox check  ## everything that CI runs
-	@$(BIN)/python -m pytest -n 2 --dist loadfile
+# A container engine that cannot be had fails the tests; by hand they are skipped.
+test: $(STAMP) sandbox engine check  ## everything that CI runs
+	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 check: format lint types floors  ## format, lint, types, floors
 
@@ -58,7 +68,7 @@ bench: $(STAMP) sandbox  ## measure what docs/ and README claim; a line a figure
 	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done
 
 lock: $(STAMP)  ## pin again what requirements/*.in asks for
-	@for name in base dev; do \
+	@for name in base dev sandbox; do \
 	  sed -i 's/^\(torch==[0-9.]*\)$$/\1+cpu/' requirements/$$name.txt; \
 	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
 	  && sed -i 's/+cpu$$//' requirements/$$name.txt || exit 1; done

@@ -1,10 +1,14 @@
 #!/bin/sh
-# Make sure that bubblewrap, the local sandbox, is there; where it cannot be installed, say what follows.
+# Make sure that a sandbox works: bubblewrap, else a container engine that is there; say what follows if not.
 set -eu
 command -v bwrap > /dev/null && exit 0
 if command -v apt-get > /dev/null && [ "$(id -u)" = 0 ]; then
   echo "installing bubblewrap, the sandbox for agents' code"
   { apt-get update -qq && apt-get install -y -qq --no-install-recommends bubblewrap; } > /dev/null 2>&1 && exit 0
   echo "apt-get could not install bubblewrap" >&2
+fi
+if docker version > /dev/null 2>&1 && "$(dirname "$0")/docker/host-image.sh"; then
+  echo "there is no bubblewrap, but a container engine: sessions run over this machine's programs"
+  exit 0
 fi
 echo "bubblewrap is missing: only our own baseline can run, unsealed (apt-get install bubblewrap)" >&2

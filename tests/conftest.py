@@ -1,9 +1,13 @@
 """What holds for every test: no telemetry, no keys, the same random numbers every time."""
 
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from comind.session.docker import DockerSandbox
+from tests.engine import folder_of_the_run, start_engine, stop_engine
 
 settings.register_profile(
     "comind",
@@ -18,8 +22,35 @@ _SECRETS = ("OPENAI_API_KEY", "OPENAI_BASE_URL", "KAGGLE_KEY", "KAGGLE_API_TOKEN
 
 @pytest.fixture(autouse=True)
 def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key or setting of the developer's shell never reaches a test."""
+    """A key, setting or engine of the developer's shell never reaches a test."""
     for name in _SECRETS:
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith("COMIND_")]:
         monkeypatch.delenv(name)
+    # The same sandbox on every machine; a test that wants the engine says so.
+    monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the folder of this run's container engine before any worker is started."""
+    folder_of_the_run()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """End this run's container engine when the last worker is done."""
+    if not hasattr(config, "workerinput"):
+        stop_engine()
+
+
+@pytest.fixture(scope="session")
+def engine() -> str:
+    """Address of a container engine that has the host image."""
+    return start_engine()
+
+
+@pytest.fixture(scope="session")
+def docker_sandbox(engine: str) -> Iterator[DockerSandbox]:
+    """The docker sandbox on this machine's own programs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DOCKER_HOST", engine)
+        yield DockerSandbox("comind-sandbox-host")

@@ -111,12 +111,21 @@ class SandboxSpec:
     processes: int = 4096
     file_bytes: int = 8 << 30
 
+    @property
+    def gpus(self) -> tuple[str, ...]:
+        """The devices that the program may use: those that its environment names, no others."""
+        return tuple(filter(None, self.env.get("CUDA_VISIBLE_DEVICES", "").split(",")))
+
 
 class Handle(Protocol):
     """A running sandbox."""
 
     def alive(self) -> bool:
-        """Say whether the program runs."""
+        """Say whether the program runs.
+
+        Raises:
+            SandboxError: the sandbox itself broke down, and the program with it.
+        """
         ...
 
     def exit_code(self) -> int | None:

@@ -1,23 +1,43 @@
 """Which sandbox to use: the strongest that works, and never a weaker one in silence."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 
 from comind.errors import SandboxError, UsageError
 from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
 
-__all__ = ["SANDBOXES", "choose_sandbox"]
+__all__ = ["ISOLATION", "SANDBOXES", "Choice", "choose_sandbox", "explain_choice"]
 
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {
+    "docker": DockerSandbox,
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
 """By name, the strongest first."""
 
+ISOLATION = {
+    "docker": "isolates files, network, processes, users, system calls; "
+    "limits memory, processes and temporary files of the attempt as a whole, and the size of a file",
+    "bubblewrap": "isolates files, network, processes, users; "
+    "limits memory for each process, temporary files, and the size of a file",
+    "process": "isolates nothing; limits the size of a file",
+}
+"""What each keeps apart, for people."""
 
-@cache
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A sandbox, and why no stronger one was taken."""
+
+    sandbox: Sandbox
+    passed_over: tuple[str, ...] = ()
+    """A line for each stronger sandbox: its name, and what is wrong with it."""
+
+
 def choose_sandbox(wanted: str, *, own_code: bool) -> Sandbox:
     """Return the sandbox to run code in.
 
@@ -29,20 +49,42 @@ def choose_sandbox(wanted: str, *, own_code: bool) -> Sandbox:
         UsageError: there is no such sandbox.
         SandboxError: the wanted one does not work here, or `auto` finds none that seals.
     """
+    return _choose(wanted, own_code=own_code).sandbox
+
+
+def explain_choice(wanted: str, *, own_code: bool) -> str:
+    """Say in one line which sandbox is used and why no stronger one.
+
+    Raises:
+        UsageError, SandboxError: as `choose_sandbox`.
+    """
+    choice = _choose(wanted, own_code=own_code)
+    over = f" (passed over: {'; '.join(choice.passed_over)})" if choice.passed_over else ""
+    return f"sandbox: {choice.sandbox.name}{over}"
+
+
+@cache
+def _choose(wanted: str, *, own_code: bool) -> Choice:
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return SANDBOXES[wanted]()
-    reasons = []
-    for make in SANDBOXES.values():
+        return Choice(_made(wanted))
+    reasons: list[str] = []
+    for name in SANDBOXES:
         try:
-            sandbox = make()
+            sandbox = _made(name)
         except SandboxError as error:
-            reasons.append(str(error))
+            reasons.append(f"{name}: {error}")
             continue
         if sandbox.sealed or own_code:
-            return sandbox
+            return Choice(sandbox, tuple(reasons))
     raise SandboxError(
         f"no sandbox for code that a model wrote: {'; '.join(reasons)}",
-        hint="apt-get install bubblewrap, or accept the risk with --sandbox process",
+        hint="apt-get install bubblewrap (or docker.io, then make host-image), "
+        "or accept the risk with --sandbox process",
     )
+
+
+@cache
+def _made(name: str) -> Sandbox:
+    return SANDBOXES[name]()

@@ -6,7 +6,8 @@ Only names cross the border of a Prefect task; the task finds the live things be
 import math
 import shutil
 import threading
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
@@ -38,6 +39,7 @@ from comind.session.choice import choose_sandbox
 from comind.session.kernel import KernelSession
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
+from comind.system.gpus import Gpus
 from comind.wiring.models import OFFLINE, build_model
 from comind.wiring.purse import purse_of
 
@@ -109,14 +111,13 @@ class Workshop:
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
         equipment = Equipment(self.model_of, self.purse, grader, self.open_session, monitor)
-        counted = _cores.present(str(folder.root)) if isinstance(work, Code) else nullcontext()
-        with counted:
+        with _present(work, folder):
             return carry_out(self.agent, work, folder, equipment)
 
     def open_session(self, work: Code, folder: WorkFolder) -> Session:
         """Return a session for an attempt, in the strongest sandbox that the user allows.
 
-        The attempt's share of the cores is fixed here: it depends on how many attempts run just now.
+        The attempt's shares of cores and GPUs are fixed here: they depend on who else runs just now.
         """
         own_code = self.model_of(work.role).name == OFFLINE
         public = self.split_folder.public
@@ -126,11 +127,12 @@ class Workshop:
         given += [found for given_id in work.inputs if (found := self._input(given_id))]
         # The thread count can change results in their last digits, so an attempt keeps its own.
         before = fold(read_log(folder.log, WORK_EVENTS)).threads
+        gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
             choose_sandbox(self.spec.sandbox, own_code=own_code),
             folder.workspace,
             inputs=tuple(given),
-            env={"PYTHONHASHSEED": str(self.spec.seed)},
+            env={"PYTHONHASHSEED": str(self.spec.seed), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
             memory_bytes=math.floor(psutil.virtual_memory().total * 0.75),
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
@@ -169,8 +171,20 @@ class Workshop:
 
 
 _cores = Cores(usable_cores())  # all campaigns of this process share one machine
+_gpus = Gpus()  # and all processes share its devices
 _workshops: dict[tuple[Path, str], Workshop] = {}
 _lock = threading.Lock()
+
+
+@contextmanager
+def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
+    """Let an attempt share the machine for the length of the block; a thought needs none of it."""
+    if isinstance(work, Think):
+        yield
+        return
+    name = str(folder.root)
+    with _cores.present(name), _gpus.present(name):
+        yield
 
 
 def workshop_of(project: Path, campaign: str) -> Workshop:

@@ -77,7 +77,7 @@ def _git() -> Check:
 
 
 def _sandboxes() -> list[Check]:
-    from comind.session.choice import SANDBOXES
+    from comind.session.choice import ISOLATION, SANDBOXES
 
     checks = []
     for name, make in SANDBOXES.items():
@@ -87,10 +87,9 @@ def _sandboxes() -> list[Check]:
             # Without it only our own baseline runs; that is worth knowing, but not a failure.
             checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
             continue
-        found = "works; files, network and processes are isolated"
-        if not sandbox.sealed:
-            found = "works; isolates nothing, only for --sandbox process and our own baseline"
-        checks.append(Check(f"sandbox {name}", ok=True, found=found))
+        works = "works" if sandbox.name == name else f"works, {sandbox.name}"
+        only = "" if sandbox.sealed else "; only for --sandbox process and our own baseline"
+        checks.append(Check(f"sandbox {name}", ok=True, found=f"{works}; {ISOLATION[name]}{only}"))
     return checks
 
 

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-monitor", action="store_true", help="stop no cell before its time is over")
     parser.add_argument(
         "--sandbox",
-        choices=("auto", "bubblewrap", "process"),
+        choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
     parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
@@ -108,7 +108,6 @@ def _specification(
 ) -> "CampaignSpec":
     from comind.campaign.events import CampaignSpec
     from comind.domain.spend import Budget
-    from comind.session.choice import choose_sandbox
     from comind.wiring.models import OFFLINE, build_model, configured_model
     from comind.wiring.workshop import AGENTS
     from flows.params import read_params
@@ -121,7 +120,7 @@ def _specification(
     if values["agent"] not in AGENTS:
         raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
     build_model(model)  # fails now rather than after the first attempt
-    choose_sandbox(values["sandbox"], own_code=model == OFFLINE)
+    _tell_sandbox(values["sandbox"], model)
     if values["max_usd"] is not None and model != OFFLINE:
         _require_price(model)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
@@ -148,6 +147,14 @@ def _specification(
         discussions=values["discussions"],
         budget=Budget(seconds=60 * values["minutes"], usd=values["max_usd"]),
     )
+
+
+def _tell_sandbox(wanted: str, model: str) -> None:
+    """Say which sandbox will be used and why no stronger one; fails where there is none."""
+    from comind.session.choice import explain_choice
+    from comind.wiring.models import OFFLINE
+
+    print(explain_choice(wanted, own_code=model == OFFLINE), file=sys.stderr, flush=True)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -208,12 +215,13 @@ def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         )
     folder = ProjectFolder(project).campaign(args.resume)
     campaign = Campaign(folder)
-    budget = campaign.state.budget
+    spec, budget = campaign.state.spec, campaign.state.budget
     if args.minutes is not None:
         budget = budget.model_copy(update={"seconds": 60 * args.minutes})
     if args.max_usd is not None:
         budget = budget.model_copy(update={"usd": args.max_usd})
     if campaign.state.ended is None or budget != campaign.state.budget:
+        _tell_sandbox(spec.sandbox, spec.model)
         campaign.resume(budget)
     campaign.close()
     return folder

@@ -189,17 +189,20 @@ def test_a_missing_sandbox_is_told(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Model-written code is never run without a sandbox unless that was asked for."""
-    from comind.session.choice import choose_sandbox
+    from comind.session import choice
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "any")
-    choose_sandbox.cache_clear()
+    choice._choose.cache_clear()
+    choice._made.cache_clear()
     try:
         code, told = _error(capfd, "solve", "demo-tumours", "--model", "gpt", "--out", tmp_path)
     finally:
-        choose_sandbox.cache_clear()
+        choice._choose.cache_clear()
+        choice._made.cache_clear()
     assert code == 4
-    assert "no sandbox for code that a model wrote: bubblewrap is not installed" in told
+    assert "bubblewrap: bubblewrap is not installed" in told
+    assert "no sandbox for code that a model wrote: docker: no container engine answers" in told
     assert "--sandbox process" in told
 
 

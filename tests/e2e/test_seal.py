@@ -58,9 +58,11 @@ os.symlink({folder!r}, 'there')
 _DONE = "print('nothing left to try')"
 
 
-@pytest.fixture
-def events(tmp_path: Path, shared_server: str) -> list[WorkEvent]:
+@pytest.fixture(params=["bubblewrap", "docker"])
+def events(request: pytest.FixtureRequest, tmp_path: Path, shared_server: str) -> list[WorkEvent]:
     """What happened in an attempt that did nothing but attack."""
+    sandbox = request.param
+    env = {"DOCKER_HOST": request.getfixturevalue("engine")} if sandbox == "docker" else {}
     project = tmp_path / "project"
     demo = make_demo("demo-tumours", project / "data" / "demos")
     split = make_split(load_competition(demo), project / "data" / "splits", seed=0)
@@ -97,11 +99,24 @@ def events(tmp_path: Path, shared_server: str) -> list[WorkEvent]:
     ]
     script = tmp_path / "script.yaml"
     script.write_text(json.dumps(rules))
-    arguments = ("--no-baseline", "--iterations", "1", "--steps", "6", "--coders", "1")
+    arguments = (
+        "--no-baseline",
+        "--iterations",
+        "1",
+        "--steps",
+        "6",
+        "--coders",
+        "1",
+        "--sandbox",
+        sandbox,
+    )
     model = f"scripted:{script}"
-    ran = comind("solve", "demo-tumours", "--model", model, *arguments, "--out", project, "--json")
+    ran = comind(
+        "solve", "demo-tumours", "--model", model, *arguments, "--out", project, "--json", **env
+    )
     assert ran.exit_code == 3, ran.stderr
     assert ran.json["sealed"] is True
+    assert f"sandbox: {sandbox}" in ran.stderr
     log = project / "runs" / ran.json["campaign"] / "attempt-000" / "log.jsonl"
     return [record.event for record in read_log(log, WORK_EVENTS)]
 

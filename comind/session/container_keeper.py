@@ -1,0 +1,183 @@
+"""Keeps one container: it runs only under its keeper, and goes when we go.
+
+A program of its own that imports nothing of ours, like the keeper of `comind.system.leash`. It is given
+a container that was created but not started. It starts it, writes what it prints into a file of bounded
+size, and removes it when the program has ended or when its own stdin closes, however its parent ended.
+Events go to stdout, a JSON object a line: `started` or `refused` (why), later `ended` (exit code and
+whether memory ran out) or `gone` (the engine no longer answers).
+"""
+
+import contextlib
+import http.client
+import json
+import os
+import queue
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import IO, Any
+
+_LOG_BYTES = 16 << 20
+_HEADER_BYTES = 8  # of a frame: stream, three zeros, length
+_KILLED = 137
+_SIGNALLED = 128
+_SETTLE_SECONDS = 1.0  # after an end by a signal: was memory short, or is the engine about to end?
+_REMOVE_SECONDS = 30.0
+_NOT_FOUND = 404
+_ERRORS = 400
+
+
+class _Connection(http.client.HTTPConnection):
+    """HTTP over the engine's Unix socket."""
+
+    def __init__(self, path: str, timeout: float | None) -> None:
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
+class _Engine:
+    """The few calls that a keeper needs; `base` is the prefix of the API's version."""
+
+    def __init__(self, path: str, base: str, container: str) -> None:
+        self._path = path
+        self._base = f"{base}/containers/{container}"
+
+    def call(self, method: str, what: str, timeout: float | None = 60.0) -> tuple[int, Any]:
+        """Return status and parsed body of a call; any failure of the connection is an OSError."""
+        response = self._open(method, what, timeout)
+        try:
+            body = response.read()
+        except http.client.HTTPException as error:
+            raise OSError(f"the engine broke off: {error}") from None
+        return response.status, json.loads(body) if body.strip() else {}
+
+    def output(self) -> http.client.HTTPResponse:
+        """Return the stream of all that the container will print."""
+        return self._open("POST", "/attach?stream=1&stdout=1&stderr=1", timeout=None)
+
+    def _open(self, method: str, what: str, timeout: float | None) -> http.client.HTTPResponse:
+        connection = _Connection(self._path, timeout)
+        try:
+            connection.request(method, self._base + what)
+            return connection.getresponse()
+        except http.client.HTTPException as error:
+            raise OSError(f"the engine broke off: {error}") from None
+
+    def remove(self) -> None:
+        """Remove the container with all that runs in it; returns when it is gone."""
+        end = time.monotonic() + _REMOVE_SECONDS
+        while time.monotonic() < end:
+            self.call("DELETE", "?force=1&v=1")
+            if self.call("GET", "/json")[0] == _NOT_FOUND:
+                return
+            time.sleep(0.05)
+        raise OSError("the engine does not remove the container")
+
+
+def _say(event: str, **facts: object) -> None:
+    with contextlib.suppress(BrokenPipeError):
+        print(json.dumps({"event": event, **facts}), flush=True)  # noqa: T201 - a program's output
+
+
+def _copy(stream: IO[bytes], log: IO[bytes]) -> None:
+    """Write what comes in frames into the log, as far as it may grow; the rest is read and dropped."""
+    space = _LOG_BYTES
+    with contextlib.suppress(OSError, http.client.HTTPException):
+        while len(header := stream.read(_HEADER_BYTES)) == _HEADER_BYTES:
+            left = int.from_bytes(header[4:], "big")
+            while left and (part := stream.read(min(left, 1 << 16))):
+                left -= len(part)
+                log.write(part[:space])
+                log.flush()
+                space -= len(part[:space])
+
+
+def _wait(engine: _Engine, events: "queue.SimpleQueue[str]") -> None:
+    try:
+        status, _ = engine.call("POST", "/wait", timeout=None)
+    except (OSError, ValueError):
+        status = _ERRORS
+    events.put("gone" if status >= _ERRORS else "ended")
+
+
+def _watch_parent(events: "queue.SimpleQueue[str]") -> None:
+    while os.read(sys.stdin.fileno(), 1):
+        pass
+    events.put("let go")
+
+
+def _ending(engine: _Engine) -> dict[str, object]:
+    """Return exit code and whether memory ran out."""
+    end = time.monotonic() + _SETTLE_SECONDS
+    while True:
+        state = engine.call("GET", "/json")[1]["State"]
+        # The flag is also set when a child was killed for memory and the program went on.
+        oom = bool(state["OOMKilled"]) and state["ExitCode"] == _KILLED
+        if oom or state["ExitCode"] <= _SIGNALLED or time.monotonic() > end:
+            return {"code": state["ExitCode"], "oom": oom}
+        time.sleep(0.05)
+
+
+def _first_process(engine: _Engine) -> int | None:
+    """Return a handle on the container's first process, which ends all others when it ends."""
+    pid = engine.call("GET", "/json")[1]["State"]["Pid"]
+    try:
+        return os.pidfd_open(pid) if pid else None
+    except OSError:
+        return None
+
+
+def _keep(engine: _Engine, log: IO[bytes]) -> None:
+    stream = engine.output()
+    status, answer = engine.call("POST", "/start")
+    if status >= _ERRORS:
+        _say("refused", reason=str(answer.get("message", status)))
+        engine.remove()
+        return
+    process = _first_process(engine)
+    _say("started")
+    copying = threading.Thread(target=_copy, args=(stream, log), daemon=True)
+    copying.start()
+    events: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_wait, args=(engine, events), daemon=True).start()
+    threading.Thread(target=_watch_parent, args=(events,), daemon=True).start()
+    event = events.get()
+    try:
+        if event == "ended":
+            copying.join(timeout=5)
+            _say("ended", **_ending(engine))
+        # Where the engine broke off, this fails, too.
+        engine.remove()
+    except (OSError, ValueError, KeyError):
+        # Without an engine the container would run on; where we are root we can still end it.
+        if process is not None:
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(process, signal.SIGKILL)
+        _say("gone")
+
+
+def main(path: str, base: str, container: str, log_path: str, scratch: str) -> None:
+    """Keep `container` of the engine at `path`; then remove it and the folder `scratch`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with open(log_path, "ab") as log:  # noqa: PTH123 - pathlib costs a keeper's start time
+            _keep(_Engine(path, base, container), log)
+    except (OSError, ValueError, KeyError) as error:
+        _say("refused", reason=str(error))
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(0)  # threads may still wait for an engine that is gone

@@ -1,0 +1,390 @@
+"""The strongest local sandbox: a container of a Docker engine; the one module that knows `docker`.
+
+What it isolates: files (the image, the inputs and the working directory exist, all but the last
+read-only), processes, network (none), IPC, host name, environment, user id, system calls (the engine's
+default filter); and it limits memory, processes and temporary files of the attempt as a whole. What it
+does not: the kernel is the host's, and the working directory has no quota, only a size a file.
+
+The engine must be on this machine: kernels speak over Unix sockets in a mounted folder.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comind import __version__
+from comind.errors import SandboxError
+from comind.session.base import SandboxSpec
+from comind.session.mounts import SANDBOX_UID, give_away, host_programs, make_mount_point
+from comind.system.owner import is_gone, this_process
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["IMAGES", "DockerSandbox"]
+
+IMAGES = (f"comind-sandbox:{__version__}", "comind-sandbox-host")
+"""Images that are looked for, in this order: what `make image` builds, and `make host-image`."""
+
+_BUILD = "make image, or on this machine alone: make host-image"
+_SOCKET = "unix:///var/run/docker.sock"
+_WORKSPACE = Path("/workspace")
+_RUNTIME = Path("/run/comind")
+_TMP_BYTES = 1 << 30
+_OPEN_FILES = 4096  # not above what the engine itself may open, which can be little
+_ENGINE_SECONDS = 120
+_KEEPER = Path(__file__).with_name("container_keeper.py")
+_KEEPER_SECONDS = 60.0
+_TRIAL_BYTES = 256 << 20
+_SIGNALLED = 128  # an exit code above it: ended by a signal
+_GONE = "the container engine went away, and the session with it"
+_NO_DEVICE_DRIVER = (
+    "install the engine's nvidia-container-toolkit, or go without GPUs: CUDA_VISIBLE_DEVICES= comind ..."
+)
+_OWNER = "comind.owner"
+
+
+class DockerSandbox:
+    """Runs programs in containers that end with the program, and with us."""
+
+    sealed = True
+
+    def __init__(self, image: str | None = None) -> None:
+        """Look for engine and image, remove what dead processes of ours left, and try a container.
+
+        Args:
+            image: name of the image; None for the first of `IMAGES` that has been built.
+
+        Raises:
+            SandboxError: no engine answers here, it cannot isolate, or there is no image.
+        """
+        self._socket = _local_socket()
+        with self._engine() as engine:
+            _check_limits(engine.info())
+            self._version = engine.api.api_version
+            found = _find_image(engine, image)
+            _remove_leftovers(engine)
+        name, self.digest, labels = found
+        self.name = f"docker {name}@{self.digest[:19]}"
+        self._programs = (
+            [Path("/usr"), *host_programs()] if labels.get("comind.programs") == "host" else []
+        )
+        self.python = sys.executable if self._programs else labels.get("comind.python", "python3")
+        self._try()
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths at which a program sees its two folders."""
+        del workspace, runtime
+        return _WORKSPACE, _RUNTIME
+
+    def start(self, spec: SandboxSpec) -> "DockerHandle":
+        """Start a program."""
+        for given in spec.inputs:
+            make_mount_point(spec.workspace, Path(given.name))
+        if os.getuid() == 0:
+            for folder in (spec.workspace, spec.runtime):
+                give_away(folder)
+        with self._engine() as engine:
+            container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
+        return self._keep(str(container.id), spec)
+
+    def _keep(self, container: str, spec: SandboxSpec) -> "DockerHandle":
+        """Start the container's keeper, which starts the container."""
+        argv = [sys.executable, "-I", "-S", str(_KEEPER), self._socket, f"/v{self._version}", container]
+        spec.log.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            keeper = subprocess.Popen(
+                [*argv, str(spec.log), str(spec.scratch)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                start_new_session=True,
+            )
+        except OSError as error:
+            self._remove(container)
+            raise SandboxError(f"the container's keeper could not be started: {error}") from None
+        handle = DockerHandle(keeper, lambda: self._remove(container), spec)
+        handle.wait_for_start()
+        return handle
+
+    def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
+        """Return what the container may do and see."""
+        from docker.types import DeviceRequest, LogConfig, Ulimit
+
+        uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
+        limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
+        return {
+            "environment": dict(spec.env),
+            "use_config_proxy": False,  # a proxy's address may hold a password
+            "mounts": self._mounts(spec),
+            "working_dir": str(_WORKSPACE),
+            "user": f"{uid}:{gid}",
+            "hostname": "sandbox",
+            "network_mode": "none",
+            "ipc_mode": "private",
+            "read_only": True,
+            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={_TMP_BYTES},mode=1777"},  # noqa: S108
+            "shm_size": _TMP_BYTES,
+            "cap_drop": ["ALL"],
+            "security_opt": ["no-new-privileges"],
+            "mem_limit": spec.memory_bytes,
+            "memswap_limit": spec.memory_bytes,
+            "pids_limit": spec.processes,
+            "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in limits.items()],
+            "log_config": LogConfig(type="none"),  # the keeper writes the log, and bounds it
+            "device_requests": [
+                DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
+            ]
+            if spec.gpus
+            else [],
+            "init": True,
+            "labels": {_OWNER: this_process()},
+        }
+
+    def _mounts(self, spec: SandboxSpec) -> list[Any]:
+        from docker.types import Mount
+
+        def bind(source: Path, target: Path, *, read_only: bool) -> Mount:
+            return Mount(str(target), str(source.absolute()), type="bind", read_only=read_only)
+
+        mounts = [bind(path, path, read_only=True) for path in self._programs]
+        mounts += [bind(spec.workspace, _WORKSPACE, read_only=False)]
+        mounts += [bind(spec.runtime, _RUNTIME, read_only=False)]
+        return mounts + [bind(i.source, _WORKSPACE / i.name, read_only=True) for i in spec.inputs]
+
+    def _remove(self, container: str) -> None:
+        """Remove a container whose keeper could not; without an engine it stays for the next start."""
+        from docker.errors import NotFound
+
+        with suppress(SandboxError), self._engine() as engine, suppress(NotFound):
+            engine.api.remove_container(container, force=True, v=True)
+
+    @contextmanager
+    def _engine(self) -> "Iterator[DockerClient]":
+        """Give a client for the length of the block; its failures are told as ours."""
+        from docker import DockerClient
+        from docker.errors import DockerException
+
+        _check_answer(self._socket)
+        try:
+            client = DockerClient(base_url=f"unix://{self._socket}", timeout=_ENGINE_SECONDS)
+            try:
+                yield client
+            finally:
+                client.close()
+        except (DockerException, OSError) as error:
+            raise SandboxError(
+                f"the container engine at {self._socket} does not answer, or refuses: {_short(error)}",
+                hint="start it, or name another one in DOCKER_HOST; comind doctor tells what works",
+            ) from None
+
+    def _try(self) -> None:
+        """Run the interpreter once, so that what does not work is known before it is needed."""
+        with tempfile.TemporaryDirectory(prefix="comind-d-", ignore_cleanup_errors=True) as name:
+            scratch = Path(name) / "s"
+            runtime, workspace = scratch / "r", Path(name) / "w"
+            runtime.mkdir(parents=True)
+            workspace.mkdir()
+            handle = self.start(
+                SandboxSpec(
+                    argv=(self.python, "-I", "-S", "-c", "pass"),
+                    env={},
+                    workspace=workspace,
+                    runtime=runtime,
+                    scratch=scratch,
+                    inputs=(),
+                    log=Path(name) / "log",
+                    memory_bytes=_TRIAL_BYTES,
+                )
+            )
+            try:
+                handle.wait(_KEEPER_SECONDS)
+                if handle.exit_code() != 0:
+                    raise SandboxError(
+                        f"a container of {self.name} cannot run {self.python}: {handle.exit_reason()}",
+                        hint=_BUILD,
+                    )
+            finally:
+                handle.kill()
+
+
+class DockerHandle:
+    """A program in its container, told of by the container's keeper."""
+
+    def __init__(
+        self, keeper: "subprocess.Popen[bytes]", remove: Callable[[], None], spec: SandboxSpec
+    ) -> None:
+        self._keeper = keeper
+        self._remove = remove
+        self._memory = spec.memory_bytes
+        self._read = b""
+        self._ended: dict[str, Any] | None = None
+
+    def alive(self) -> bool:
+        """Say whether the program runs.
+
+        Raises:
+            SandboxError: the engine or the keeper is gone, and with it the container.
+        """
+        while self._ended is None and (told := self._next_event(0.0)) is not None:
+            self._take(told)
+        return self._ended is None
+
+    def exit_code(self) -> int | None:
+        """Return None while the program runs, else its exit code."""
+        return None if self.alive() or self._ended is None else int(self._ended["code"])
+
+    def exit_reason(self) -> str:
+        """Say in one line why the program ended."""
+        code = self.exit_code()
+        if self._ended is not None and self._ended["oom"]:
+            return f"out of memory: it needed more than its {self._memory / (1 << 30):.1f} GiB"
+        if code is not None and code > _SIGNALLED:
+            return f"it was ended by signal {code - _SIGNALLED}"
+        return f"it ended with exit code {code}"
+
+    def kill(self) -> None:
+        """End the program and everything it started; returns when its container is gone."""
+        assert self._keeper.stdin is not None
+        assert self._keeper.stdout is not None
+        if self._keeper.stdin.closed:
+            return
+        self._keeper.stdin.close()
+        try:
+            clean = self._keeper.wait(timeout=_KEEPER_SECONDS) == 0
+        except subprocess.TimeoutExpired:
+            self._keeper.kill()
+            self._keeper.wait()
+            clean = False
+        self._keeper.stdout.close()
+        self._ended = self._ended or {"code": _SIGNALLED + signal.SIGKILL, "oom": False}
+        if not clean:
+            self._remove()
+
+    def wait(self, seconds: float) -> None:
+        """Return when the program has ended, or after so many seconds."""
+        end = time.monotonic() + seconds
+        while self._ended is None and (left := end - time.monotonic()) > 0:
+            told = self._next_event(left)
+            if told is not None:
+                self._take(told)
+
+    def wait_for_start(self) -> None:
+        """Return when the container runs.
+
+        Raises:
+            SandboxError: it could not be started.
+        """
+        told = self._next_event(_KEEPER_SECONDS)
+        if told is None or told["event"] != "started":
+            self.kill()
+            self._remove()
+            reason = "its keeper says nothing" if told is None else told.get("reason", told["event"])
+            hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
+            raise SandboxError(f"the container could not be started: {_short(reason)}", hint=hint)
+
+    def _take(self, told: dict[str, Any]) -> None:
+        if told["event"] == "ended":
+            self._ended = told
+        elif told["event"] == "gone":
+            self._ended = {"code": _SIGNALLED + signal.SIGKILL, "oom": False}
+            self.kill()
+            self._remove()
+            raise SandboxError(
+                _GONE, hint="start the engine again, then go on with comind solve --resume"
+            )
+
+    def _next_event(self, seconds: float) -> dict[str, Any] | None:
+        """Return the keeper's next event, if one comes in time; `gone` where it has none left."""
+        assert self._keeper.stdout is not None
+        end = time.monotonic() + seconds
+        while b"\n" not in self._read:
+            if self._keeper.stdout.closed:
+                return {"event": "gone"}
+            descriptor = self._keeper.stdout.fileno()
+            if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
+                return None
+            part = os.read(descriptor, 4096)
+            if not part:
+                return {"event": "gone"}
+            self._read += part
+        line, _, self._read = self._read.partition(b"\n")
+        event: dict[str, Any] = json.loads(line)
+        return event
+
+
+def _local_socket() -> str:
+    """Return the path of the engine's socket."""
+    address = os.environ.get("DOCKER_HOST") or _SOCKET
+    if not address.startswith("unix://"):
+        raise SandboxError(
+            f"the container engine at {address} is not on this machine",
+            hint="docker needs a local engine (DOCKER_HOST=unix://...): sockets and files are shared",
+        )
+    return address.removeprefix("unix://")
+
+
+def _check_answer(path: str) -> None:
+    """Refuse a socket behind which nobody is; the client would take a second and a page to say so."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(path)
+        except OSError as error:
+            raise SandboxError(
+                f"no container engine answers at {path} ({error.strerror})",
+                hint="start it (apt-get install docker.io, as root), or name another in DOCKER_HOST",
+            ) from None
+
+
+def _check_limits(info: dict[str, Any]) -> None:
+    """Refuse an engine that would leave a limit out in silence."""
+    options = " ".join(info.get("SecurityOptions") or [])
+    missing = [name for name in ("MemoryLimit", "PidsLimit") if not info.get(name)]
+    missing += [] if "seccomp" in options else ["seccomp"]
+    if missing:
+        raise SandboxError(
+            f"the container engine has no {', no '.join(missing)}", hint="see docker info"
+        )
+    if "rootless" in options or "userns" in options:
+        raise SandboxError(
+            "the container engine maps user ids, so an attempt's files would be nobody's",
+            hint="use an engine without rootless mode and userns-remap, or bubblewrap",
+        )
+
+
+def _find_image(engine: "DockerClient", wanted: str | None) -> tuple[str, str, dict[str, str]]:
+    """Return name, digest and labels of the image; nothing is ever pulled."""
+    from docker.errors import ImageNotFound
+
+    names = (wanted,) if wanted else IMAGES
+    for name in names:
+        with suppress(ImageNotFound):
+            image = engine.images.get(name)
+            return name, str(image.id), dict(image.labels or {})
+    raise SandboxError(f"there is no image {' and no image '.join(names)}", hint=_BUILD)
+
+
+def _remove_leftovers(engine: "DockerClient") -> None:
+    """Remove containers whose process was killed together with their keeper."""
+    from docker.errors import APIError
+
+    for container in engine.containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True):
+        if is_gone(container.labels.get(_OWNER, "")):
+            with suppress(APIError):  # another process of ours may be removing it just now
+                container.remove(force=True, v=True)
+
+
+def _short(error: object) -> str:
+    """Return an error's first line, not too long to be read."""
+    return (str(error).strip().splitlines() or ["no reason given"])[0][:300]

@@ -1,0 +1,90 @@
+"""A device has one holder at a time, on the whole machine."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from comind.system.gpus import Gpus, list_gpus
+
+_LISTED = """\
+GPU 0: NVIDIA H200 (UUID: GPU-aaaa)
+GPU 1: NVIDIA A100 (UUID: GPU-bbbb)
+  MIG 3g.20gb     Device  0: (UUID: MIG-cccc)
+  MIG 3g.20gb     Device  1: (UUID: MIG-dddd)
+GPU 2: NVIDIA H200 (UUID: GPU-eeee)
+"""
+
+
+@pytest.fixture
+def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose driver lists three GPUs, one of them in two parts."""
+    program = tmp_path / "nvidia-smi"
+    program.write_text(f"#!/bin/sh\ncat <<'END'\n{_LISTED}END\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+def test_devices_and_parts_are_listed(driver: None) -> None:
+    """Whole GPUs are listed by their unique names; of one that is cut, its parts."""
+    assert list_gpus() == ("GPU-aaaa", "MIG-cccc", "MIG-dddd", "GPU-eeee")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "devices"),
+    [
+        ("", ()),
+        ("3,0", ("GPU-eeee", "GPU-aaaa")),
+        ("GPU-ee", ("GPU-eeee",)),
+        ("0,GPU-aaaa,9", ("GPU-aaaa",)),
+    ],
+)
+def test_our_own_limits_are_kept(
+    driver: None, wanted: str, devices: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What we may not use ourselves, we do not hand out."""
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", wanted)
+    assert list_gpus() == devices
+
+
+def test_a_machine_without_a_driver_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without nvidia-smi there is nothing to lease, and no lock is written."""
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert Gpus(folder=tmp_path / "locks").lease("a") == ()
+    assert not (tmp_path / "locks").exists()
+
+
+def test_a_device_has_one_holder(tmp_path: Path) -> None:
+    """Holders get shares that never overlap, also those of another process; who comes late gets none."""
+    first = Gpus(lambda: ("x", "y"), tmp_path / "locks")
+    other = Gpus(lambda: ("x", "y"), tmp_path / "locks")  # as in another process: locks are of the file
+    with first.present("a"), other.present("b"), first.present("c"):
+        assert first.lease("a", holders=2) == ("x",)
+        assert other.lease("b", holders=1) == ("y",)
+        assert first.lease("c", holders=2) == ()
+        assert first.lease("a", holders=1) == ("x",)
+    with other.present("d"):
+        assert other.lease("d") == ("x", "y")
+
+
+def test_a_lease_ends_with_its_process(tmp_path: Path) -> None:
+    """After kill -9 of its holder a device is free."""
+    code = (
+        "import sys, time; from pathlib import Path; from comind.system.gpus import Gpus\n"
+        f"print(Gpus(lambda: ('x',), Path({str(tmp_path)!r})).lease('a'), flush=True); time.sleep(60)"
+    )
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=env)
+    assert holder.stdout is not None
+    assert holder.stdout.readline().strip() == "('x',)"
+    gpus = Gpus(lambda: ("x",), tmp_path)
+    with gpus.present("b"):
+        assert gpus.lease("b") == ()
+    holder.send_signal(signal.SIGKILL)
+    holder.communicate()
+    with gpus.present("c"):
+        assert gpus.lease("c") == ("x",)
