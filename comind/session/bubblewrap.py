@@ -2,8 +2,8 @@
 
 What it isolates: files (only the system's read-only programs, the interpreter, the inputs and the
 working directory exist), processes, network (none), IPC, host name, environment, user id where we are
-root. What it does not: it sets limits per process, not for the attempt as a whole, and it filters no
-system calls.
+root. Memory, processes and the share of the cores are limited for the attempt as a whole where control
+groups can be made, else per process. What it does not: it filters no system calls.
 """
 
 import os
@@ -15,6 +15,8 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
+from comind.session.ending import ending
+from comind.system.cgroups import make_group
 from comind.system.leash import LeashedProcess, start_leashed
 
 __all__ = ["BubblewrapSandbox"]
@@ -24,6 +26,7 @@ _WORKSPACE = Path("/workspace")
 _RUNTIME = Path("/run/comind")
 _TMP_BYTES = 1 << 30
 _PROBE_SECONDS = 20
+_PROCESSES_OF_ALL = 16_384
 
 
 class BubblewrapSandbox:
@@ -79,7 +82,15 @@ class BubblewrapSandbox:
         try:
             # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
             return BubblewrapHandle(
-                start_leashed(argv, env={}, log=spec.log, scratch=spec.scratch, grace=0.0)
+                start_leashed(
+                    argv,
+                    env={},
+                    log=spec.log,
+                    log_bytes=spec.log_bytes,
+                    scratch=spec.scratch,
+                    group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+                    grace=0.0,
+                )
             )
         except OSError as error:
             raise SandboxError(f"bubblewrap could not be started: {error}") from None
@@ -133,10 +144,7 @@ class BubblewrapHandle:
 
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
-        code = self._process.exit_code()
-        if code == 137:  # noqa: PLR2004 - 128 + SIGKILL
-            return "it was killed, most likely for want of memory"
-        return f"it ended with exit code {code}"
+        return ending(self._process)
 
     def kill(self) -> None:
         """End the program; its namespace takes everything it started along."""
@@ -152,7 +160,8 @@ def _limits(spec: SandboxSpec) -> list[str]:
     return [
         "/usr/bin/prlimit",
         f"--as={spec.memory_bytes}",
-        f"--nproc={spec.processes}",
+        # Counted over all sandboxes of this user: only a last resort where no control group can be made.
+        f"--nproc={_PROCESSES_OF_ALL}",
         f"--fsize={spec.file_bytes}",
         "--core=0",
     ]
