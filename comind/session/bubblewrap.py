@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
 from comind.errors import SandboxError
@@ -67,11 +68,9 @@ class BubblewrapSandbox:
 
     def start(self, spec: SandboxSpec) -> "BubblewrapHandle":
         """Start a program."""
-        for given in spec.inputs:
-            _make_mount_point(spec.workspace, Path(given.name))
+        made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
         if self._root:
-            for folder in (spec.workspace, spec.runtime):
-                _give_away(folder)
+            _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, _WORKSPACE), (spec.runtime, _RUNTIME)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
@@ -181,17 +180,29 @@ def _outermost(paths: set[Path]) -> list[Path]:
     return sorted(path for path in outside if not any(other in path.parents for other in outside))
 
 
-def _make_mount_point(workspace: Path, name: Path) -> None:
+def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
     """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
-    folder = workspace
+    folder, made = workspace, []
     for part in name.parts:
         folder = folder / part
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             folder.unlink()
         folder.mkdir(exist_ok=True)
+        made.append(folder)
+    return made
 
 
-def _give_away(folder: Path) -> None:
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            os.chown(path, _UID, _UID, follow_symlinks=False)
+def _give_away(folders: Iterable[Path]) -> None:
+    """Make the code's user the owner of its folders and of what we laid in them.
+
+    A folder that was given away before may hold anything by now; what is in it is the code's already.
+    """
+    for folder in folders:
+        if folder.lstat().st_uid == _UID:
+            continue
+        os.chown(folder, _UID, _UID, follow_symlinks=False)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                _give_away([path])
+            else:
+                os.chown(path, _UID, _UID, follow_symlinks=False)

@@ -15,7 +15,7 @@ from pathlib import Path
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
 from comind.session.environment import environment, thread_settings
-from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, INTERRUPT, OUTPUT, READY
+from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, plain_text
 from comind.session.quota import Quota, QuotaWatch
@@ -29,6 +29,7 @@ _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 8.0  # between the interrupt and the kill
 _BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
 _END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
+_REASON_LENGTH = 200
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
@@ -233,11 +234,13 @@ class KernelSession:
                 if frame is None and self._handle is not None and not self._handle.alive():
                     raise LinkError("the session ended")  # noqa: TRY301 - one end for all of these
         except LinkError as error:
-            return self._killed(cell, self._why_gone(error))
+            return self._killed(cell, self._why_gone(cell, error))
 
-    def _why_gone(self, error: LinkError) -> str:
+    def _why_gone(self, cell: "_Running", error: LinkError) -> str:
         self._await_end()
         assert self._handle is not None
+        if cell.gone:
+            return f"the interpreter was ended: {cell.gone}"
         if self._handle.alive():
             return f"the interpreter was ended: {error}"
         return f"the interpreter died: {self._handle.exit_reason()}"
@@ -260,6 +263,8 @@ class _Running:
         self.number = number
         self.output = Output()
         self.ended: _Ended | None = None
+        self.gone = ""
+        """Why the driver gave the interpreter up."""
         self._quota = quota
         self._begun = False
         self._error = ""
@@ -273,6 +278,8 @@ class _Running:
             self._error = _bounded(frame.text)
         elif frame.kind == BEGUN:
             self._begun = True
+        elif frame.kind == GONE:
+            self.gone = plain_text(frame.text[:_REASON_LENGTH])
         self._status = frame.text[:16] if frame.kind == DONE else ""
         return frame.kind == DONE
 

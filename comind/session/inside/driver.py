@@ -30,7 +30,7 @@ FRAME_BYTES = 1 << 18  # the longest text of a frame
 HEADER = struct.Struct("!cII")
 
 EXECUTE, INTERRUPT = b"X", b"I"  # from the host
-READY, BEGUN, OUTPUT, ERROR, DONE = b"R", b"B", b"O", b"E", b"D"  # to the host
+READY, BEGUN, OUTPUT, ERROR, DONE, GONE = b"R", b"B", b"O", b"E", b"D", b"G"  # to the host
 
 _DELIMITER = b"<IDS|MSG>"
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
@@ -127,13 +127,30 @@ class Driver:
             for source, hear in ((self._iopub, self._hear), (self._shell, self._hear_reply)):
                 for parts in self._drained(source) if source in ready else ():
                     hear(parts)
-            if gone in ready:  # it closed its sockets, or became another program
-                self._kernel.kill()
+            if gone in ready:
+                gone.recv_multipart()
+                self._lost()
             if self._wake in ready:
                 os.read(self._wake, 64)
+                self._go_on()
             self._tend()
         self._flush()
         return self._code()
+
+    def _lost(self) -> None:
+        """End a kernel without sockets: it will never answer again."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._kernel.wait(0.2)  # its sockets close, too, when it ends
+        if self._kernel.poll() is None:
+            self._tell(GONE, "it closed its own connections, or became another program")
+            self._kernel.kill()
+
+    def _go_on(self) -> None:
+        """Wake a kernel that was told to stop, by itself or by a child."""
+        with contextlib.suppress(ChildProcessError):
+            flags = os.WSTOPPED | os.WNOHANG
+            if os.waitid(os.P_PID, self._kernel.pid, flags) is not None:
+                os.kill(self._kernel.pid, signal.SIGCONT)
 
     def _code(self) -> int:
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -249,7 +266,7 @@ class Driver:
             start = parts.index(_DELIMITER)
             header, parent, _, content = (json.loads(part) for part in parts[start + 2 : start + 6])
             return str(parent["msg_id"]), str(header["msg_type"]), dict(content)
-        except (ValueError, KeyError, TypeError, RecursionError):
+        except (ValueError, KeyError, TypeError, RecursionError, MemoryError):
             return "", "", {}
 
     def _hear(self, parts: list[bytes]) -> None:

@@ -11,9 +11,13 @@ What differs from `python -m ipykernel_launcher`:
 """
 
 import contextlib
+import fcntl
+import json
 import os
 import sys
+import termios
 import threading
+import time
 from io import StringIO
 
 from ipykernel.iostream import OutStream
@@ -22,6 +26,7 @@ from ipykernel.kernelapp import IPKernelApp
 _BUFFER = 1 << 22  # characters that may wait for the next sending, five times a second
 _KEPT = 1 << 16  # at each end of what is cut
 _DRAIN_SECONDS = 0.5
+_SETTLE_SECONDS = 0.2
 
 
 class BoundedStream(OutStream):  # type: ignore[misc]
@@ -36,7 +41,10 @@ class BoundedStream(OutStream):  # type: ignore[misc]
         if not isinstance(string, str):
             raise TypeError(f"write() argument must be str, not {type(string)}")
         count = len(string)
-        super().write(_cut(string) if count > _BUFFER else string)
+        if count > _BUFFER:
+            string = _cut(string)
+        _settle()
+        super().write(string)
         with self._buffer_lock:
             for parent, buffer in self._buffers.items():
                 if buffer.tell() > _BUFFER:
@@ -59,15 +67,33 @@ def _cut(text: str) -> str:
     return f"{text[:_KEPT]}\n... ({dropped} characters left out) ...\n{text[-_KEPT:]}"
 
 
+_reader: threading.Thread | None = None  # of the running cell's pipe
+_source = -1  # its other end
+
+
+def _settle() -> None:
+    """Wait for what child processes printed before: it comes first."""
+    if _source < 0 or threading.current_thread() is _reader:
+        return
+    waiting = bytearray(4)
+    end = time.monotonic() + _SETTLE_SECONDS
+    with contextlib.suppress(OSError, ValueError):
+        while time.monotonic() < end:
+            fcntl.ioctl(_source, termios.FIONREAD, waiting)
+            if not any(waiting):
+                return
+            time.sleep(0.001)
+
+
 class Pipes:
     """Gives each cell file descriptors of its own to print to."""
 
     def __init__(self) -> None:
         self._quiet = os.open(os.devnull, os.O_WRONLY)
-        self._reader: threading.Thread | None = None
 
     def before(self, *_: object) -> None:
         """Open a pipe for the cell that begins."""
+        global _reader, _source  # noqa: PLW0603 - streams are made by ipykernel and know only the module
         for name in ("stdout", "stderr"):
             stream = getattr(sys, f"_comind_{name}")
             if getattr(getattr(sys, name), "closed", False):
@@ -78,23 +104,27 @@ class Pipes:
         os.close(end)
         stream = sys._comind_stdout  # type: ignore[attr-defined]
         parent = stream.parent_header
-        self._reader = threading.Thread(target=_pass_on, args=(source, stream, parent), daemon=True)
-        self._reader.start()
+        _source = source
+        _reader = threading.Thread(target=_pass_on, args=(source, stream, parent), daemon=True)
+        _reader.start()
 
     def after(self, *_: object) -> None:
         """Let go of the pipe; what is still in it is passed on first."""
         for number in (1, 2):
             with contextlib.suppress(OSError):
                 os.dup2(self._quiet, number)
-        if self._reader is not None:
-            self._reader.join(_DRAIN_SECONDS)  # a child that lives on keeps it open
+        if _reader is not None:
+            _reader.join(_DRAIN_SECONDS)  # a child that lives on keeps it open
 
 
 def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
     stream._parent_header.set(parent)
+    global _source  # noqa: PLW0603
     with contextlib.suppress(OSError, ValueError):
         while data := os.read(source, 1 << 16):
             stream.write(data.decode(errors="replace"))
+    if _source == source:
+        _source = -1
     with contextlib.suppress(OSError):
         os.close(source)
 
@@ -124,7 +154,8 @@ class Kernel(IPKernelApp):  # type: ignore[misc]
     """The application with streams and pipes of ours."""
 
     def init_io(self) -> None:
-        """Set up the streams."""
+        """Set up the streams, and a form of messages that any text fits in, half a character, too."""
+        self.session.pack = lambda content: json.dumps(content, default=str).encode()
         self.outstream_class = f"{__name__}.BoundedStream"
         super().init_io()
         sys._comind_stdout, sys._comind_stderr = sys.stdout, sys.stderr  # type: ignore[attr-defined]
