@@ -80,10 +80,11 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
         raise SubmissionError(f"{name}: not a plain file ({error.strerror})") from None
     finally:
         os.close(folder)
+    facts = os.fstat(descriptor)
+    if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
+        os.close(descriptor)
+        raise SubmissionError(f"{name}: not a plain file with one name")
     with os.fdopen(descriptor, "rb") as file:
-        facts = os.fstat(descriptor)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_nlink != 1:
-            raise SubmissionError(f"{name}: not a plain file with one name")
         # A sparse giant is refused before it is read; one that grows meanwhile, when it is.
         content = file.read(limit + 1) if facts.st_size <= limit else b""
         if facts.st_size > limit or len(content) > limit:
