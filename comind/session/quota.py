@@ -1,5 +1,6 @@
 """How much disk a session may fill; looked at from the host, since a writable mount has no limit."""
 
+import errno
 import os
 import shutil
 import time
@@ -81,7 +82,8 @@ class QuotaWatch:
             path, depth = pending.pop()
             try:
                 found = os.scandir(path)
-            except OSError:  # it went away, or its mode keeps us out
+            except OSError as error:  # it went away, or its mode keeps us out
+                deep = deep or error.errno == errno.ENAMETOOLONG
                 continue
             with found as entries:
                 for entry in entries:

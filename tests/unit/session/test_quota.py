@@ -7,6 +7,7 @@ import pytest
 
 from comind.session import quota as module
 from comind.session.quota import Quota, QuotaWatch
+from comind.system.keeper import remove_tree
 
 
 @pytest.fixture(autouse=True)
@@ -42,16 +43,18 @@ def test_a_file_of_many_names_counts_once(tmp_path: Path) -> None:
     assert watch.exceeded() == "it has more than 50 files and folders"
 
 
-def test_folders_without_end_are_seen(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["d", "d" * 100])
+def test_folders_without_end_are_seen(tmp_path: Path, name: str) -> None:
     """Nesting that would break whoever walks it is a reason of its own."""
     watch = QuotaWatch(Quota(free_bytes=0), [tmp_path])
     here = Path.cwd()
     os.chdir(tmp_path)
     for _ in range(400):
-        Path("d").mkdir()
-        os.chdir("d")
+        Path(name).mkdir()
+        os.chdir(name)
     os.chdir(here)
     assert "nested" in watch.exceeded()
+    remove_tree(str(tmp_path))
 
 
 def test_a_cell_that_begins_above_may_make_room(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_a_durable_write_replaces_the_whole(tmp_path: Path) -> None:
 
 
 def _refusal(source: Path, target: Path, **limits: int) -> str:
-    with pytest.raises(ValueError, match=".") as refused:
+    with pytest.raises(ValueError, match=r".") as refused:
         copy_untrusted_tree(source, target, **{"limit_bytes": 1000, **limits})
     return str(refused.value)
 
