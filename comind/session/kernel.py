@@ -18,6 +18,7 @@ from comind.session.environment import environment, thread_settings
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, plain_text
+from comind.session.packages import Packages, asked_for
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.keeper import remove_tree
 from comind.system.scratch import scratch_folder
@@ -30,6 +31,7 @@ _GRACE_SECONDS = 8.0  # between the interrupt and the kill
 _BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
 _END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
 _REASON_LENGTH = 200
+_PACKAGES = "input/.packages"
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
@@ -87,6 +89,7 @@ class KernelSession:
         persistent: bool = True,
         threads: int = 0,
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
+        packages: Packages | None = None,
     ) -> None:
         """Prepare a session.
 
@@ -100,6 +103,7 @@ class KernelSession:
             persistent: whether variables live from cell to cell; else each cell starts afresh.
             threads: cores that its libraries may use at once; 0: as many as they find.
             quota: how much disk it may fill.
+            packages: answers what cells ask to have installed; None: they are run as they are.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -112,6 +116,9 @@ class KernelSession:
         self._log = log
         self._persistent = persistent
         self._quota = quota
+        self._packages = packages
+        if packages is not None and sandbox.sealed:
+            self._inputs = (*inputs, Input(packages.folder, _PACKAGES))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
         self._link: Link | None = None
@@ -126,15 +133,21 @@ class KernelSession:
         Raises:
             SandboxError: no kernel can be started.
         """
+        asked, told = time.monotonic(), ""
+        if self._packages is not None:
+            wanted, code = asked_for(code)
+            told = self._packages.serve(wanted, seconds=seconds)
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        result = self._execute(code, _Limits(begun, seconds, watch))
+        left = seconds - (begun - asked) if told else seconds
+        result = self._execute(code, _Limits(begun, left, watch))
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self._stop()
         elapsed = round(time.monotonic() - begun, 3)
-        return result.model_copy(update={"seconds": elapsed, "state_lost": lost})
+        output = told + result.output
+        return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
         """End the kernel and everything it started."""
@@ -151,11 +164,11 @@ class KernelSession:
             program = resources.files("comind.session.inside") / name
             (shared / name).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
         listener = Listener(shared / "h")
-        _, runtime = self._sandbox.seen_as(self.workspace, shared)
+        workspace, runtime = self._sandbox.seen_as(self.workspace, shared)
         seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
             argv=(self._sandbox.python, "-P", *seen),
-            env=environment(self._sandbox.python, runtime, self._env),
+            env=environment(self._sandbox.python, runtime, {**self._env, **self._path(workspace)}),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -171,6 +184,14 @@ class KernelSession:
             raise
         finally:
             listener.close()
+
+    def _path(self, workspace: Path) -> dict[str, str]:
+        """Return where the interpreter finds packages that were asked for."""
+        if self._packages is None:
+            return {}
+        # Without mounts the code sees our own folders.
+        seen = workspace / _PACKAGES if self.sealed else self._packages.folder.absolute()
+        return {"PYTHONPATH": str(seen)}
 
     def _connect(self, listener: Listener) -> None:
         """Wait for the driver, then for the kernel's first reply."""
