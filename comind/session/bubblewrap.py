@@ -2,8 +2,8 @@
 
 What it isolates: files (only the system's read-only programs, the interpreter, the inputs and the
 working directory exist), processes, network (none), IPC, host name, environment, user id where we are
-root. Memory, processes and the share of the cores are limited for the attempt as a whole where control
-groups can be made, else per process. What it does not: it filters no system calls.
+root. Memory and processes are limited for the attempt as a whole where control groups can be made, else
+per process. What it does not: it filters no system calls.
 """
 
 import os

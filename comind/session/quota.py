@@ -1,6 +1,7 @@
 """How much disk a session may fill; looked at from the host, since a writable mount has no limit."""
 
 import errno
+import math
 import os
 import shutil
 import time
@@ -61,7 +62,7 @@ class QuotaWatch:
             return f"it has more than {self._limits.files} files and folders"
         if deep:
             return f"its folders are nested more than {_DEPTH} deep"
-        if any(shutil.disk_usage(folder).free < self._free for folder in self._folders):
+        if any(_free(folder) < self._free for folder in self._folders):
             return "the disk is nearly full"
         return ""
 
@@ -104,3 +105,10 @@ class QuotaWatch:
                     if count > most_files:
                         break
         return size, count, deep
+
+
+def _free(folder: Path) -> float:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:  # it is removed as its program ends
+        return math.inf

@@ -2,7 +2,8 @@
 
 The groups lie below our own, so whatever limits hold for us hold for them, too. Both versions of the
 kernel's interface are spoken; where neither is writable there is no group, and whoever asked has to do
-with limits per process.
+with limits per process. Shares of the cores are left alone: in the first version a whole group weighs as
+much as one process outside, which starves it.
 """
 
 import contextlib
@@ -14,7 +15,6 @@ __all__ = ["ControlGroup", "make_group"]
 
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
-_SHARES = "512"  # half of an ordinary process's: the orchestrator goes first
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,6 @@ def make_group(
     wanted: dict[str, dict[str, object]] = {
         "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
         "pids": {"pids.max": processes},
-        "cpu": {"cpu.shares": _SHARES},
     }
     folders: list[Path] = []
     values: dict[str, object]

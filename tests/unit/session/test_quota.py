@@ -78,3 +78,11 @@ def test_a_full_disk_is_told(tmp_path: Path) -> None:
     """Whoever filled it, the session is ended before others suffer."""
     watch = QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
     assert watch.exceeded() == "the disk is nearly full"
+
+
+def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:
+    """A runtime folder is removed with its program; looking a moment later is no error."""
+    (tmp_path / "gone").mkdir()
+    watch = QuotaWatch(Quota(), [tmp_path / "gone"])
+    (tmp_path / "gone").rmdir()
+    assert watch.exceeded() == ""
