@@ -105,10 +105,7 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
     Raises:
         OSError: the keeper could not be started or the log not opened.
     """
-    output: IO[bytes] | int = subprocess.DEVNULL
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        output = log.open("ab")
+    output = _output(log)
     report, report_end = os.pipe()
     options = {
         "grace": grace,
@@ -139,3 +136,10 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
             with contextlib.suppress(OSError):
                 output.close()
     return LeashedProcess(keeper, report)
+
+
+def _output(log: Path | None) -> IO[bytes] | int:
+    if log is None:
+        return subprocess.DEVNULL
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return log.open("ab")
