@@ -14,6 +14,7 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import sys
 import termios
 import threading
@@ -69,6 +70,7 @@ def _cut(text: str) -> str:
 
 _reader: threading.Thread | None = None  # of the running cell's pipe
 _source = -1  # its other end
+_passing = threading.Event()  # it has taken something that is not in the stream yet
 
 
 def _settle() -> None:
@@ -80,7 +82,7 @@ def _settle() -> None:
     with contextlib.suppress(OSError, ValueError):
         while time.monotonic() < end:
             fcntl.ioctl(_source, termios.FIONREAD, waiting)
-            if not any(waiting):
+            if not any(waiting) and not _passing.is_set():
                 return
             time.sleep(0.001)
 
@@ -120,9 +122,17 @@ class Pipes:
 def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
     stream._parent_header.set(parent)
     global _source  # noqa: PLW0603
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
     with contextlib.suppress(OSError, ValueError):
-        while data := os.read(source, 1 << 16):
+        while poll.poll():
+            _passing.set()  # before it leaves the pipe: `_settle` must see it in one place or the other
+            data = os.read(source, 1 << 16)
             stream.write(data.decode(errors="replace"))
+            _passing.clear()
+            if not data:
+                break
+    _passing.clear()
     if _source == source:
         _source = -1
     with contextlib.suppress(OSError):
