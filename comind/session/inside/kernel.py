@@ -107,6 +107,7 @@ class Pipes:
         stream = sys._comind_stdout  # type: ignore[attr-defined]
         parent = stream.parent_header
         _source = source
+        _passing.clear()
         _reader = threading.Thread(target=_pass_on, args=(source, stream, parent), daemon=True)
         _reader.start()
 
@@ -126,14 +127,16 @@ def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
     poll.register(source, select.POLLIN)
     with contextlib.suppress(OSError, ValueError):
         while poll.poll():
-            _passing.set()  # before it leaves the pipe: `_settle` must see it in one place or the other
+            if source == _source:  # an earlier cell's child must not slow this one down
+                _passing.set()  # before it leaves the pipe: `_settle` must see it in either place
             data = os.read(source, 1 << 16)
             stream.write(data.decode(errors="replace"))
-            _passing.clear()
+            if source == _source:
+                _passing.clear()
             if not data:
                 break
-    _passing.clear()
     if _source == source:
+        _passing.clear()
         _source = -1
     with contextlib.suppress(OSError):
         os.close(source)
