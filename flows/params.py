@@ -30,6 +30,13 @@ class PrepareParams(Value):
     """Seed of the split; apart from the campaign's seed, so that campaigns share a split."""
 
 
+class PackagesParams(Value):
+    """What attempts may have installed while they run."""
+
+    allow: tuple[str, ...] = ()
+    """Names; each dependency has to be named, too. None: nothing can be installed."""
+
+
 class SolveParams(Value):
     """How a campaign is run; the defaults are those of the CoMind paper."""
 
@@ -56,6 +63,7 @@ class SolveParams(Value):
     monitor: bool = True
     """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
     sandbox: str = "auto"
+    packages: PackagesParams = PackagesParams()
     community: str | None = None
     """Community folder, or `none`; None for the competition's own, where it has one."""
     as_of: Annotated[str | None, BeforeValidator(_as_text)] = None

@@ -11,9 +11,12 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.value import Value
-from comind.system.files import copy_plain_tree
+from comind.system.files import copy_plain_tree, copy_untrusted_tree
+from comind.system.keeper import remove_tree
 
 __all__ = ["PublishedSolution", "publish_solution"]
+
+_CHECKPOINT_BYTES = 8 << 30
 
 
 class PublishedSolution(Value):
@@ -72,8 +75,8 @@ def _copy_checkpoints(source: Path, target: Path) -> str:
     if source.is_symlink() or not source.is_dir():
         return ""
     try:
-        copy_plain_tree(source, target)
+        copy_untrusted_tree(source, target, limit_bytes=_CHECKPOINT_BYTES)
     except (ValueError, OSError) as error:
-        shutil.rmtree(target, ignore_errors=True)
+        remove_tree(str(target))
         return f"the checkpoints were not kept: {error}"
     return ""

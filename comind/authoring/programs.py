@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import tempfile
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -14,6 +13,7 @@ from comind.evaluation.scripts import EVALUATE, SPLIT, ScriptReport
 from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.program import run_program
 from comind.system.files import read_untrusted
+from comind.system.scratch import ScratchFolder
 
 __all__ = ["ScriptEvaluation", "run_split"]
 
@@ -60,8 +60,7 @@ class ScriptEvaluation:
 
     def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
         """Return a report for each pair; what goes wrong in the program is a report, too."""
-        with tempfile.TemporaryDirectory(prefix="comind-e-", ignore_cleanup_errors=True) as name:
-            root = Path(name)
+        with ScratchFolder("e") as root:
             self._lay_out(root, answers, predictions)
             given = tuple(Input(root / part, part) for part in ("scripts", "cases"))
             result = run_program(

@@ -51,6 +51,8 @@ class CampaignSpec(Value):
     refit: bool = True
     monitor: bool = True
     sandbox: str
+    packages: tuple[str, ...] = ()
+    """Names of packages that attempts may have installed."""
     community: str = NO_COMMUNITY
     """Folder of what others published on the competition."""
     as_of: AwareDatetime | None = None

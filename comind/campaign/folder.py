@@ -22,6 +22,16 @@ class WorkFolder:
         """Working directory of the code that runs; its content is untrusted."""
         return self.root / "workspace"
 
+    @property
+    def packages(self) -> Path:
+        """Packages that the code asked for, beside the interpreter's own."""
+        return self.root / "packages"
+
+    @property
+    def installed(self) -> Path:
+        """Names, versions and hashes of these packages."""
+        return self.root / "packages.json"
+
     def submissions(self, step: int) -> Path:
         """Folder of the pair of files that a step handed in, as taken in by us."""
         return self.root / "submissions" / f"step-{step:03d}"

@@ -230,7 +230,8 @@ class Workbench(Desk):
             self._session = self._open_session()
             begun = time.monotonic()
             for cell in self._cells:
-                self._session.run(cell.code, seconds=max(60.0, 3 * cell.seconds))
+                allowed = min(max(60.0, 3 * cell.seconds), self._live_seconds_left())
+                self._session.run(cell.code, seconds=allowed)
             self._recorder.note(
                 SessionOpened(
                     sandbox=self._session.sandbox,

@@ -108,8 +108,12 @@ class SandboxSpec:
     inputs: tuple[Input, ...]
     log: Path
     memory_bytes: int
-    processes: int = 4096
+    """Of all its processes together where the sandbox can limit that, else of each."""
+    processes: int = 1024
+    """How many there may be at once, threads included, where the sandbox can limit that."""
     file_bytes: int = 8 << 30
+    log_bytes: int = 1 << 20
+    """The most that is kept of what it prints, beginning and end."""
 
     @property
     def gpus(self) -> tuple[str, ...]:

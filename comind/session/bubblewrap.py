@@ -2,8 +2,8 @@
 
 What it isolates: files (only the system's read-only programs, the interpreter, the inputs and the
 working directory exist), processes, network (none), IPC, host name, environment, user id where we are
-root. What it does not: it sets limits per process, not for the attempt as a whole, and it filters no
-system calls.
+root. Memory and processes are limited for the attempt as a whole where control groups can be made, else
+per process. What it does not: it filters no system calls.
 """
 
 import os
@@ -15,15 +15,18 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
+from comind.session.ending import ending
+from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
+from comind.system.cgroups import make_group
 from comind.system.leash import LeashedProcess, start_leashed
 
 __all__ = ["BubblewrapSandbox"]
 
-_UID = 10001  # what programs run as where we are root; nobody on the host
 _WORKSPACE = Path("/workspace")
 _RUNTIME = Path("/run/comind")
 _TMP_BYTES = 1 << 30
 _PROBE_SECONDS = 20
+_PROCESSES_OF_ALL = 16_384
 
 
 class BubblewrapSandbox:
@@ -64,11 +67,7 @@ class BubblewrapSandbox:
 
     def start(self, spec: SandboxSpec) -> "BubblewrapHandle":
         """Start a program."""
-        for given in spec.inputs:
-            _make_mount_point(spec.workspace, Path(given.name))
-        if self._root:
-            for folder in (spec.workspace, spec.runtime):
-                _give_away(folder)
+        lay_out(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, _WORKSPACE), (spec.runtime, _RUNTIME)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
@@ -79,7 +78,15 @@ class BubblewrapSandbox:
         try:
             # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
             return BubblewrapHandle(
-                start_leashed(argv, env={}, log=spec.log, scratch=spec.scratch, grace=0.0)
+                start_leashed(
+                    argv,
+                    env={},
+                    log=spec.log,
+                    log_bytes=spec.log_bytes,
+                    scratch=spec.scratch,
+                    group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+                    grace=0.0,
+                )
             )
         except OSError as error:
             raise SandboxError(f"bubblewrap could not be started: {error}") from None
@@ -103,7 +110,7 @@ class BubblewrapSandbox:
         argv += ["--proc", "/proc", "--dev", "/dev"]
         for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - in shared memory live joblib's semaphores
             argv += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", folder]
-        for prefix in _outermost({Path(sys.base_prefix), Path(sys.prefix)}):
+        for prefix in host_programs():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
 
@@ -112,7 +119,7 @@ class BubblewrapSandbox:
         if not self._root:
             return ["--cap-drop", "ALL"]
         kept = [a for name in ("SETUID", "SETGID", "SETPCAP") for a in ("--cap-add", f"CAP_{name}")]
-        user = [f"--reuid={_UID}", f"--regid={_UID}", "--clear-groups"]
+        user = [f"--reuid={SANDBOX_UID}", f"--regid={SANDBOX_UID}", "--clear-groups"]
         none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
         return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
 
@@ -133,10 +140,7 @@ class BubblewrapHandle:
 
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
-        code = self._process.exit_code()
-        if code == 137:  # noqa: PLR2004 - 128 + SIGKILL
-            return "it was killed, most likely for want of memory"
-        return f"it ended with exit code {code}"
+        return ending(self._process)
 
     def kill(self) -> None:
         """End the program; its namespace takes everything it started along."""
@@ -152,7 +156,8 @@ def _limits(spec: SandboxSpec) -> list[str]:
     return [
         "/usr/bin/prlimit",
         f"--as={spec.memory_bytes}",
-        f"--nproc={spec.processes}",
+        # Counted over all sandboxes of this user: only a last resort where no control group can be made.
+        f"--nproc={_PROCESSES_OF_ALL}",
         f"--fsize={spec.file_bytes}",
         "--core=0",
     ]
@@ -163,26 +168,3 @@ def _parents(path: Path) -> list[str]:
     shown = {Path("/"), Path("/tmp"), Path("/usr")}  # noqa: S108 - mounted above
     above = [parent for parent in reversed(path.parents) if parent not in shown]
     return [part for parent in above for part in ("--perms", "0755", "--dir", str(parent))]
-
-
-def _outermost(paths: set[Path]) -> list[Path]:
-    """Return the paths that lie neither below /usr nor below each other."""
-    usr = Path("/usr")
-    outside = {path.resolve() for path in paths if usr not in path.resolve().parents}
-    return sorted(path for path in outside if not any(other in path.parents for other in outside))
-
-
-def _make_mount_point(workspace: Path, name: Path) -> None:
-    """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
-    folder = workspace
-    for part in name.parts:
-        folder = folder / part
-        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-            folder.unlink()
-        folder.mkdir(exist_ok=True)
-
-
-def _give_away(folder: Path) -> None:
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            os.chown(path, _UID, _UID, follow_symlinks=False)

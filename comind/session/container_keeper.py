@@ -20,7 +20,6 @@ import threading
 import time
 from typing import IO, Any
 
-_LOG_BYTES = 16 << 20
 _HEADER_BYTES = 8  # of a frame: stream, three zeros, length
 _KILLED = 137
 _SIGNALLED = 128
@@ -87,9 +86,8 @@ def _say(event: str, **facts: object) -> None:
         print(json.dumps({"event": event, **facts}), flush=True)  # noqa: T201 - a program's output
 
 
-def _copy(stream: IO[bytes], log: IO[bytes]) -> None:
+def _copy(stream: IO[bytes], log: IO[bytes], space: int) -> None:
     """Write what comes in frames into the log, as far as it may grow; the rest is read and dropped."""
-    space = _LOG_BYTES
     with contextlib.suppress(OSError, http.client.HTTPException):
         while len(header := stream.read(_HEADER_BYTES)) == _HEADER_BYTES:
             left = int.from_bytes(header[4:], "big")
@@ -135,7 +133,7 @@ def _first_process(engine: _Engine) -> int | None:
         return None
 
 
-def _keep(engine: _Engine, log: IO[bytes]) -> None:
+def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
     stream = engine.output()
     status, answer = engine.call("POST", "/start")
     if status >= _ERRORS:
@@ -144,7 +142,7 @@ def _keep(engine: _Engine, log: IO[bytes]) -> None:
         return
     process = _first_process(engine)
     _say("started")
-    copying = threading.Thread(target=_copy, args=(stream, log), daemon=True)
+    copying = threading.Thread(target=_copy, args=(stream, log, log_bytes), daemon=True)
     copying.start()
     events: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_wait, args=(engine, events), daemon=True).start()
@@ -164,13 +162,13 @@ def _keep(engine: _Engine, log: IO[bytes]) -> None:
         _say("gone")
 
 
-def main(path: str, base: str, container: str, log_path: str, scratch: str) -> None:
+def main(path: str, base: str, container: str, log_path: str, log_bytes: str, scratch: str) -> None:
     """Keep `container` of the engine at `path`; then remove it and the folder `scratch`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with open(log_path, "ab") as log:  # noqa: PTH123 - pathlib costs a keeper's start time
-            _keep(_Engine(path, base, container), log)
+            _keep(_Engine(path, base, container), log, int(log_bytes))
     except (OSError, ValueError, KeyError) as error:
         _say("refused", reason=str(error))
     finally:

@@ -15,7 +15,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -25,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, give_away, host_programs, make_mount_point
+from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
 from comind.system.owner import is_gone, this_process
+from comind.system.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -89,11 +89,7 @@ class DockerSandbox:
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
-        for given in spec.inputs:
-            make_mount_point(spec.workspace, Path(given.name))
-        if os.getuid() == 0:
-            for folder in (spec.workspace, spec.runtime):
-                give_away(folder)
+        lay_out(spec)
         with self._engine() as engine:
             container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
         return self._keep(str(container.id), spec)
@@ -104,7 +100,7 @@ class DockerSandbox:
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             keeper = subprocess.Popen(
-                [*argv, str(spec.log), str(spec.scratch)],
+                [*argv, str(spec.log), str(spec.log_bytes), str(spec.scratch)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -191,9 +187,9 @@ class DockerSandbox:
 
     def _try(self) -> None:
         """Run the interpreter once, so that what does not work is known before it is needed."""
-        with tempfile.TemporaryDirectory(prefix="comind-d-", ignore_cleanup_errors=True) as name:
-            scratch = Path(name) / "s"
-            runtime, workspace = scratch / "r", Path(name) / "w"
+        with ScratchFolder("d") as folder:
+            scratch = folder / "s"
+            runtime, workspace = scratch / "r", folder / "w"
             runtime.mkdir(parents=True)
             workspace.mkdir()
             handle = self.start(
@@ -204,7 +200,7 @@ class DockerSandbox:
                     runtime=runtime,
                     scratch=scratch,
                     inputs=(),
-                    log=Path(name) / "log",
+                    log=folder / "log",
                     memory_bytes=_TRIAL_BYTES,
                 )
             )

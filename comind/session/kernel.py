@@ -1,34 +1,38 @@
-"""A persistent Jupyter kernel in a sandbox; the one module that knows `jupyter_client`.
+"""A persistent Jupyter kernel in a sandbox.
 
-The kernel speaks over Unix sockets in a runtime folder that sandbox and host share, so that it needs no
-network. Its messages come from inside the sandbox and are untrusted: only their text is used.
+The kernel and a driver that speaks Jupyter's protocol with it both run inside (`comind.session.inside`).
+The driver talks to us over one Unix socket in a runtime folder that sandbox and host share, so that it
+needs no network. What it says is untrusted: text and the ends of cells are taken from it, no more.
 """
 
-import contextlib
 import math
-import queue
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
-from typing import Any
-
-from jupyter_client import BlockingKernelClient
-from jupyter_client.connect import write_connection_file
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
 from comind.session.environment import environment, thread_settings
+from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
+from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, plain_text
+from comind.session.packages import Packages, asked_for
+from comind.session.quota import Quota, QuotaWatch
+from comind.system.keeper import remove_tree
+from comind.system.scratch import scratch_folder
 
 __all__ = ["KernelSession"]
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 8.0  # between the interrupt and the kill
-_PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
+_BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
+_END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
+_REASON_LENGTH = 200
+_PACKAGES = "input/.packages"
+_PROGRAMS = ("driver.py", "kernel.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +88,8 @@ class KernelSession:
         log: Path,
         persistent: bool = True,
         threads: int = 0,
+        quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
+        packages: Packages | None = None,
     ) -> None:
         """Prepare a session.
 
@@ -96,6 +102,8 @@ class KernelSession:
             log: file for what the kernel itself prints.
             persistent: whether variables live from cell to cell; else each cell starts afresh.
             threads: cores that its libraries may use at once; 0: as many as they find.
+            quota: how much disk it may fill.
+            packages: answers what cells ask to have installed; None: they are run as they are.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -107,9 +115,14 @@ class KernelSession:
         self._memory_bytes = memory_bytes
         self._log = log
         self._persistent = persistent
+        self._quota = quota
+        self._packages = packages
+        if packages is not None and sandbox.sealed:
+            self._inputs = (*inputs, Input(packages.folder, _PACKAGES))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
-        self._client: BlockingKernelClient | None = None
+        self._link: Link | None = None
+        self._number = 0
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
@@ -120,15 +133,21 @@ class KernelSession:
         Raises:
             SandboxError: no kernel can be started.
         """
+        asked, told = time.monotonic(), ""
+        if self._packages is not None:
+            wanted, code = asked_for(code)
+            told = self._packages.serve(wanted, seconds=seconds)
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        result = self._execute(code, _Limits(begun, seconds, watch))
+        left = seconds - (begun - asked) if told else seconds
+        result = self._execute(code, _Limits(begun, left, watch))
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self._stop()
         elapsed = round(time.monotonic() - begun, 3)
-        return result.model_copy(update={"seconds": elapsed, "state_lost": lost})
+        output = told + result.output
+        return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
         """End the kernel and everything it started."""
@@ -138,23 +157,18 @@ class KernelSession:
 
     def _start(self) -> None:
         self._stop()
-        # Unix socket paths end at 107 bytes, so the sockets cannot lie in the campaign's folder.
-        self._runtime = Path(tempfile.mkdtemp(prefix="comind-k-"))
+        self._runtime = scratch_folder("k")
         shared = self._runtime / "r"
         shared.mkdir(mode=0o700)
-        _, runtime = self._sandbox.seen_as(self.workspace, shared)
-        connection = shared / "c.json"
-        _, info = write_connection_file(
-            str(connection),
-            transport="ipc",
-            ip=str(runtime / "s"),
-            **{port: number for number, port in enumerate(_PORTS, start=1)},
-        )
-        argv = (self._sandbox.python, "-P", "-m", "ipykernel_launcher", "-f", str(runtime / "c.json"))
-        quiet = ("--HistoryManager.enabled=False", "--IPKernelApp.log_level=40")
+        for name in _PROGRAMS:
+            program = resources.files("comind.session.inside") / name
+            (shared / name).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
+        listener = Listener(shared / "h")
+        workspace, runtime = self._sandbox.seen_as(self.workspace, shared)
+        seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
-            argv=(*argv, *quiet),
-            env=environment(self._sandbox.python, runtime, self._env),
+            argv=(self._sandbox.python, "-P", *seen),
+            env=environment(self._sandbox.python, runtime, {**self._env, **self._path(workspace)}),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -162,29 +176,36 @@ class KernelSession:
             log=self._log,
             memory_bytes=self._memory_bytes,
         )
-        self._handle = self._sandbox.start(spec)
         try:
-            self._connect({**info, "ip": str(shared / "s")}, shared)
+            self._handle = self._sandbox.start(spec)
+            self._connect(listener)
         except BaseException:
             self._stop()
             raise
+        finally:
+            listener.close()
 
-    def _connect(self, info: dict[str, Any], shared: Path) -> None:
-        """Wait for the kernel's sockets, then for its first reply."""
+    def _path(self, workspace: Path) -> dict[str, str]:
+        """Return where the interpreter finds packages that were asked for."""
+        if self._packages is None:
+            return {}
+        # Without mounts the code sees our own folders.
+        seen = workspace / _PACKAGES if self.sealed else self._packages.folder.absolute()
+        return {"PYTHONPATH": str(seen)}
+
+    def _connect(self, listener: Listener) -> None:
+        """Wait for the driver, then for the kernel's first reply."""
         end = time.monotonic() + _START_SECONDS
-        sockets = [shared / f"s-{number}" for number in range(1, len(_PORTS) + 1)]
-        while not all(socket.exists() for socket in sockets):
-            self._check_start(end)
-            time.sleep(0.01)
-        client = BlockingKernelClient()
-        client.load_connection_info(info)
-        client.start_channels(hb=False)  # liveness comes from the sandbox, not from heartbeats
-        self._client = client
+        self._link = listener.accept(lambda: self._check_start(end))
         while True:
-            client.kernel_info()
-            with contextlib.suppress(queue.Empty):
-                if client.get_shell_msg(timeout=2)["msg_type"] == "kernel_info_reply":
-                    return
+            try:
+                frame = self._link.receive(_POLL_SECONDS)
+            except LinkError as error:
+                self._await_end()
+                self._check_start(end)
+                raise SandboxError(f"the session did not start: {error}") from None
+            if frame is not None and frame.kind == READY:
+                return
             self._check_start(end)
 
     def _check_start(self, end: float) -> None:
@@ -195,77 +216,114 @@ class KernelSession:
         if time.monotonic() > end:
             raise SandboxError(f"the session did not start within {_START_SECONDS:.0f} seconds")
 
+    def _await_end(self) -> None:
+        """Give a sandbox whose driver has hung up the time to be seen as ended."""
+        end = time.monotonic() + _END_SECONDS
+        while self._handle is not None and self._handle.alive() and time.monotonic() < end:
+            time.sleep(0.01)
+
     def _stop(self) -> None:
-        if self._client is not None:
-            self._client.stop_channels()
-            self._client = None
+        if self._link is not None:
+            self._link.close()
+            self._link = None
         if self._handle is not None:
             self._handle.kill()
             self._handle = None
         if self._runtime is not None:
-            shutil.rmtree(self._runtime, ignore_errors=True)
+            remove_tree(str(self._runtime))
             self._runtime = None
 
     # --- one cell ---------------------------------------------------------------------------------
 
     def _execute(self, code: str, limits: "_Limits") -> CellResult:
-        client, handle = self._client, self._handle
-        assert client is not None
-        assert handle is not None
-        # Without stop_on_error=False the cell after a failed one may come back as aborted.
-        request = client.execute(code, allow_stdin=False, stop_on_error=False)
-        output, error = Output(), ""
-        ended: _Ended | None = None
-        while True:
-            if ended is None:
-                ended = limits.reached(output)
-                if ended is not None:
-                    client.control_channel.send(client.session.msg("interrupt_request", {}))
-            elif time.monotonic() >= ended.kill_at:
-                handle.kill()
-                reason = f"{ended.reason}, and it did not react to an interrupt"
-                return CellResult(status=CellStatus.DIED, output=output.text(), error=reason)
-            message = self._next_message(request, limits.wait() if ended is None else ended.wait())
-            if message is None:
-                if not handle.alive():
-                    reason = f"the interpreter died: {handle.exit_reason()}"
-                    return CellResult(status=CellStatus.DIED, output=output.text(), error=reason)
-                continue
-            kind, content = message["msg_type"], message["content"]
-            if kind == "status" and content.get("execution_state") == "idle":
-                break
-            if kind == "error":
-                error = plain_text("\n".join(map(str, content.get("traceback", []))))
-            else:
-                output.add(_text_of(kind, content))
-        if ended is not None:  # the traceback is that of the interrupt
-            return CellResult(status=ended.status, output=output.text(), error=ended.reason)
-        status = CellStatus.ERROR if error else CellStatus.OK
-        return CellResult(status=status, output=output.text(), error=_bounded(error))
+        cell = _Running(self._number + 1, self._quota_watch())
+        self._number = cell.number
+        try:
+            assert self._link is not None
+            self._link.send(EXECUTE, cell.number, code)
+            while True:
+                if cell.ended is None:
+                    cell.ended = limits.reached(cell.output)
+                    if cell.ended is not None:
+                        self._link.send(INTERRUPT, cell.number)
+                if reason := cell.overdue(limits):
+                    return self._killed(cell, reason)
+                wait = limits.wait() if cell.ended is None else cell.ended.wait()
+                frame = self._link.receive(max(0.0, wait))
+                if frame is not None and frame.number == cell.number and cell.take(frame):
+                    return cell.result()
+                if frame is None and self._handle is not None and not self._handle.alive():
+                    raise LinkError("the session ended")  # noqa: TRY301 - one end for all of these
+        except LinkError as error:
+            return self._killed(cell, self._why_gone(cell, error))
 
-    def _next_message(self, request: str, seconds: float) -> dict[str, Any] | None:
-        """Return the next message that belongs to `request`, if one comes within `seconds`."""
-        assert self._client is not None
-        end = time.monotonic() + seconds
-        while True:
-            try:
-                left = end - time.monotonic()
-                message: dict[str, Any] = self._client.get_iopub_msg(timeout=max(left, 0.01))
-            except (queue.Empty, ValueError):  # ValueError: a message that was not signed by our kernel
-                return None
-            if message["parent_header"].get("msg_id") == request:
-                return message
-            if left <= 0:  # a thread of an earlier cell may print without end
-                return None
+    def _why_gone(self, cell: "_Running", error: LinkError) -> str:
+        self._await_end()
+        assert self._handle is not None
+        if cell.gone:
+            return f"the interpreter was ended: {cell.gone}"
+        if self._handle.alive():
+            return f"the interpreter was ended: {error}"
+        return f"the interpreter died: {self._handle.exit_reason()}"
+
+    def _killed(self, cell: "_Running", reason: str) -> CellResult:
+        assert self._handle is not None
+        self._handle.kill()
+        return CellResult(status=CellStatus.DIED, output=cell.output.text(), error=reason)
+
+    def _quota_watch(self) -> QuotaWatch:
+        folders = [self.workspace] if self._runtime is None else [self.workspace, self._runtime]
+        inputs = [self.workspace / given.name for given in self._inputs]
+        return QuotaWatch(self._quota, folders, inputs)
 
 
-def _text_of(kind: str, content: dict[str, Any]) -> str:
-    if kind == "stream":
-        return str(content.get("text", ""))
-    if kind in ("execute_result", "display_data"):
-        text = content.get("data", {}).get("text/plain", "")
-        return f"{text}\n"
-    return ""
+class _Running:
+    """What is known of a cell while it runs."""
+
+    def __init__(self, number: int, quota: QuotaWatch) -> None:
+        self.number = number
+        self.output = Output()
+        self.ended: _Ended | None = None
+        self.gone = ""
+        """Why the driver gave the interpreter up."""
+        self._quota = quota
+        self._begun = False
+        self._error = ""
+        self._status = ""
+
+    def take(self, frame: Frame) -> bool:
+        """Take in what was said about this cell; True where that was its end."""
+        if frame.kind == OUTPUT:
+            self.output.add(frame.text)
+        elif frame.kind == ERROR:
+            self._error = _bounded(frame.text)
+        elif frame.kind == BEGUN:
+            self._begun = True
+        elif frame.kind == GONE:
+            self.gone = plain_text(frame.text[:_REASON_LENGTH])
+        self._status = frame.text[:16] if frame.kind == DONE else ""
+        return frame.kind == DONE
+
+    def overdue(self, limits: "_Limits") -> str:
+        """Return why the interpreter has to be killed now; empty where it need not."""
+        if self.ended is not None and time.monotonic() >= self.ended.kill_at:
+            return f"{self.ended.reason}, and it did not react to an interrupt"
+        if not self._begun and time.monotonic() > limits.begun + _BEGIN_SECONDS:
+            return f"the interpreter did not take the cell up within {_BEGIN_SECONDS:.0f} seconds"
+        if reason := self._quota.exceeded():
+            return f"the interpreter was ended: {reason}"
+        return ""
+
+    def result(self) -> CellResult:
+        """Return how the cell ended."""
+        if self.ended is not None:  # the traceback is that of the interrupt
+            return CellResult(
+                status=self.ended.status, output=self.output.text(), error=self.ended.reason
+            )
+        failed = bool(self._error) or self._status != "ok"
+        error = self._error or ("" if not failed else f"the cell ended with status {self._status!r}")
+        status = CellStatus.ERROR if failed else CellStatus.OK
+        return CellResult(status=status, output=self.output.text(), error=error)
 
 
 def _bounded(traceback: str) -> str:

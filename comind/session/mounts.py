@@ -2,9 +2,13 @@
 
 import os
 import sys
+from collections.abc import Iterable
+from itertools import chain
 from pathlib import Path
 
-__all__ = ["SANDBOX_UID", "give_away", "host_programs", "make_mount_point"]
+from comind.session.base import SandboxSpec
+
+__all__ = ["SANDBOX_UID", "host_programs", "lay_out"]
 
 SANDBOX_UID = 10001  # what programs run as where we are root; nobody on the host
 
@@ -17,18 +21,36 @@ def host_programs() -> list[Path]:
     return sorted(path for path in outside if not any(other in path.parents for other in outside))
 
 
-def make_mount_point(workspace: Path, name: Path) -> None:
+def lay_out(spec: SandboxSpec) -> None:
+    """Make the mount points of a program's inputs, and its folders the sandbox user's."""
+    made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
+    if os.getuid() == 0:
+        _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
+
+
+def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
     """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
-    folder = workspace
+    folder, made = workspace, []
     for part in name.parts:
         folder = folder / part
         if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
             folder.unlink()
         folder.mkdir(exist_ok=True)
+        made.append(folder)
+    return made
 
 
-def give_away(folder: Path) -> None:
-    """Make a folder and all in it the sandbox user's; links are neither followed nor changed."""
-    for path in (folder, *folder.rglob("*")):
-        if not path.is_symlink():
-            os.chown(path, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+def _give_away(folders: Iterable[Path]) -> None:
+    """Make the code's user the owner of its folders and of what we laid in them.
+
+    A folder that was given away before may hold anything by now; what is in it is the code's already.
+    """
+    for folder in folders:
+        if folder.lstat().st_uid == SANDBOX_UID:
+            continue
+        os.chown(folder, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                _give_away([path])
+            else:
+                os.chown(path, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)

@@ -4,15 +4,18 @@ import re
 
 __all__ = ["Output", "plain_text"]
 
-_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+# A title (OSC) ends at its terminator or at the end of the line: an open one must not hide what follows.
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_LINE_LENGTH = 1 << 16  # a line that is not over by then is taken as it is
 
 
 def plain_text(text: str) -> str:
     """Return `text` without terminal codes; of a line that was overwritten, what was last seen."""
     text = _ANSI.sub("", text).replace("\r\n", "\n")
     lines = (_last_seen(line) for line in text.split("\n"))
-    return _CONTROL.sub("", "\n".join(lines))
+    return _SURROGATE.sub("\ufffd", _CONTROL.sub("", "\n".join(lines)))
 
 
 def _last_seen(line: str) -> str:
@@ -21,7 +24,7 @@ def _last_seen(line: str) -> str:
 
 
 class Output:
-    """Collects text of any length in bounded memory: its beginning and its end."""
+    """Collects text of any length in bounded memory: its beginning and its end, as plain text."""
 
     def __init__(self, head: int = 20_000, tail: int = 40_000) -> None:
         """Keep the first `head` and the last `tail` characters."""
@@ -29,10 +32,40 @@ class Output:
         self._tail_size = tail
         self._head = ""
         self._tail = ""
+        self._line = ""  # the last line as it came; what overwrites it may still be to come
         self._dropped = 0
 
     def add(self, text: str) -> None:
         """Take in more text."""
+        lines, newline, rest = text.rpartition("\n")
+        if newline:
+            self._keep(plain_text(f"{self._line}{lines}\n"))
+            self._line = rest
+        else:
+            self._line += rest
+        if len(self._line) > _LINE_LENGTH:
+            overwritten, _, last = self._line.rstrip("\r").rpartition("\r")
+            self._line = last if overwritten else self._line
+        if len(self._line) > _LINE_LENGTH:
+            self._keep(plain_text(self._line))
+            self._line = ""
+
+    def text(self) -> str:
+        """Return what is kept, with a line that says how much is not."""
+        line = plain_text(self._line)
+        tail = self._tail + line if len(self._head) >= self._head_size or self._tail else ""
+        if not tail:
+            head = self._head + line
+            head, tail = head[: self._head_size], head[self._head_size :]
+        else:
+            head = self._head
+        dropped = self._dropped + max(0, len(tail) - self._tail_size)
+        tail = tail[-self._tail_size :]
+        if not dropped:
+            return head + tail
+        return f"{head}\n... ({dropped} characters left out) ...\n{tail}"
+
+    def _keep(self, text: str) -> None:
         space = self._head_size - len(self._head)
         self._head += text[:space]
         self._tail += text[space:]
@@ -40,10 +73,3 @@ class Output:
         if surplus > 0:
             self._dropped += surplus
             self._tail = self._tail[surplus:]
-
-    def text(self) -> str:
-        """Return what is kept, as plain text, with a line that says how much is not."""
-        if not self._dropped:
-            return plain_text(self._head + self._tail)
-        gap = f"\n... ({self._dropped} characters left out) ...\n"
-        return plain_text(self._head) + gap + plain_text(self._tail)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
+from comind.session.ending import ending
+from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
 from comind.system.leash import LeashedProcess, start_leashed
 
@@ -40,7 +42,9 @@ class ProcessSandbox:
                 env=spec.env,
                 cwd=spec.workspace,
                 log=spec.log,
+                log_bytes=spec.log_bytes,
                 scratch=spec.scratch,
+                group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
                 grace=0.0,
             )
         except OSError as error:
@@ -49,7 +53,7 @@ class ProcessSandbox:
 
 
 class ProcessHandle:
-    """A plain process with its process group."""
+    """A plain process and its descendants."""
 
     def __init__(self, process: LeashedProcess) -> None:
         self._process = process
@@ -64,8 +68,8 @@ class ProcessHandle:
 
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
-        return f"it ended with exit code {self._process.exit_code()}"
+        return ending(self._process)
 
     def kill(self) -> None:
-        """End the program and its process group."""
+        """End the program and everything it started."""
         self._process.stop(grace=0.0)

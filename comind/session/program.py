@@ -1,6 +1,5 @@
 """Run one program to its end in a sandbox."""
 
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,11 +7,12 @@ from pathlib import Path
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.environment import environment
 from comind.session.output import Output
+from comind.session.quota import Quota, QuotaWatch
+from comind.system.scratch import ScratchFolder
 
 __all__ = ["run_program"]
 
 _PAUSE_SECONDS = 0.02
-_LOG_BYTES = 1 << 20
 
 
 def run_program(
@@ -39,37 +39,39 @@ def run_program(
     Raises:
         SandboxError: it could not be started.
     """
-    with tempfile.TemporaryDirectory(prefix="comind-p-", ignore_cleanup_errors=True) as name:
-        scratch = Path(name)
+    with ScratchFolder("p") as folder:
+        scratch = folder / "s"  # gone when the program is; what it printed is not
         runtime = scratch / "r"
-        runtime.mkdir(mode=0o700)
+        runtime.mkdir(mode=0o700, parents=True)
         workspace.mkdir(parents=True, exist_ok=True)
         _, home = sandbox.seen_as(workspace, runtime)
-        with tempfile.NamedTemporaryFile(prefix="comind-p-", suffix=".log") as log:
-            spec = SandboxSpec(
-                argv=(sandbox.python, "-P", *arguments),
-                env=environment(sandbox.python, home, env),
-                workspace=workspace,
-                runtime=runtime,
-                scratch=scratch,
-                inputs=inputs,
-                log=Path(log.name),
-                memory_bytes=memory_bytes,
-            )
-            begun = time.monotonic()
-            status, reason = _run(sandbox.start(spec), begun + seconds)
-            elapsed = round(time.monotonic() - begun, 3)
-            printed = _printed(Path(log.name))
+        spec = SandboxSpec(
+            argv=(sandbox.python, "-P", *arguments),
+            env=environment(sandbox.python, home, env),
+            workspace=workspace,
+            runtime=runtime,
+            scratch=scratch,
+            inputs=inputs,
+            log=folder / "log",
+            memory_bytes=memory_bytes,
+        )
+        quota = QuotaWatch(Quota(), (workspace, runtime), [workspace / given.name for given in inputs])
+        begun = time.monotonic()
+        status, reason = _run(sandbox.start(spec), begun + seconds, quota)
+        elapsed = round(time.monotonic() - begun, 3)
+        printed = _printed(folder / "log")
     error = (printed.strip() or reason) if status is CellStatus.ERROR else reason
     return CellResult(status=status, output=printed, error=error, seconds=elapsed)
 
 
-def _run(handle: Handle, end: float) -> tuple[CellStatus, str]:
+def _run(handle: Handle, end: float, quota: QuotaWatch) -> tuple[CellStatus, str]:
     """Wait for a program, at most until `end`; say how it ended and, where that was badly, why."""
     try:
         while handle.alive():
             if time.monotonic() > end:
                 return CellStatus.TIMEOUT, "it ran out of time"
+            if reason := quota.exceeded():
+                return CellStatus.DIED, f"it was ended: {reason}"
             time.sleep(_PAUSE_SECONDS)
         if handle.exit_code() == 0:
             return CellStatus.OK, ""
@@ -81,5 +83,5 @@ def _run(handle: Handle, end: float) -> tuple[CellStatus, str]:
 def _printed(log: Path) -> str:
     kept = Output(head=4_000, tail=12_000)
     with log.open("rb") as file:
-        kept.add(file.read(_LOG_BYTES).decode(errors="replace"))
+        kept.add(file.read().decode(errors="replace"))
     return kept.text()

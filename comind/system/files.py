@@ -11,6 +11,7 @@ from comind.errors import SubmissionError
 __all__ = [
     "append_durably",
     "copy_plain_tree",
+    "copy_untrusted_tree",
     "hash_file",
     "hash_tree",
     "read_untrusted",
@@ -84,10 +85,69 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
         os.close(descriptor)
         raise SubmissionError(f"{name}: not a plain file with one name")
     with os.fdopen(descriptor, "rb") as file:
-        content = file.read(limit + 1)
-    if len(content) > limit:
-        raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
+        # A sparse giant is refused before it is read; one that grows meanwhile, when it is.
+        content = file.read(limit + 1) if facts.st_size <= limit else b""
+        if facts.st_size > limit or len(content) > limit:
+            raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
     return content
+
+
+def copy_untrusted_tree(
+    source: Path, target: Path, *, limit_bytes: int, limit_files: int = 10_000, depth: int = 20
+) -> None:
+    """Copy what a stranger left in a folder, as independent plain files, without being led elsewhere.
+
+    Each part is opened from its folder's descriptor, so nothing can be put in its place meanwhile.
+
+    Raises:
+        ValueError: there is a link, a file with several names or a special file in it, or it is larger,
+            of more entries or more deeply nested than is allowed; a part may have been copied.
+        OSError: something cannot be read or written.
+    """
+    left = [limit_bytes, limit_files]
+
+    def copy(folder: int, to: Path, shown: str, depth_left: int) -> None:
+        to.mkdir(parents=True, exist_ok=True)
+        if depth_left == 0:
+            raise ValueError(f"{source.name} is nested more than {depth} deep")
+        with os.scandir(folder) as entries:
+            names = sorted(entry.name for entry in entries)
+        for name in names:
+            left[1] -= 1
+            if left[1] < 0:
+                raise ValueError(f"{source.name} holds more than {limit_files} files and folders")
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            try:
+                descriptor = os.open(name, flags, dir_fd=folder)
+            except OSError as error:
+                raise ValueError(f"{shown}/{name} is not a plain file ({error.strerror})") from None
+            try:
+                facts = os.fstat(descriptor)
+                if stat.S_ISDIR(facts.st_mode):
+                    copy(descriptor, to / name, f"{shown}/{name}", depth_left - 1)
+                elif stat.S_ISREG(facts.st_mode) and facts.st_nlink == 1:
+                    left[0] -= facts.st_size
+                    if left[0] < 0:
+                        raise ValueError(f"{source.name} holds more than {limit_bytes // (1 << 20)} MiB")
+                    _copy_bytes(descriptor, to / name, facts.st_size)
+                else:
+                    raise ValueError(f"{shown}/{name} is not a plain file with one name")
+            finally:
+                os.close(descriptor)
+
+    top = os.open(source, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        copy(top, target, source.name, depth)
+    finally:
+        os.close(top)
+
+
+def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
+    """Copy the first `size` bytes of an open file, however much it grows meanwhile."""
+    with target.open("wb") as file:
+        while size > 0 and (chunk := os.read(descriptor, min(size, _CHUNK))):
+            file.write(chunk)
+            size -= len(chunk)
 
 
 def copy_plain_tree(source: Path, target: Path) -> None:

@@ -2,32 +2,38 @@
 
 A child started by `start_leashed` has a small keeper between it and us. The keeper holds the reading
 end of a pipe whose writing end only we hold: when we end, by whatever signal, the pipe closes and the
-keeper kills the child's whole process group. This needs neither `prctl` (which follows the starting
-*thread*) nor a clean exit of ours.
+keeper kills all that descends from the child. This needs no clean exit of ours.
+
+Descendants cannot slip away: the keeper is their reaper, so what loses its parent becomes the keeper's
+child, whatever session or group it has moved to.
 """
 
 import contextlib
+import json
 import os
-import select
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+
+from comind.system.cgroups import ControlGroup
 
 __all__ = ["LeashedProcess", "start_leashed"]
 
 _GRACE_SECONDS = 3.0
+_END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
+_KEEPER = Path(__file__).with_name("keeper.py")
 
 
+@dataclass(slots=True)
 class LeashedProcess:
     """A running child with its keeper; `pid` is the keeper's."""
 
-    def __init__(self, keeper: subprocess.Popen[bytes]) -> None:
-        self._keeper = keeper
+    _keeper: subprocess.Popen[bytes]
+    _report: int
+    _out_of_memory: bool = False
 
     @property
     def pid(self) -> int:
@@ -39,34 +45,48 @@ class LeashedProcess:
         code = self._keeper.poll()
         if code is not None:
             self._let_go()
+            self._read_report()
         return code
 
     def alive(self) -> bool:
         """Say whether the child runs."""
         return self.exit_code() is None
 
+    def out_of_memory(self) -> bool:
+        """Say whether the system ended a process of the child's group for want of memory."""
+        return self._out_of_memory
+
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
-        """End the child and everything in its process group; returns when it is gone."""
+        """End the child and everything it started; returns when they are gone."""
         self._let_go()
         try:
-            self._keeper.wait(timeout=grace + _GRACE_SECONDS)
+            self._keeper.wait(timeout=grace + _END_SECONDS)
         except subprocess.TimeoutExpired:
             self._keeper.kill()
             self._keeper.wait()
+        self._read_report()
 
     def _let_go(self) -> None:
         """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
         if self._keeper.stdin is not None:
             self._keeper.stdin.close()
 
+    def _read_report(self) -> None:
+        if self._report >= 0:
+            self._out_of_memory = os.read(self._report, 16) == b"memory"
+            os.close(self._report)
+            self._report = -1
 
-def start_leashed(
+
+def start_leashed(  # noqa: PLR0913 - each is a fact of the child
     argv: Sequence[str],
     *,
     env: Mapping[str, str],
     cwd: Path | None = None,
     log: Path | None = None,
+    log_bytes: int = 0,
     scratch: Path | None = None,
+    group: ControlGroup | None = None,
     grace: float = _GRACE_SECONDS,
 ) -> LeashedProcess:
     """Start `argv` so that it ends when this process does.
@@ -76,65 +96,50 @@ def start_leashed(
         env: the child's whole environment; nothing of ours is added.
         cwd: its working directory.
         log: file that receives its stdout and stderr; without one they are dropped.
+        log_bytes: the most that is written there, beginning and end of what it says; 0: all of it,
+            and the child has the file itself open.
         scratch: folder that is removed when the child has ended, also when we are killed before.
+        group: limits for the child and all that it starts; removed with it.
         grace: seconds between the polite signal and the kill.
 
     Raises:
         OSError: the keeper could not be started or the log not opened.
     """
-    output: IO[bytes] | int = subprocess.DEVNULL
-    if log is not None:
-        log.parent.mkdir(parents=True, exist_ok=True)
-        output = log.open("ab")
+    output = _output(log)
+    report, report_end = os.pipe()
+    options = {
+        "grace": grace,
+        "scratch": str(scratch or ""),
+        "log_bytes": log_bytes if log is not None else 0,
+        "groups": [str(folder) for folder in group.folders] if group else [],
+        "report": report_end,
+    }
     try:
         keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", __file__, str(grace), str(scratch or ""), *argv],
+            [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(options), *argv],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             env=dict(env),
             cwd=cwd,
             start_new_session=True,
+            pass_fds=(report_end,),
         )
+    except OSError:
+        os.close(report)
+        if group is not None:
+            group.remove()
+        raise
     finally:
+        os.close(report_end)
         if not isinstance(output, int):
-            output.close()
-    return LeashedProcess(keeper)
+            with contextlib.suppress(OSError):
+                output.close()
+    return LeashedProcess(keeper, report)
 
 
-def _keep(grace: float, argv: list[str]) -> int:
-    """Run the child and watch the pipe on our stdin; the body of the keeper process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
-    wake_read, wake_write = os.pipe()
-    signal.signal(signal.SIGCHLD, lambda *_: os.write(wake_write, b"x"))
-    child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, process_group=0)
-    while child.poll() is None:
-        ready, _, _ = select.select([sys.stdin.fileno(), wake_read], [], [], 5.0)
-        if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 1):
-            _end_group(child, grace)
-            break
-        if wake_read in ready:
-            os.read(wake_read, 1)
-    _signal_group(child.pid, signal.SIGKILL)  # what the child left behind in its group
-    return child.wait()
-
-
-def _end_group(child: "subprocess.Popen[bytes]", grace: float) -> None:
-    _signal_group(child.pid, signal.SIGTERM)
-    end = time.monotonic() + grace
-    while child.poll() is None and time.monotonic() < end:
-        time.sleep(0.02)
-    _signal_group(child.pid, signal.SIGKILL)
-
-
-def _signal_group(group: int, number: int) -> None:
-    # An error: nobody is left, or only members of another user, who answer to their own keeper.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, number)
-
-
-if __name__ == "__main__":
-    _code = _keep(float(sys.argv[1]), sys.argv[3:])
-    if sys.argv[2]:
-        shutil.rmtree(sys.argv[2], ignore_errors=True)
-    sys.exit(_code if _code >= 0 else 128 - _code)
+def _output(log: Path | None) -> IO[bytes] | int:
+    if log is None:
+        return subprocess.DEVNULL
+    log.parent.mkdir(parents=True, exist_ok=True)
+    return log.open("ab")

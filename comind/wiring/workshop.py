@@ -37,6 +37,7 @@ from comind.llm.base import ChatModel
 from comind.session.base import Input, Session
 from comind.session.choice import choose_sandbox
 from comind.session.kernel import KernelSession
+from comind.session.packages import Packages
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
@@ -137,6 +138,7 @@ class Workshop:
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
             threads=_cores.lease(str(folder.root), before),
+            packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
 
     def _input(self, given_id: str) -> Input | None:

@@ -141,6 +141,7 @@ def _specification(
         refit=values["refit"],
         monitor=values["monitor"],
         sandbox=values["sandbox"],
+        packages=params.solve.packages.allow,
         community=community,
         as_of=as_of,
         notebooks=values["notebooks"],

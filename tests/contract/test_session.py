@@ -12,8 +12,10 @@ import pytest
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, Input, Sandbox
 from comind.session.kernel import KernelSession
+from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
 from tests.contract.sandboxes import ALL, SEALED, made
+from tests.unit.session.test_packages import make_wheel
 
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
@@ -293,3 +295,34 @@ def test_a_planted_link_does_not_move_a_mount(sealed: KernelSession, tmp_path: P
     folder.symlink_to(tmp_path)
     assert _run(sealed, "print(open('input/demo/train.csv').read())") == "a,b\n1,2"
     assert sys.executable
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_packages_come_from_outside_and_stay_as_they_are(
+    name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """A cell's first lines are answered by the installer; the interpreter finds what was allowed."""
+    make_wheel(tmp_path / "wheels", "tiny_thing")
+    options = ("--no-index", "--find-links", str(tmp_path / "wheels"))
+    packages = Packages(
+        tmp_path / "packages", tmp_path / "packages.json", allowed=["tiny-thing"], options=options
+    )
+    session = KernelSession(
+        made(name, request),
+        tmp_path / "workspace",
+        env={},
+        memory_bytes=8 << 30,
+        log=tmp_path / "session.log",
+        packages=packages,
+    )
+    try:
+        assert _run(session, "'before'") == "'before'"
+        said = _run(session, "%pip install tiny_thing other\nimport tiny_thing\ntiny_thing.version")
+        assert "installed tiny-thing 1.0" in said
+        assert "pip install other: refused" in said
+        assert said.endswith("'1.0'")
+        if session.sealed:
+            spoil = "open(tiny_thing.__file__, 'a')"
+            assert session.run(spoil, seconds=60).status is CellStatus.ERROR
+    finally:
+        session.close()

@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from comind.errors import SubmissionError
-from comind.system.files import copy_plain_tree, hash_tree, read_untrusted, write_durably
+from comind.system.files import (
+    copy_plain_tree,
+    copy_untrusted_tree,
+    hash_tree,
+    read_untrusted,
+    write_durably,
+)
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:
@@ -62,3 +68,41 @@ def test_a_durable_write_replaces_the_whole(tmp_path: Path) -> None:
     write_durably(tmp_path / "new" / "a", "short")
     assert (tmp_path / "new" / "a").read_text() == "short"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a"]
+
+
+def _refusal(source: Path, target: Path, **limits: int) -> str:
+    with pytest.raises(ValueError, match=r".") as refused:
+        copy_untrusted_tree(source, target, **{"limit_bytes": 1000, **limits})
+    return str(refused.value)
+
+
+def test_a_tree_of_a_stranger_is_copied_within_limits(tmp_path: Path) -> None:
+    """Plain files come along; links, pipes, second names, giants, crowds and depths end the copy."""
+    source = tmp_path / "source"
+    (source / "a").mkdir(parents=True)
+    (source / "a" / "model.bin").write_bytes(b"model")
+    copy_untrusted_tree(source, tmp_path / "good", limit_bytes=1000)
+    assert (tmp_path / "good" / "a" / "model.bin").read_bytes() == b"model"
+    bad = source / "a" / "bad"
+    bad.symlink_to("/etc/passwd")
+    assert "not a plain file" in _refusal(source, tmp_path / "link")
+    bad.unlink()
+    bad.symlink_to("/etc")
+    assert "not a plain file" in _refusal(source, tmp_path / "link-to-folder")
+    bad.unlink()
+    os.mkfifo(bad)
+    assert "not a plain file" in _refusal(source, tmp_path / "pipe")
+    bad.unlink()
+    os.link(source / "a" / "model.bin", bad)
+    assert "not a plain file" in _refusal(source, tmp_path / "names")
+    bad.unlink()
+    with bad.open("wb") as file:
+        file.truncate(1 << 40)
+    assert "MiB" in _refusal(source, tmp_path / "giant")
+    bad.unlink()
+    assert "more than 1 files" in _refusal(source, tmp_path / "crowd", limit_files=1)
+    deep = source
+    for _ in range(30):
+        deep = deep / "d"
+        deep.mkdir()
+    assert "nested" in _refusal(source, tmp_path / "deep")

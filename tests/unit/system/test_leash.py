@@ -96,3 +96,36 @@ def test_a_child_gets_no_environment_of_ours() -> None:
     finally:
         del os.environ["COMIND_CANARY"]
     assert done.exit_code() == 0
+
+
+def test_daemons_do_not_slip_away(tmp_path: Path) -> None:
+    """A process that left its group, its session and its parent behind ends with the child."""
+    daemon = (
+        "import os, time, pathlib\n"
+        "if os.fork() == 0:\n"
+        "    os.setsid()\n"
+        "    if os.fork() == 0:\n"
+        f"        pathlib.Path({str(tmp_path / 'pid')!r}).write_text(str(os.getpid()))\n"
+        "        time.sleep(300)\n"
+        "    os._exit(0)\n"
+        "time.sleep(1)\n"
+    )
+    child = start_leashed([sys.executable, "-c", daemon], env=_ENV)
+    pid = int(_wait_for(tmp_path / "pid"))
+    while child.alive():
+        time.sleep(0.02)
+    assert _ends(pid)
+
+
+def test_a_log_is_bounded(tmp_path: Path) -> None:
+    """Of a child that prints without end, the beginning and the end are in the log, and no more."""
+    log = tmp_path / "log"
+    program = "print('first')\nfor _ in range(3000): print('x' * 1000)\nprint('last')"
+    child = start_leashed([sys.executable, "-c", program], env=_ENV, log=log, log_bytes=10_000)
+    while child.alive():
+        time.sleep(0.02)
+    said = log.read_text()
+    assert len(said) < 10_200
+    assert said.startswith("first\n")
+    assert said.endswith("x\nlast\n")
+    assert "bytes left out" in said

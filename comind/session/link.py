@@ -1,0 +1,160 @@
+"""The host's end of the wire to a session's driver; what comes over it is untrusted.
+
+A frame is one byte of kind, four of the cell's number, four of length, then text: nothing here has to
+be parsed, nothing is longer than `FRAME_BYTES`, and no more is taken in a second than a stated number
+of bytes, so whoever speaks at the other end can neither exhaust our memory nor keep us busy.
+"""
+
+import select
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from comind.session.inside.driver import FRAME_BYTES, HEADER
+
+__all__ = ["Frame", "Link", "LinkError", "Listener"]
+
+_SEND_SECONDS = 20.0
+_CHUNK = 1 << 16
+_BYTES_A_SECOND = 16 << 20
+_POLL_SECONDS = 0.1
+
+
+class LinkError(Exception):
+    """The other end is gone, or does not keep to the form; nothing more can be expected of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What the other end said."""
+
+    kind: bytes
+    number: int
+    """Of the cell that it belongs to."""
+    text: str
+
+
+class Listener:
+    """A socket at which one driver is awaited; the first to come is the only one."""
+
+    def __init__(self, path: Path) -> None:
+        """Listen at `path`."""
+        self._path = path
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(str(path))
+        path.chmod(0o600)
+        self._socket.listen(1)
+        self._socket.settimeout(_POLL_SECONDS)
+
+    def accept(self, check: Callable[[], None]) -> "Link":
+        """Return the link to whoever comes first; `check` is called ten times a second and may raise."""
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except TimeoutError:
+                check()
+            else:
+                self.close()
+                return Link(connection)
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._socket.close()
+
+
+class Link:
+    """Frames, one after another."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._socket.setblocking(False)
+        self._buffer = bytearray()
+        self._window = time.monotonic()
+        self._taken = 0
+
+    def send(self, kind: bytes, number: int, text: str = "") -> None:
+        """Send a frame.
+
+        Raises:
+            LinkError: it is not taken.
+        """
+        data = text.encode("utf-8", "replace")
+        left = memoryview(HEADER.pack(kind, number, len(data)) + data)
+        end = time.monotonic() + _SEND_SECONDS
+        while left:
+            try:
+                left = left[self._socket.send(left) :]
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise LinkError("the session does not listen") from None
+                self._ready(_POLL_SECONDS, select.POLLOUT)
+            except OSError:
+                raise LinkError("the session closed its connection") from None
+
+    def receive(self, seconds: float) -> Frame | None:
+        """Return the next frame, or None where none is complete within `seconds`.
+
+        Raises:
+            LinkError: the other end is gone, or what it says has not the form of a frame.
+        """
+        end = time.monotonic() + seconds
+        while True:
+            frame = self._taken_frame()
+            if frame is not None:
+                return frame
+            left = end - time.monotonic()
+            if not self._ready(max(left, 0.0)):
+                return None
+            self._read()
+            if left <= 0 and not self._complete():
+                return None  # a frame that comes byte by byte must not hold us up
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    def _ready(self, seconds: float, event: int = select.POLLIN) -> bool:
+        # poll, not select: with many sessions descriptors pass 1024
+        poll = select.poll()
+        poll.register(self._socket, event)
+        return bool(poll.poll(1000 * seconds))
+
+    def _read(self) -> None:
+        now = time.monotonic()
+        if now - self._window >= 1:
+            self._window, self._taken = now, 0
+        if self._taken > _BYTES_A_SECOND:
+            time.sleep(min(0.05, self._window + 1 - now))  # a flood; our other threads have work to do
+            return
+        try:
+            data = self._socket.recv(_CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            raise LinkError("the session closed its connection")
+        self._taken += len(data)
+        self._buffer += data
+
+    def _complete(self) -> bool:
+        if len(self._buffer) < HEADER.size:
+            return False
+        return len(self._buffer) >= HEADER.size + self._length()
+
+    def _length(self) -> int:
+        length: int = HEADER.unpack_from(self._buffer)[2]
+        if length > FRAME_BYTES:
+            raise LinkError("the session's messages are not in order")
+        return length
+
+    def _taken_frame(self) -> Frame | None:
+        if not self._complete():
+            return None
+        kind, number, length = HEADER.unpack_from(self._buffer)
+        end = HEADER.size + length
+        text = self._buffer[HEADER.size : end].decode("utf-8", "replace")
+        del self._buffer[:end]
+        return Frame(kind, number, text)

@@ -1,0 +1,174 @@
+"""Packages that an agent asks for, installed by us, outside the sandbox, and only those allowed.
+
+An agent asks as it would in a notebook: with lines `%pip install NAME` at the start of a cell. They
+are taken out of the cell and answered here. Only wheels are taken, so nothing of a package runs
+outside; each name has to be allowed, the dependencies' too. What is installed lies in a folder of the
+attempt that its code can read and not change.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from comind.domain.value import Value
+from comind.system.files import write_durably
+
+__all__ = ["InstalledPackage", "Packages", "asked_for"]
+
+_ASKING = re.compile(r"^[%!]\s*(?:uv\s+|python3?\s+-m\s+)?pip3?\s+install\s+(.+?)\s*(?:#.*)?$")
+_NAME = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)((?:==|>=|<=|~=|<|>)[\w.!+]+)?$")
+_HARMLESS = {"-q", "-qq", "--quiet", "-U", "--upgrade", "--no-cache-dir", "--user"}
+_SECONDS = 300
+_PASSED_ON = re.compile(r"^(PATH|PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_CERT_DIR)$")
+
+
+class InstalledPackage(Value):
+    """One package as it was installed; the hash is that of the wheel."""
+
+    name: str
+    version: str
+    sha256: str
+
+
+def asked_for(code: str) -> tuple[tuple[str, ...], str]:
+    """Return what the first lines of a cell ask to have installed, and the cell without these lines.
+
+    Empty lines and comments may stand before and between them. The lines of the rest keep their number.
+    """
+    wanted: list[str] = []
+    lines = code.split("\n")
+    for number, line in enumerate(lines):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        asking = _ASKING.match(line.strip())
+        if asking is None:
+            break
+        wanted += [word for word in asking[1].split() if word not in _HARMLESS]
+        lines[number] = ""
+    return tuple(word.strip("\"'") for word in wanted), "\n".join(lines)
+
+
+class Packages:
+    """The installer of one attempt, and the folder that its code finds the packages in."""
+
+    def __init__(
+        self,
+        folder: Path,
+        record: Path,
+        *,
+        allowed: Sequence[str] = (),
+        options: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take over what was installed before.
+
+        Args:
+            folder: where packages go; made if it is not there.
+            record: JSON file that lists what is there.
+            allowed: names that may be installed; none: nothing may.
+            options: more arguments for pip, such as `--find-links`.
+            environment: of pip; None for what of ours concerns it.
+        """
+        self.folder = folder
+        self._record = record
+        self._allowed = frozenset(map(_normal, allowed))
+        self._options = tuple(options)
+        ours = {name: value for name, value in os.environ.items() if _PASSED_ON.match(name)}
+        self._environment = dict(ours if environment is None else environment)
+        self.installed = self._recorded()
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def serve(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
+        """Install what was asked for; return what the agent is told, one line for each."""
+        end = time.monotonic() + min(seconds, _SECONDS)
+        return "".join(f"{self._served(asked, end)}\n" for asked in wanted)
+
+    def _served(self, asked: str, end: float) -> str:
+        named = _NAME.match(asked)
+        if not self._allowed:
+            return f"pip install {asked[:100]}: refused, no packages can be installed in this campaign"
+        if named is None:
+            return f"pip install {asked[:100]}: refused, only NAME or NAME==VERSION can be asked for"
+        if _normal(named[1]) not in self._allowed:
+            allowed = ", ".join(sorted(self._allowed))
+            return f"pip install {asked}: refused, not on the list of allowed packages ({allowed})"
+        before = {package.name: package for package in self.installed}.get(_normal(named[1]))
+        if before is not None and named[2] in (None, "", f"=={before.version}"):
+            return f"pip install {asked}: {before.name} {before.version} is installed"
+        if before is not None:
+            return f"pip install {asked}: refused, {before.version} is installed and in use"
+        try:
+            package = self._install(asked, end - time.monotonic())
+        except subprocess.TimeoutExpired:
+            return f"pip install {asked}: failed, it took too long"
+        except (OSError, ValueError) as error:
+            return f"pip install {asked}: failed, {error}"
+        self.installed = (*self.installed, package)
+        content = [package.model_dump(mode="json") for package in self.installed]
+        write_durably(self._record, json.dumps(content, indent=2) + "\n")
+        return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
+
+    def _install(self, asked: str, seconds: float) -> InstalledPackage:
+        """Fetch a wheel and unpack it; none of its code runs."""
+        with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
+            staged, report = Path(name) / "packages", Path(name) / "report.json"
+            command = [sys.executable, "-m", "pip", "install", asked, "--target", str(staged)]
+            command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
+            command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
+            done = subprocess.run(
+                [*command, *self._options],
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=max(1.0, seconds),
+                check=False,
+            )
+            if done.returncode != 0:
+                said = done.stderr.strip().splitlines() or ["pip gave no reason"]
+                raise ValueError(said[-1][:200])
+            package = _reported(report)
+            for entry in sorted(staged.iterdir()):
+                if entry.name != "bin":
+                    _merge(entry, self.folder / entry.name)
+        return package
+
+    def _recorded(self) -> tuple[InstalledPackage, ...]:
+        try:
+            content = json.loads(self._record.read_text())
+            return tuple(InstalledPackage.model_validate(entry) for entry in content)
+        except (OSError, ValueError, ValidationError):
+            return ()
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _reported(report: Path) -> InstalledPackage:
+    try:
+        (entry,) = json.loads(report.read_text())["install"]
+        metadata, archive = entry["metadata"], entry["download_info"]["archive_info"]
+        name, version = _normal(metadata["name"]), metadata["version"]
+        return InstalledPackage(name=name, version=version, sha256=archive["hashes"]["sha256"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"pip's report cannot be read: {error}") from None
+
+
+def _merge(source: Path, target: Path) -> None:
+    """Move in what is new; packages that share a folder each bring their part of it."""
+    if source.is_dir() and target.is_dir():
+        for entry in source.iterdir():
+            _merge(entry, target / entry.name)
+    elif not target.exists():
+        shutil.move(source, target)

@@ -1,0 +1,114 @@
+"""How much disk a session may fill; looked at from the host, since a writable mount has no limit."""
+
+import errno
+import math
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Quota", "QuotaWatch"]
+
+_LOOK_SECONDS = 1.0
+_COST_FACTOR = 20  # looking takes at most this part of the time
+_SLACK_BYTES = 64 << 20  # what a cell may add that begins above the quota, to make room
+_SLACK_FILES = 1_000
+_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """The most that the folders of one session may hold together."""
+
+    disk_bytes: int = 32 << 30
+    files: int = 500_000
+    free_bytes: int = 1 << 30
+    """What must stay free on the disk, whoever fills it."""
+
+
+class QuotaWatch:
+    """Looks at folders now and then while a cell runs."""
+
+    def __init__(self, quota: Quota, folders: Iterable[Path], skipped: Iterable[Path] = ()) -> None:
+        """Note what is there when the cell begins.
+
+        Args:
+            quota: the limits.
+            folders: what is counted.
+            skipped: folders below them that are not the session's own.
+        """
+        self._folders = tuple(folders)
+        self._skipped = frozenset(map(str, skipped))
+        self._free = quota.free_bytes
+        self._limits = quota
+        begun = time.monotonic()
+        size, count, _ = self._measured(quota.disk_bytes * 2, quota.files * 2)
+        self._bytes = max(quota.disk_bytes, size + _SLACK_BYTES if size > quota.disk_bytes else 0)
+        self._files = max(quota.files, count + _SLACK_FILES if count > quota.files else 0)
+        self.next_look = self._after(begun)
+
+    def exceeded(self) -> str:
+        """Return in one line which limit is passed; empty: none, or it is not yet time to look again."""
+        begun = time.monotonic()
+        if begun < self.next_look:
+            return ""
+        size, count, deep = self._measured(self._bytes, self._files)
+        self.next_look = self._after(begun)
+        if size > self._bytes:
+            return f"its files take more than {self._limits.disk_bytes / (1 << 30):.3g} GiB of disk"
+        if count > self._files:
+            return f"it has more than {self._limits.files} files and folders"
+        if deep:
+            return f"its folders are nested more than {_DEPTH} deep"
+        if any(_free(folder) < self._free for folder in self._folders):
+            return "the disk is nearly full"
+        return ""
+
+    @staticmethod
+    def _after(begun: float) -> float:
+        now = time.monotonic()
+        return now + max(_LOOK_SECONDS, _COST_FACTOR * (now - begun))
+
+    def _measured(self, most_bytes: int, most_files: int) -> tuple[int, int, bool]:
+        """Return bytes on disk, number of entries and whether it goes too deep; no link is followed.
+
+        Stops as soon as one of the limits is passed. A file with several names counts once.
+        """
+        size, count, deep = 0, 0, False
+        linked: set[int] = set()
+        pending = [(str(folder), 0) for folder in self._folders]
+        while pending and size <= most_bytes and count <= most_files and not deep:
+            path, depth = pending.pop()
+            try:
+                found = os.scandir(path)
+            except OSError as error:  # it went away, or its mode keeps us out
+                deep = deep or error.errno == errno.ENAMETOOLONG
+                continue
+            with found as entries:
+                for entry in entries:
+                    count += 1
+                    try:
+                        if entry.is_dir(follow_symlinks=False):
+                            if entry.path not in self._skipped:
+                                pending.append((entry.path, depth + 1))
+                                deep = deep or depth > _DEPTH
+                            continue
+                        facts = entry.stat(follow_symlinks=False)
+                    except OSError:
+                        continue
+                    if facts.st_nlink == 1 or facts.st_ino not in linked:
+                        size += facts.st_blocks * 512
+                    if facts.st_nlink > 1:
+                        linked.add(facts.st_ino)
+                    if count > most_files:
+                        break
+        return size, count, deep
+
+
+def _free(folder: Path) -> float:
+    try:
+        return shutil.disk_usage(folder).free
+    except OSError:  # it is removed as its program ends
+        return math.inf

@@ -1,0 +1,96 @@
+"""Limits for a group of processes as a whole, where this machine lets us set them.
+
+The groups lie below our own, so whatever limits hold for us hold for them, too. Both versions of the
+kernel's interface are spoken; where neither is writable there is no group, and whoever asked has to do
+with limits per process. Shares of the cores are left alone: in the first version a whole group weighs as
+much as one process outside, which starves it.
+"""
+
+import contextlib
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ControlGroup", "make_group"]
+
+_ROOT = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class ControlGroup:
+    """Folders of one group, one for each controller; made empty."""
+
+    folders: tuple[Path, ...]
+
+    @property
+    def limits_memory(self) -> bool:
+        """Whether memory is limited for the group as a whole."""
+        return any((folder / name).exists() for folder in self.folders for name in _MEMORY_FILES)
+
+    def remove(self) -> None:
+        """Remove the group; processes that are still in it keep it."""
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+
+
+_MEMORY_FILES = ("memory.limit_in_bytes", "memory.max")
+
+
+def make_group(
+    *, memory_bytes: int, processes: int, root: Path = _ROOT, own: Path = _OWN
+) -> ControlGroup | None:
+    """Return a new group with these limits, or None where none of them can be set.
+
+    Args:
+        memory_bytes: of all processes in it together, the pages of their files on tmpfs included.
+        processes: how many there may be at once, threads included.
+        root: where the control groups are mounted.
+        own: list of the groups that we are in.
+    """
+    name = f"comind-{uuid.uuid4().hex[:12]}"
+    wanted: dict[str, dict[str, object]] = {
+        "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
+        "pids": {"pids.max": processes},
+    }
+    folders: list[Path] = []
+    values: dict[str, object]
+    try:
+        lines = [line.split(":", 2) for line in own.read_text().splitlines()]
+    except OSError:
+        return None
+    for _, controllers, path in lines:
+        if controllers == "":
+            folder = _made(root / path.strip("/") / name)
+            values = {"memory.max": memory_bytes, "memory.swap.max": 0, "pids.max": processes}
+        elif controllers in wanted:
+            folder = _made(root / controllers / path.strip("/") / name)
+            values = wanted[controllers]
+        else:
+            continue
+        if folder is not None and _limited(folder, values):
+            folders.append(folder)
+    return ControlGroup(tuple(folders)) if folders else None
+
+
+def _made(folder: Path) -> Path | None:
+    try:
+        folder.mkdir()
+    except OSError:
+        return None
+    return folder
+
+
+def _limited(folder: Path, values: dict[str, object]) -> bool:
+    """Write what the group takes; a group that takes nothing is removed again."""
+    taken = 0
+    for name, value in values.items():
+        with contextlib.suppress(OSError):
+            if (folder / name).exists():
+                (folder / name).write_text(f"{value}\n")
+                taken += 1
+    if not taken:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return taken > 0

@@ -1,0 +1,272 @@
+"""The keeper of a leashed process: a program of its own, with nothing but the standard library.
+
+    python -I -S keeper.py OPTIONS PROGRAM [ARGUMENT ...]
+
+Its stdin is the leash: when it closes, the program and all that descends from it are killed. OPTIONS is
+JSON, as `comind.system.leash` writes it. It exits with the program's code (128 + n: ended by signal n).
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_CHUNK = 1 << 16
+_END_SECONDS = 10.0
+
+
+class _Log:
+    """Copies what the program says to our stdout: its beginning at once, its end when it is over."""
+
+    def __init__(self, limit: int) -> None:
+        self._head = limit // 2
+        self._size = limit - self._head
+        self._tail = b""
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        head, rest = data[: self._head], data[self._head :]
+        self._head -= len(head)
+        _write(head)
+        self._tail += rest
+        if len(self._tail) > 2 * self._size:
+            self._cut()
+
+    def close(self) -> None:
+        self._cut()
+        if self._dropped:
+            _write(b"\n... (%d bytes left out) ...\n" % self._dropped)
+        _write(self._tail)
+
+    def _cut(self) -> None:
+        surplus = max(0, len(self._tail) - self._size)
+        self._dropped += surplus
+        self._tail = self._tail[surplus:]
+
+
+def _write(data: bytes) -> None:
+    with contextlib.suppress(OSError):  # the disk is full: the program's words are lost, not its end
+        while data:
+            data = data[os.write(1, data) :]
+
+
+class Keeper:
+    """Runs one program and watches the leash."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._grace = float(options["grace"])
+        self._scratch = str(options["scratch"])
+        self._groups = [Path(folder) for folder in options["groups"]]
+        self._report = int(options["report"])
+        self._log = _Log(options["log_bytes"]) if options["log_bytes"] else None
+
+    def keep(self, argv: list[str]) -> int:
+        """Run the program to its end, or to ours; return its exit code."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+        wake, wake_end = os.pipe()
+        os.set_blocking(wake_end, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
+        said, said_end = os.pipe() if self._log else (-1, None)
+        child = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=said_end,
+            stderr=said_end,
+            process_group=0,
+            preexec_fn=self._enter if self._groups else None,  # noqa: PLW1509 - we have one thread
+        )
+        if said_end is not None:
+            os.close(said_end)
+        self._watch(child, wake, said)
+        self._end_all(child)
+        if self._log is not None:
+            self._log.close()
+        code = child.wait()
+        self._tidy()
+        return code if code >= 0 else 128 - code
+
+    def _enter(self) -> None:
+        for folder in self._groups:
+            with contextlib.suppress(OSError):
+                (folder / "cgroup.procs").write_text(str(os.getpid()))
+
+    def _watch(self, child: "subprocess.Popen[bytes]", wake: int, said: int) -> None:
+        """Return when the program has ended, by itself or because the leash was let go."""
+        listened = {sys.stdin.fileno(), wake} | ({said} if said >= 0 else set())
+        while child.poll() is None:
+            ready, _, _ = select.select(list(listened), [], [], 5.0)
+            if said in ready and not self._listen(said):
+                listened.discard(said)
+            if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 1):
+                self._end_politely(child)
+                break
+            if wake in ready:
+                os.read(wake, 64)
+                self._reap(child)
+        if said in listened:
+            os.set_blocking(said, False)
+            end = time.monotonic() + 1.0  # daemons may hold the pipe and write for ever
+            while time.monotonic() < end and self._listen(said):
+                pass
+
+    def _listen(self, said: int) -> bool:
+        try:
+            data = os.read(said, _CHUNK)
+        except OSError:
+            return False
+        assert self._log is not None
+        self._log.add(data)
+        return bool(data)
+
+    @staticmethod
+    def _reap(child: "subprocess.Popen[bytes]") -> None:
+        """Bury the orphans that became ours; the program itself is left to `Popen`."""
+        for pid in _children():
+            if pid != child.pid:
+                with contextlib.suppress(ChildProcessError):
+                    os.waitpid(pid, os.WNOHANG)
+
+    def _end_politely(self, child: "subprocess.Popen[bytes]") -> None:
+        if self._grace <= 0:
+            return
+        _signal_group(child.pid, signal.SIGTERM)
+        end = time.monotonic() + self._grace
+        while child.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+
+    def _end_all(self, child: "subprocess.Popen[bytes]") -> None:
+        """Kill all that descends from the program; again, until nobody is left to start another."""
+        _signal_group(child.pid, signal.SIGKILL)
+        end = time.monotonic() + _END_SECONDS
+        while time.monotonic() < end:
+            for pid in {*_descendants(), *self._members()}:
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
+            child.poll()
+            self._reap(child)
+            if not _children() and not self._members():
+                return
+            time.sleep(0.01)
+
+    def _members(self) -> set[int]:
+        """Return who is in the program's own groups; none of them is ours."""
+        members: set[int] = set()
+        for folder in self._groups:
+            with contextlib.suppress(OSError, ValueError):
+                members |= {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
+        return members
+
+    def _tidy(self) -> None:
+        """Say what the groups have seen, and remove what was made for the program."""
+        if any(_killed_for_memory(folder) for folder in self._groups):
+            os.write(self._report, b"memory")
+        for folder in self._groups:
+            for _ in range(50):  # a group is busy until its last member is buried
+                with contextlib.suppress(OSError):
+                    folder.rmdir()
+                if not folder.exists():
+                    break
+                time.sleep(0.02)
+        end = (
+            time.monotonic() + _END_SECONDS
+        )  # others of ours that are just ending may still write there
+        while self._scratch and Path(self._scratch).exists() and time.monotonic() < end:
+            remove_tree(self._scratch)
+            time.sleep(0.01)
+
+
+def _killed_for_memory(folder: Path) -> bool:
+    for name in ("memory.oom_control", "memory.events"):
+        with contextlib.suppress(OSError, ValueError):
+            for line in (folder / name).read_text().splitlines():
+                word, _, count = line.partition(" ")
+                if word == "oom_kill" and int(count) > 0:
+                    return True
+    return False
+
+
+def _children() -> list[int]:
+    return [pid for pid, parent in _parents().items() if parent == os.getpid()]
+
+
+def _descendants() -> set[int]:
+    parents = _parents()
+    found = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+def _parents() -> dict[int, int]:
+    parents = {}
+    for entry in os.scandir("/proc"):
+        if entry.name.isdigit():
+            with contextlib.suppress(OSError, IndexError, ValueError):
+                facts = Path(entry.path, "stat").read_bytes().rpartition(b")")[2].split()
+                parents[int(entry.name)] = int(facts[1])
+    return parents
+
+
+def _signal_group(group: int, number: int) -> None:
+    # An error: nobody is left, or only members of another user, who answer to their own keeper.
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, number)
+
+
+def remove_tree(root: str) -> None:
+    """Remove a folder that a stranger filled, however deep; what cannot be removed stays.
+
+    Folders are moved up before they are emptied, so no path grows long and nothing recurses.
+    """
+    top = Path(root)
+    with contextlib.suppress(OSError):
+        if top.is_symlink() or not top.is_dir():
+            top.unlink()
+            return
+        top.chmod(0o700)
+        pending = _emptied(top, top, 0)
+        count = len(pending)
+        while pending:
+            folder = pending.pop()
+            with contextlib.suppress(OSError):
+                moved = _emptied(folder, top, count)
+                count += len(moved)
+                pending += moved
+                folder.rmdir()
+    with contextlib.suppress(RecursionError):
+        shutil.rmtree(root, ignore_errors=True)
+
+
+def _emptied(folder: Path, top: Path, count: int) -> list[Path]:
+    """Remove the files of a folder and move the folders in it up to `top`; return where they are now."""
+    moved = []
+    with os.scandir(folder) as entries:
+        found = list(entries)
+    for entry in found:
+        path = Path(entry.path)
+        with contextlib.suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                path.unlink()
+                continue
+            path.chmod(0o700)
+            count += 1
+            target = top / f".{os.getpid()}-{count}"
+            path.rename(target)
+            moved.append(target)
+    return moved
+
+
+if __name__ == "__main__":
+    sys.exit(Keeper(json.loads(sys.argv[1])).keep(sys.argv[2:]))

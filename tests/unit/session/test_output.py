@@ -1,0 +1,67 @@
+"""Whatever a cell prints, what is kept is bounded, plain, and holds the first and the last of it."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.session.output import Output, plain_text
+
+_JUNK = st.text(st.sampled_from("ab\r\n\x1b[]0;mK\x07\x00\ud800é"), max_size=60)
+
+
+def _collected(parts: list[str], **sizes: int) -> Output:
+    output = Output(**sizes)
+    for part in parts:
+        output.add(part)
+    return output
+
+
+@given(st.lists(_JUNK, max_size=30))
+def test_it_does_not_matter_how_text_is_cut(parts: list[str]) -> None:
+    """Text that fits is the same, in however many parts it came."""
+    assert _collected(parts).text() == plain_text("".join(parts))
+
+
+@given(st.lists(_JUNK, max_size=30), st.integers(1, 20), st.integers(1, 20))
+def test_what_is_kept_is_bounded(parts: list[str], head: int, tail: int) -> None:
+    """Beginning and end of the plain text are kept, and no more than was said."""
+    whole = plain_text("".join(parts))
+    kept = _collected(parts, head=head, tail=tail).text()
+    if len(whole) <= head + tail:
+        assert kept == whole
+    else:
+        dropped = len(whole) - head - tail
+        gap = f"\n... ({dropped} characters left out) ...\n"
+        assert kept == whole[:head] + gap + whole[-tail:]
+
+
+@given(_JUNK)
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    """Plain text is printable, can be encoded, and is its own plain text."""
+    plain = plain_text(text)
+    plain.encode()
+    assert not set(plain) & set("\r\x1b\x00\x07")
+
+
+def test_memory_is_bounded_while_it_comes() -> None:
+    """A line without end and a bar that is overwritten without end take no room."""
+    output = Output(head=10, tail=10)
+    for number in range(2_000):
+        output.add("x" * 1_000 if number % 2 else f"\r{number}%")
+        assert len(output._line) <= (1 << 16)
+        assert len(output._tail) <= 10
+    output.add("\nthe end")
+    assert output.text().endswith("\nthe end")
+
+
+def test_a_progress_bar_is_its_last_state() -> None:
+    """A bar of any length takes one line."""
+    output = Output()
+    for number in range(50_000):
+        output.add(f"\r{number / 500:.1f}% of the way")
+    output.add("\ndone\n")
+    assert output.text() == "100.0% of the way\ndone\n"
+
+
+def test_an_open_title_hides_nothing() -> None:
+    """A terminal code that is never closed ends with its line."""
+    assert plain_text("a\x1b]0;title\nthe last line") == "a\nthe last line"

@@ -1,0 +1,114 @@
+"""Packages that an agent asks for: from a local folder of wheels, never from the network."""
+
+import base64
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.session.packages import Packages, asked_for
+
+
+def make_wheel(folder: Path, name: str, version: str = "1.0", *, requires: str = "") -> Path:
+    """Write a wheel with one module, which says its version."""
+    folder.mkdir(parents=True, exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+    files = {
+        f"{name}.py": f"version = {version!r}\n",
+        f"{info}/METADATA": metadata + (f"Requires-Dist: {requires}\n" if requires else ""),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    lines = []
+    for path, text in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+        lines.append(f"{path},sha256={digest},{len(text.encode())}")
+    files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,"]) + "\n"
+    wheel = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return wheel
+
+
+def installer(root: Path, *allowed: str) -> Packages:
+    """Return an installer that knows only the wheels in `root/wheels`."""
+    options = ("--no-index", "--find-links", str(root / "wheels"))
+    return Packages(
+        root / "packages", root / "packages.json", allowed=allowed, options=options, environment={}
+    )
+
+
+def test_lines_that_ask_are_taken_out() -> None:
+    """Asking lines at the start go, in each of their forms; the rest keeps its line numbers."""
+    asking = "# first\n%pip install -q 'a' b==1.0\n\n!python -m pip install c  # why\n"
+    code = f"{asking}import a\n!pip install d"
+    wanted, rest = asked_for(code)
+    assert wanted == ("a", "b==1.0", "c")
+    assert rest == "# first\n\n\n\nimport a\n!pip install d"
+
+
+@given(st.text(st.sampled_from("%!pip instal\nx=1.-#'"), max_size=80))
+def test_other_cells_stay_as_they_are(code: str) -> None:
+    """No line is lost, and a cell that asks for nothing is not touched."""
+    wanted, rest = asked_for(code)
+    assert rest.count("\n") == code.count("\n")
+    assert wanted or rest == code or "install" in code
+
+
+def test_what_is_allowed_is_installed_and_recorded(tmp_path: Path) -> None:
+    """The wheel is unpacked, its hash is kept, and the next installer of the attempt knows of it."""
+    wheel = make_wheel(tmp_path / "wheels", "tiny_thing", requires="another")
+    told = installer(tmp_path, "Tiny.Thing").serve(["tiny-thing"])
+    assert told == "pip install tiny-thing: installed tiny-thing 1.0, without dependencies\n"
+    assert (tmp_path / "packages" / "tiny_thing.py").is_file()
+    (entry,) = json.loads((tmp_path / "packages.json").read_text())
+    digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
+    assert entry == {"name": "tiny-thing", "version": "1.0", "sha256": digest}
+    again = installer(tmp_path, "tiny-thing")
+    assert again.serve(["tiny_thing"]).endswith("tiny-thing 1.0 is installed\n")
+    assert "in use" in again.serve(["tiny_thing==2.0"])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["packages", "packages.json", "wheels"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "other",
+        "--index-url",
+        "-r",
+        "/etc/passwd",
+        "./tiny_thing",
+        "git+https://host.invalid/x",
+        "tiny_thing@file:///x",
+        "tiny_thing;",
+        "-e",
+        "tiny_thing[extra]",
+    ],
+)
+def test_what_is_not_allowed_is_refused_in_one_line(tmp_path: Path, asked: str) -> None:
+    """Other names, options, paths, addresses and extras are refused, and nothing is made."""
+    make_wheel(tmp_path / "wheels", "tiny_thing")
+    told = installer(tmp_path, "tiny-thing").serve([asked])
+    assert "refused" in told
+    assert told.count("\n") == 1
+    assert list((tmp_path / "packages").iterdir()) == []
+
+
+def test_it_is_off_where_nothing_is_allowed(tmp_path: Path) -> None:
+    """Without a list the answer says so."""
+    told = installer(tmp_path).serve(["tiny_thing"])
+    assert told == ("pip install tiny_thing: refused, no packages can be installed in this campaign\n")
+
+
+def test_a_source_is_never_built(tmp_path: Path) -> None:
+    """A package without a wheel fails: its set-up program would run outside the sandbox."""
+    (tmp_path / "wheels").mkdir()
+    (tmp_path / "wheels" / "tiny_thing-1.0.tar.gz").write_bytes(b"not looked at")
+    told = installer(tmp_path, "tiny-thing").serve(["tiny_thing"])
+    assert "failed" in told
+    assert list((tmp_path / "packages").iterdir()) == []

@@ -1,0 +1,88 @@
+"""How much disk a session fills is seen from outside, whatever it does to hide it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from comind.session import quota as module
+from comind.session.quota import Quota, QuotaWatch
+from comind.system.keeper import remove_tree
+
+
+@pytest.fixture(autouse=True)
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look is due."""
+    monkeypatch.setattr(module, "_LOOK_SECONDS", 0)
+    monkeypatch.setattr(module, "_COST_FACTOR", 0)
+
+
+_SMALL = Quota(disk_bytes=1 << 20, files=50, free_bytes=0)
+
+
+def test_bytes_are_counted_where_they_are_on_disk(tmp_path: Path) -> None:
+    """Real bytes pass the quota; holes do not, and links to elsewhere count as themselves."""
+    watch = QuotaWatch(_SMALL, [tmp_path])
+    with (tmp_path / "holes").open("wb") as file:
+        file.truncate(1 << 40)
+    (tmp_path / "link").symlink_to("/usr")
+    assert watch.exceeded() == ""
+    (tmp_path / "bytes").write_bytes(b"x" * (2 << 20))
+    assert "GiB of disk" in watch.exceeded()
+
+
+def test_a_file_of_many_names_counts_once(tmp_path: Path) -> None:
+    """Hard links take no more disk, but each is an entry."""
+    watch = QuotaWatch(_SMALL, [tmp_path])
+    (tmp_path / "0").write_bytes(b"x" * (1 << 19))
+    for number in range(1, 10):
+        os.link(tmp_path / "0", tmp_path / str(number))
+    assert watch.exceeded() == ""
+    for number in range(10, 60):
+        os.link(tmp_path / "0", tmp_path / str(number))
+    assert watch.exceeded() == "it has more than 50 files and folders"
+
+
+@pytest.mark.parametrize("name", ["d", "d" * 100])
+def test_folders_without_end_are_seen(tmp_path: Path, name: str) -> None:
+    """Nesting that would break whoever walks it is a reason of its own."""
+    watch = QuotaWatch(Quota(free_bytes=0), [tmp_path])
+    here = Path.cwd()
+    os.chdir(tmp_path)
+    for _ in range(400):
+        Path(name).mkdir()
+        os.chdir(name)
+    os.chdir(here)
+    assert "nested" in watch.exceeded()
+    remove_tree(str(tmp_path))
+
+
+def test_a_cell_that_begins_above_may_make_room(tmp_path: Path) -> None:
+    """Who is above the quota gets a little room to put things in order, and no more."""
+    (tmp_path / "bytes").write_bytes(b"x" * (2 << 20))
+    watch = QuotaWatch(_SMALL, [tmp_path])
+    assert watch.exceeded() == ""
+    (tmp_path / "more").write_bytes(b"x" * (70 << 20))
+    assert "GiB of disk" in watch.exceeded()
+
+
+def test_inputs_are_not_counted(tmp_path: Path) -> None:
+    """What we laid there is not the session's."""
+    (tmp_path / "input").mkdir()
+    watch = QuotaWatch(_SMALL, [tmp_path], [tmp_path / "input"])
+    (tmp_path / "input" / "big").write_bytes(b"x" * (2 << 20))
+    assert watch.exceeded() == ""
+
+
+def test_a_full_disk_is_told(tmp_path: Path) -> None:
+    """Whoever filled it, the session is ended before others suffer."""
+    watch = QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
+    assert watch.exceeded() == "the disk is nearly full"
+
+
+def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:
+    """A runtime folder is removed with its program; looking a moment later is no error."""
+    (tmp_path / "gone").mkdir()
+    watch = QuotaWatch(Quota(), [tmp_path / "gone"])
+    (tmp_path / "gone").rmdir()
+    assert watch.exceeded() == ""

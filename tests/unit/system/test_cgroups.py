@@ -1,0 +1,53 @@
+"""Limits for groups of processes, on both versions of the interface and on none."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.system import cgroups
+from comind.system.cgroups import make_group
+
+
+@pytest.fixture
+def prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A plain folder does not fill itself as the system's do, so ours does."""
+    made = cgroups._made
+
+    def made_with_files(folder: Path) -> Path | None:
+        if made(folder) is None:
+            return None
+        for name in ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",):
+            (folder / name).touch()
+        return folder
+
+    monkeypatch.setattr(cgroups, "_made", made_with_files)
+
+
+def test_the_second_version(tmp_path: Path, prepared: None) -> None:
+    """There is one folder below our own, with all limits that it takes."""
+    (tmp_path / "own").mkdir()
+    (tmp_path / "self").write_text("0::/own\n")
+    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    assert group is not None
+    assert group.limits_memory
+    (folder,) = group.folders
+    assert folder.parent == tmp_path / "own"
+    assert (folder / "memory.max").read_text() == "5\n"
+    assert (folder / "pids.max").read_text() == "7\n"
+
+
+def test_the_first_version(tmp_path: Path, prepared: None) -> None:
+    """There is one folder for each controller that can be had."""
+    (tmp_path / "memory" / "a").mkdir(parents=True)
+    (tmp_path / "self").write_text("3:memory:/a\n2:freezer:/\n1:pids:/not-there\n")
+    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    assert group is not None
+    assert [folder.parent for folder in group.folders] == [tmp_path / "memory" / "a"]
+
+
+def test_nothing_is_left_where_nothing_can_be_set(tmp_path: Path) -> None:
+    """A folder that takes no limit is removed again, and there is no group."""
+    (tmp_path / "self").write_text("0::/\n")
+    assert make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
+    assert make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
+    assert [path.name for path in tmp_path.iterdir()] == ["self"]

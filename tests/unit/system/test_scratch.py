@@ -1,0 +1,74 @@
+"""Temporary folders go with us, and nothing that a stranger put in them can keep them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from comind.system.keeper import remove_tree
+from comind.system.scratch import ScratchFolder
+
+
+def test_a_folder_is_private_and_goes() -> None:
+    """Nobody else can look in; at the end of the block it is gone."""
+    with ScratchFolder("t") as folder:
+        assert folder.parent.stat().st_mode & 0o777 == 0o700
+        (folder / "labels.csv").write_text("secret")
+    assert not folder.exists()
+
+
+def test_a_folder_goes_when_we_are_killed() -> None:
+    """After a kill -9 in the middle of the block nothing is left."""
+    program = (
+        "import time\n"
+        "from comind.system.scratch import ScratchFolder\n"
+        "with ScratchFolder('t') as folder:\n"
+        "    (folder / 'labels.csv').write_text('secret')\n"
+        "    print(folder, flush=True)\n"
+        "    time.sleep(300)\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    folder = Path(child.stdout.readline().strip())
+    assert (folder / "labels.csv").exists()
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    end = time.monotonic() + 20
+    while folder.parent.exists() and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not folder.parent.exists()
+
+
+def test_a_folder_of_any_depth_is_removed(tmp_path: Path) -> None:
+    """Thousands of folders in each other, closed ones and links in them, are removed; targets stay."""
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "kept").write_text("kept")
+    top = tmp_path / "top"
+    top.mkdir()
+    here = Path.cwd()
+    os.chdir(top)
+    for number in range(3_000):
+        name = "d" * 50
+        Path("link").symlink_to(target)
+        Path(name).mkdir()
+        os.chdir(name)
+        if number % 100 == 0:
+            Path("closed").mkdir(mode=0)
+    os.chdir(here)
+    remove_tree(str(top))
+    assert not top.exists()
+    assert (target / "kept").exists()
+
+
+def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
+    """Where a folder was replaced by a link, the link goes and its target stays."""
+    target = tmp_path / "target"
+    target.mkdir()
+    (tmp_path / "top").symlink_to(target)
+    remove_tree(str(tmp_path / "top"))
+    assert target.is_dir()
+    assert not (tmp_path / "top").is_symlink()
