@@ -13,8 +13,10 @@ from pathlib import Path
 
 from jupyter_client.manager import KernelManager
 
+from comind.errors import SandboxError
 from comind.session.base import CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.docker import DockerSandbox
 from comind.session.kernel import KernelSession
 from comind.session.process import ProcessSandbox
 
@@ -86,6 +88,16 @@ WAYS: dict[str, Callable[[], Way]] = {
 }
 
 
+def with_docker() -> None:
+    """Measure docker, too, where an engine answers."""
+    try:
+        sandbox = DockerSandbox()
+    except SandboxError as error:
+        print(f"docker is left out: {error}")
+    else:
+        WAYS["docker"] = lambda: ours(lambda: sandbox)
+
+
 def measured() -> dict[str, dict[str, list[float]]]:
     """Return seconds by what was done and by whom."""
     took: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -111,6 +123,7 @@ def measured() -> dict[str, dict[str, list[float]]]:
 
 def main() -> None:
     """Print the figures."""
+    with_docker()
     took = measured()
     for what, figures in took.items():
         base = statistics.median(figures[BARE])

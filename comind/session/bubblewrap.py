@@ -71,6 +71,9 @@ class BubblewrapSandbox:
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, _WORKSPACE), (spec.runtime, _RUNTIME)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
+        if spec.gpus:  # all of them: which ones are meant stands in CUDA_VISIBLE_DEVICES alone
+            devices = sorted(Path("/dev").glob("nvidia*"))
+            argv += [part for path in devices for part in ("--dev-bind-try", str(path), str(path))]
         for given in spec.inputs:
             target = _WORKSPACE / given.name
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]

@@ -23,7 +23,8 @@ ISOLATION = {
     "docker": "isolates files, network, processes, users, system calls; "
     "limits memory, processes and temporary files of the attempt as a whole, and the size of a file",
     "bubblewrap": "isolates files, network, processes, users; "
-    "limits memory for each process, temporary files, and the size of a file",
+    "limits memory and processes of the attempt as a whole where control groups can be made (else of "
+    "each process), temporary files, and the size of a file",
     "process": "isolates nothing; limits the size of a file",
 }
 """What each keeps apart, for people."""

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
+from comind.session.ending import ending_of
 from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
 from comind.system.owner import is_gone, this_process
 from comind.system.scratch import ScratchFolder
@@ -110,7 +111,7 @@ class DockerSandbox:
         except OSError as error:
             self._remove(container)
             raise SandboxError(f"the container's keeper could not be started: {error}") from None
-        handle = DockerHandle(keeper, lambda: self._remove(container), spec)
+        handle = DockerHandle(keeper, lambda: self._remove(container))
         handle.wait_for_start()
         return handle
 
@@ -120,6 +121,9 @@ class DockerSandbox:
 
         uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
         limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
+        # A process that asks for too much gets an error and keeps its variables; the container's own
+        # limit would end it.
+        limits["data"] = spec.memory_bytes
         return {
             "environment": dict(spec.env),
             "use_config_proxy": False,  # a proxy's address may hold a password
@@ -218,12 +222,9 @@ class DockerSandbox:
 class DockerHandle:
     """A program in its container, told of by the container's keeper."""
 
-    def __init__(
-        self, keeper: "subprocess.Popen[bytes]", remove: Callable[[], None], spec: SandboxSpec
-    ) -> None:
+    def __init__(self, keeper: "subprocess.Popen[bytes]", remove: Callable[[], None]) -> None:
         self._keeper = keeper
         self._remove = remove
-        self._memory = spec.memory_bytes
         self._read = b""
         self._ended: dict[str, Any] | None = None
 
@@ -244,11 +245,7 @@ class DockerHandle:
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
         code = self.exit_code()
-        if self._ended is not None and self._ended["oom"]:
-            return f"out of memory: it needed more than its {self._memory / (1 << 30):.1f} GiB"
-        if code is not None and code > _SIGNALLED:
-            return f"it was ended by signal {code - _SIGNALLED}"
-        return f"it ended with exit code {code}"
+        return ending_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
     def kill(self) -> None:
         """End the program and everything it started; returns when its container is gone."""

@@ -9,15 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.attacks.conftest import SEALED, processes_with
+from comind.session.base import Sandbox
+from tests.attacks.conftest import processes_with
 
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from tests.attacks.conftest import SEALED
+from comind.session.choice import SANDBOXES
 from comind.session.kernel import KernelSession
 folder, name, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
-session = KernelSession(SEALED[name](), folder / 'workspace', env={}, memory_bytes=4 << 30,
+session = KernelSession(SANDBOXES[name](), folder / 'workspace', env={}, memory_bytes=4 << 30,
                         log=folder / 'log')
 session.run(f'''
 import os, sys, signal
@@ -42,13 +43,22 @@ def _mounts() -> set[str]:
     return set(Path("/proc/mounts").read_text().splitlines())
 
 
-@pytest.mark.parametrize("name", sorted(SEALED))
-def test_nothing_survives_a_kill(tmp_path: Path, name: str) -> None:
+def test_nothing_survives_a_kill(
+    tmp_path: Path, sandbox: Sandbox, request: pytest.FixtureRequest
+) -> None:
     """Daemons, namespaces, temporary folders and groups are gone seconds after us."""
     mark = f"afterlife-{os.getpid()}"
     groups, mounts = _groups(), _mounts()
+    name = sandbox.name.partition(" ")[0]
+    engine = {"DOCKER_HOST": request.getfixturevalue("engine")} if name == "docker" else {}
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path), name, mark]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+    child = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, **engine},
+    )
     assert child.stdout is not None
     runtime = Path(child.stdout.readline().strip())
     assert runtime.is_dir()

@@ -48,17 +48,18 @@ print('canary-in-env' in seen)
 
 
 def test_nothing_can_be_traced_that_is_not_its_own(shared: Scene) -> None:
-    """The sandbox's first process cannot be attached to or read."""
+    """The sandbox's first process cannot be attached to or read, unless it is the code's user's own."""
     code = """
-import ctypes
+import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)
 PTRACE_ATTACH = 16
-print(libc.ptrace(PTRACE_ATTACH, 1, 0, 0))
+own = os.stat('/proc/1').st_uid == os.getuid()
+print(own or libc.ptrace(PTRACE_ATTACH, 1, 0, 0) == -1)
 try:
     open('/proc/1/mem', 'rb').read(1); print('READ')
 except OSError: print('refused')
 """
-    assert said(shared.opened[0], code) == "-1\nrefused"
+    assert said(shared.opened[0], code) == "True\nrefused"
 
 
 def test_killing_the_driver_is_a_dead_interpreter(scene: Scene) -> None:

@@ -212,14 +212,10 @@ def test_nothing_outlives_us(name: str, request: pytest.FixtureRequest, tmp_path
 # --- limits ---------------------------------------------------------------------------------------
 
 
-def test_a_program_without_memory_is_told_so(sealed: Sandbox, start: Callable[..., Handle]) -> None:
-    """Asking for more memory than the limit ends the program, and the reason can be seen."""
-    handle = start(sealed, "x = bytearray(3 << 30); x[::4096] = b'1' * len(x[::4096]); print('got it')")
-    code, reason = _ending(handle)
-    if sealed.name.startswith("docker"):
-        assert (code, reason) == (137, "out of memory: it needed more than its 1.0 GiB")
-    else:
-        assert code == 1  # MemoryError: the limit is on addresses
+def test_a_program_without_memory_gets_an_error(sealed: Sandbox, start: Callable[..., Handle]) -> None:
+    """Asking for more memory than the limit is refused, so that a program can go on without it."""
+    code = "try: bytearray(3 << 30)\nexcept MemoryError: raise SystemExit(7)"
+    assert _ending(start(sealed, code))[0] == 7
 
 
 def test_processes_are_bounded(sealed: Sandbox, start: Callable[..., Handle], tmp_path: Path) -> None:
