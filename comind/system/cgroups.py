@@ -7,12 +7,18 @@ much as one process outside, which starves it.
 """
 
 import contextlib
+import os
+import signal
+import time
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
+from comind.system.owner import started
+
 __all__ = ["ControlGroup", "make_group"]
 
+_PREFIX = "comind-"
 _ROOT = Path("/sys/fs/cgroup")
 _OWN = Path("/proc/self/cgroup")
 
@@ -34,6 +40,17 @@ class ControlGroup:
             with contextlib.suppress(OSError):
                 folder.rmdir()
 
+    def end(self, seconds: float) -> None:
+        """Kill all processes in the group, then remove it; gives up after so many seconds."""
+        end = time.monotonic() + seconds
+        while any(folder.exists() for folder in self.folders) and time.monotonic() < end:
+            for folder in self.folders:
+                with contextlib.suppress(OSError, ValueError):
+                    for pid in (folder / "cgroup.procs").read_text().split():
+                        os.kill(int(pid), signal.SIGKILL)
+            self.remove()
+            time.sleep(0.01)
+
 
 _MEMORY_FILES = ("memory.limit_in_bytes", "memory.max")
 
@@ -49,7 +66,7 @@ def make_group(
         root: where the control groups are mounted.
         own: list of the groups that we are in.
     """
-    name = f"comind-{uuid.uuid4().hex[:12]}"
+    name = f"{_PREFIX}{os.getpid()}.{started(os.getpid())}-{uuid.uuid4().hex[:8]}"
     wanted: dict[str, dict[str, object]] = {
         "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
         "pids": {"pids.max": processes},
@@ -62,16 +79,26 @@ def make_group(
         return None
     for _, controllers, path in lines:
         if controllers == "":
-            folder = _made(root / path.strip("/") / name)
+            folder = _made(_swept(root / path.strip("/")) / name)
             values = {"memory.max": memory_bytes, "memory.swap.max": 0, "pids.max": processes}
         elif controllers in wanted:
-            folder = _made(root / controllers / path.strip("/") / name)
+            folder = _made(_swept(root / controllers / path.strip("/")) / name)
             values = wanted[controllers]
         else:
             continue
         if folder is not None and _limited(folder, values):
             folders.append(folder)
     return ControlGroup(tuple(folders)) if folders else None
+
+
+def _swept(parent: Path) -> Path:
+    """Remove the empty groups of processes that were killed together with their keepers."""
+    for folder in parent.glob(f"{_PREFIX}*"):
+        pid, _, start = folder.name.removeprefix(_PREFIX).rpartition("-")[0].partition(".")
+        if pid.isdigit() and started(int(pid)) != start:
+            with contextlib.suppress(OSError):
+                folder.rmdir()
+    return parent
 
 
 def _made(folder: Path) -> Path | None:

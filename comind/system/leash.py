@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO
 
 from comind.system.cgroups import ControlGroup
+from comind.system.keeper import remove_tree
 
 __all__ = ["LeashedProcess", "start_leashed"]
 
@@ -33,6 +34,8 @@ class LeashedProcess:
 
     _keeper: subprocess.Popen[bytes]
     _report: int
+    _group: ControlGroup | None
+    _scratch: Path | None
     _out_of_memory: bool = False
 
     @property
@@ -46,6 +49,7 @@ class LeashedProcess:
         if code is not None:
             self._let_go()
             self._read_report()
+            self._tidy()
         return code
 
     def alive(self) -> bool:
@@ -65,11 +69,21 @@ class LeashedProcess:
             self._keeper.kill()
             self._keeper.wait()
         self._read_report()
+        self._tidy()
 
     def _let_go(self) -> None:
         """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
         if self._keeper.stdin is not None:
             self._keeper.stdin.close()
+
+    def _tidy(self) -> None:
+        """Do what is the keeper's to do, where it was killed before it could."""
+        if self._keeper.returncode < 0:
+            if self._group is not None:
+                self._group.end(_END_SECONDS)
+            if self._scratch is not None:
+                remove_tree(str(self._scratch))
+        self._group = self._scratch = None
 
     def _read_report(self) -> None:
         if self._report >= 0:
@@ -135,7 +149,7 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
         if not isinstance(output, int):
             with contextlib.suppress(OSError):
                 output.close()
-    return LeashedProcess(keeper, report)
+    return LeashedProcess(keeper, report, group, scratch)
 
 
 def _output(log: Path | None) -> IO[bytes] | int:

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-__all__ = ["is_gone", "this_process"]
+__all__ = ["is_gone", "started", "this_process"]
 
 
 def this_process() -> str:
     """Return the name of this process: the machine's start, its view of processes, its id, its start."""
-    return "/".join([_boot(), _view(), str(os.getpid()), _started(os.getpid())])
+    return "/".join([_boot(), _view(), str(os.getpid()), started(os.getpid())])
 
 
 def is_gone(owner: str) -> bool:
@@ -16,10 +16,10 @@ def is_gone(owner: str) -> bool:
     parts = owner.split("/")
     if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004 - as written above
         return False
-    boot, view, pid, started = parts
+    boot, view, pid, start = parts
     if boot != _boot():
         return True
-    return view == _view() and _started(int(pid)) != started
+    return view == _view() and started(int(pid)) != start
 
 
 def _boot() -> str:
@@ -31,7 +31,7 @@ def _view() -> str:
     return str(Path("/proc/self/ns/pid").readlink())
 
 
-def _started(pid: int) -> str:
+def started(pid: int) -> str:
     """Return when a process started, in ticks; empty when there is none."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

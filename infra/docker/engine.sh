@@ -27,11 +27,21 @@ engine_of() {
   tr '\0' ' ' 2> /dev/null < "/proc/$pid/cmdline" | grep -qF -- "--pidfile=$1/dockerd.pid" && echo "$pid"
 }
 
+# The processes of containerd that belong to a folder.
+helpers_of() {
+  for entry in /proc/[0-9]*; do
+    if tr '\0' ' ' 2> /dev/null < "$entry/cmdline" | grep -q "^[^ ]*containerd.* $1/exec/containerd/"; then
+      echo "${entry#/proc/}"
+    fi
+  done
+}
+
 start() {
   answers "$1" && return 0
   command -v dockerd > /dev/null || DOCKER_HOST="unix://$1/docker.sock" install
   while engine_of "$1" > /dev/null; do sleep 0.1; done  # it is ending
   mkdir -p "$1/data" "$1/exec"
+  rm -f "$1/dockerd.pid"  # of one that was killed; its number may be somebody else's by now
   setsid nohup dockerd --host="unix://$1/docker.sock" --data-root="$1/data" --exec-root="$1/exec" \
     --pidfile="$1/dockerd.pid" --bridge=none --iptables=false --ip6tables=false --ip-forward=false \
     --ip-masq=false > "$1/dockerd.log" 2>&1 < /dev/null &
@@ -50,13 +60,13 @@ stop() {
     kill "$pid" 2> /dev/null || true
     while kill -0 "$pid" 2> /dev/null; do sleep 0.1; done
   fi
-  # An engine that was killed leaves helpers, which name its folder, and mounts.
-  for entry in /proc/[0-9]*; do
-    if tr '\0' ' ' 2> /dev/null < "$entry/cmdline" | grep -q "^[^ ]*containerd.* $1/exec/containerd/"; then
-      kill -9 "${entry#/proc/}" 2> /dev/null || true
-    fi
+  # An engine that was killed leaves helpers, which name its folder, their sockets, and mounts.
+  while helpers=$(helpers_of "$1") && [ -n "$helpers" ]; do
+    kill -9 $helpers 2> /dev/null || true
+    sleep 0.1
   done
   awk -v below="$1/" 'index($2, below) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount
+  rm -rf "$1/exec"
 }
 
 case $1 in

@@ -1,11 +1,13 @@
 """Limits for groups of processes, on both versions of the interface and on none."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from comind.system import cgroups
 from comind.system.cgroups import make_group
+from comind.system.owner import started
 
 
 @pytest.fixture
@@ -43,6 +45,19 @@ def test_the_first_version(tmp_path: Path, prepared: None) -> None:
     group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     assert [folder.parent for folder in group.folders] == [tmp_path / "memory" / "a"]
+
+
+def test_groups_of_the_dead_are_swept(tmp_path: Path, prepared: None) -> None:
+    """Empty groups of processes that are gone go when the next one is made; those of the living stay."""
+    own = tmp_path / "own"
+    mine = f"comind-{os.getpid()}.{started(os.getpid())}-aaaa"
+    for name in ("comind-999999999.5-aaaa", mine, "comind-strange", "other"):
+        (own / name).mkdir(parents=True)
+    (tmp_path / "self").write_text("0::/own\n")
+    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    assert group is not None
+    left = {path.name for path in own.iterdir()} - {folder.name for folder in group.folders}
+    assert left == {mine, "comind-strange", "other"}
 
 
 def test_nothing_is_left_where_nothing_can_be_set(tmp_path: Path) -> None:
