@@ -18,7 +18,7 @@ MEDALS: tuple[Medal, ...] = ("gold", "silver", "bronze")
 _SMALL, _MEDIUM, _LARGE = 100, 250, 1000
 
 _ABSURD = 1000
-"""A score this many times further from the median than the best one is was meant by nobody."""
+"""A score this many times further from the best than the best quarter's last was meant by nobody."""
 
 
 class Standing(Value):
@@ -120,9 +120,9 @@ class Leaderboard:
             best: the score of a perfect submission, where there is one.
             other: the public leaderboard of the same competition, or the private one.
         """
-        top, median, last = self._badness[0], self._median(), self._badness[-1]
+        top, quarter, last = (self._badness[i] for i in (0, (self.teams - 1) // 4, -1))
         tied = bisect.bisect_right(self._badness, top)
-        golds = medal_positions(self.teams)[0]
+        golds, _, bronzes = medal_positions(self.teams)
         score = -top if self.maximize else top
         told = []
         if self._turned:
@@ -133,12 +133,12 @@ class Leaderboard:
             told.append(f"{tied} of {self.teams} teams have a perfect score, as a leak allows")
         elif tied > golds:
             told.append(f"{tied} of {self.teams} teams share the best score, {score:g}")
-        reach = median + _ABSURD * (median - top)
+        reach = quarter + _ABSURD * (quarter - top)
         absurd = self.teams - bisect.bisect_right(self._badness, reach)
-        if top < median and absurd:
-            told.append(
-                f"the scores of {absurd} of {self.teams} teams are absurd; ranks ignore by how much"
-            )
+        if top < quarter and absurd:
+            told.append(f"the scores of {absurd} of {self.teams} teams are absurd; ranks take no notice")
+            if self._badness[bronzes - 1] > reach:
+                told.append("an absurd score is enough for a medal")
         if other is not None and other._badness == self._badness:  # noqa: SLF001 - one of us
             told.append("public and private leaderboard are the same")
         return told
