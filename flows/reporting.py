@@ -106,6 +106,7 @@ def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> di
         "valid_submission": False,
         "score": None,
         "above_median": False,
+        "teams": board.teams if board else None,
         **CompetitionReport.standing(None, thresholds),
     }
     if not submission.is_file():
@@ -150,9 +151,10 @@ def _grade_past(competition: Path, submission: Path) -> dict[str, Any]:
         "score": grade.score if valid else None,
         "above_median": bool(grade.above_median) and valid,
         "message": "there is no submission" if missing else "; ".join((grade.message, *grade.notes)),
+        "teams": grade.teams,
         **CompetitionReport.standing(grade.medal if valid else None, grade.thresholds),  # type: ignore[arg-type]
     }
     if valid:
-        names = ("rank", "teams", "win_rate", "interval")
+        names = ("rank", "win_rate", "interval")
         fields |= {name: getattr(grade, name) for name in names}
     return {**fields, "message": fields["message"].strip("; ")}

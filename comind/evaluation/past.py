@@ -58,6 +58,7 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
             maximize=metric.maximize,
             valid=False,
             message=report.message,
+            teams=board.teams if board else None,
             thresholds=thresholds,
         )
     value = report.score.value.value

@@ -20,7 +20,6 @@ from comind.evaluation.benchmark.registry import (
     find_benchmark_competition,
     metric_of,
 )
-from comind.evaluation.metrics import METRICS
 from comind.evaluation.tables import read_header, read_table, write_table
 
 __all__ = ["PreparedFolder", "adapt"]
@@ -159,8 +158,9 @@ def _described(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:
         "leaderboard_comparable": False,  # the test rows are a part of Kaggle's train.csv
     }
     metric = metric_of(entry, Mode.KAGGLE)
-    plain = not (entry.context or entry.scored_rows or entry.unscored)
-    if metric.name in METRICS and plain:
+    others = entry.context or entry.scored_rows or entry.unscored or entry.truth
+    spread = len(labels) == 1 and metric.kind is AnswerKind.CLASS_PROBABILITIES
+    if not others and entry.answers_are == "rows" and (set(targets) <= set(labels) or spread):
         described["metric"] = metric.name
     return described
 

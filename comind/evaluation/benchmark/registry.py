@@ -11,8 +11,7 @@ from pydantic import Field
 from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
 from comind.evaluation.leaderboard import Thresholds
-from comind.evaluation.metrics import METRICS, Metric
-from comind.evaluation.metrics.custom import CUSTOM_METRICS
+from comind.evaluation.metrics import Metric, known_metric
 
 __all__ = [
     "ISSUES",
@@ -152,4 +151,4 @@ def find_benchmark_competition(name: str) -> BenchmarkCompetition:
 def metric_of(entry: BenchmarkCompetition, mode: Mode) -> Metric:
     """Return the metric of a competition, in the words of its page or as MLE-bench computes it."""
     name = entry.mlebench_metric if mode is Mode.MLEBENCH and entry.mlebench_metric else entry.metric
-    return METRICS[name] if name in METRICS else CUSTOM_METRICS[name]
+    return known_metric(name)

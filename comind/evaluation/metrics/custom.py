@@ -1,7 +1,7 @@
-"""The metrics of past competitions that no other competition names, found by their names alone.
+"""The metrics of past competitions that hardly any other competition names, found by their names alone.
 
-They take their truth from a benchmark's answers, which may have columns that no competition folder of
-ours has; so a `competition.yaml` names none of them.
+Those with a context take a part of their truth from columns that no competition folder of ours has; a
+`competition.yaml` can name the others.
 """
 
 from comind.evaluation.metrics.base import Metric

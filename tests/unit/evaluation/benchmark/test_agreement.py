@@ -61,6 +61,7 @@ def _disagreements(name: str, theirs: dict[str, float | None], folder: Path) -> 
     for case in world.submissions:
         grade = answers.grade(folder / f"{case}.csv", Mode.MLEBENCH)
         assert grade.valid == (not grade.message), case
+        assert "\n" not in grade.message, case
         if (name, case) in _GRADED_THERE:
             assert (theirs[case] is not None, grade.valid) == (True, False), case
         elif case == "perfect" and theirs[case] == -math.inf:

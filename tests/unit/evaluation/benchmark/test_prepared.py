@@ -87,6 +87,27 @@ def test_a_metric_with_a_context_is_left_to_the_model(tmp_path: Path) -> None:
     assert load_competition(folder).metric is None
 
 
+def test_a_metric_of_one_competition_can_be_named(tmp_path: Path) -> None:
+    """Masks in train.csv can be scored by their own metric, whose split is made and graded like any."""
+    rows = pd.DataFrame(
+        {"id": [f"i{n}" for n in range(60)], "rle_mask": [f"{n + 1} 9" for n in range(60)]}
+    )
+    prepared = _prepared(
+        tmp_path,
+        "tgs-salt-identification-challenge",
+        public_train=rows[:40],
+        public_test=rows[["id"]][40:],
+        public_sample_submission=rows[40:].assign(rle_mask=""),
+        private_test=rows[40:],
+    )
+    folder = adapt(prepared.public, prepared.entry, tmp_path / "out", prepared.answers)
+    competition = load_competition(folder)
+    assert competition.metric == "iou-precision"
+    check_competition(competition)
+    grade = grade_past(competition, prepared.answers)
+    assert (grade.score, grade.interval is not None) == (1.0, True)
+
+
 def test_answers_are_found_under_their_names(tmp_path: Path) -> None:
     """The registry names the odd ones; otherwise it is answers.csv or test.csv."""
     prepared = _spooky(tmp_path)
