@@ -189,8 +189,13 @@ def _coco_precision(
             zero_guess = _place_of_zero(theirs) if picture == first else None
             if as_mlebench:
                 corners = _taken_for_sizes(corners[0]), _taken_for_sizes(corners[1])
-            hits.append(_match(overlaps(corners[1], corners[0]), zero_box, zero_guess))
-            scores.append(guess.numbers[theirs, 0])
+            found = _match(overlaps(corners[1], corners[0]), zero_box, zero_guess)
+            sides = guess.numbers[theirs, 3:] - guess.numbers[theirs, 1:3]
+            kept = found | (
+                sides.prod(axis=1) >= 0
+            )  # COCO leaves false alarms out whose area is below 0
+            hits.append(found[kept])
+            scores.append(guess.numbers[theirs, 0][kept])
             boxes += len(mine)
         values.append(_interpolated(np.concatenate(scores), np.concatenate(hits), boxes))
     if not values:
