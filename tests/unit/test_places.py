@@ -8,7 +8,8 @@ from comind.errors import CompetitionError
 from flows.cli.places import find_solvable
 
 
-def _prepared(root: Path) -> Path:
+def prepared_pictures(root: Path) -> Path:
+    """Write a competition of pictures as MLE-bench prepares it; returns DATA/ID."""
     public = root / "aerial-cactus-identification" / "prepared" / "public"
     public.mkdir(parents=True)
     (public / "train.csv").write_text("id,has_cactus\na.jpg,1\nb.jpg,0\n")
@@ -20,7 +21,7 @@ def _prepared(root: Path) -> Path:
 
 def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
     """A campaign gets a folder of ours, without the answers; the next one gets the same."""
-    given, project = _prepared(tmp_path / "mle"), tmp_path / "project"
+    given, project = prepared_pictures(tmp_path / "mle"), tmp_path / "project"
     folder = find_solvable(str(given), project)
     assert folder == project / "data" / "prepared" / given.name
     assert (folder / "public" / "test.csv").read_text() == "id\nc.jpg\n"
