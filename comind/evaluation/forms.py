@@ -2,7 +2,7 @@
 
 from comind.errors import CompetitionError
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits import SplitFolder
 from comind.evaluation.tables import read_table
 
@@ -16,6 +16,6 @@ def test_form(folder: SplitFolder) -> SubmissionForm:
         CompetitionError: the split is not whole.
     """
     split = folder.read()
-    metric = None if split.written else METRICS[split.metric]
+    metric = None if split.written else known_metric(split.metric)
     asked = read_table(folder.public / "test.csv", CompetitionError)
     return SubmissionForm(asked, split.id_columns, split.target_columns, metric)

@@ -14,7 +14,7 @@ from comind.evaluation.metrics import Metric
 from comind.evaluation.report import GradeReport
 from comind.evaluation.tables import read_table
 
-__all__ = ["AnswerSheet", "SubmissionForm", "keys_of"]
+__all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "refuse_columns"]
 
 
 class SubmissionForm:
@@ -41,9 +41,9 @@ class SubmissionForm:
         table = read_table(path, SubmissionError)
         expected = [*self.ids, *self.targets]
         if set(table.columns) != set(expected):
-            _refuse_columns(list(table.columns), expected)
+            refuse_columns(list(table.columns), expected)
         keys = keys_of(table, self.ids)
-        _check_keys(keys, self.keys, " and ".join(self.ids))
+        check_keys(keys, self.keys, " and ".join(self.ids))
         order = keys.get_indexer(self.keys)
         return self.parse(table.iloc[order].reset_index(drop=True))
 
@@ -139,7 +139,12 @@ def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:
     return pd.Index(list(zip(*parts, strict=True)), tupleize_cols=False)
 
 
-def _refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
+def refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
+    """Say which column is missing, or which is there without being asked for.
+
+    Raises:
+        SubmissionError: always.
+    """
     wanted = f"expected {', '.join(expected[:30])}"
     for name in expected:
         if name not in found:
@@ -148,7 +153,12 @@ def _refuse_columns(found: list[str], expected: list[str]) -> NoReturn:
     raise SubmissionError(f"the column {surplus!r} is not asked for; {wanted}")
 
 
-def _check_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
+def check_keys(found: pd.Index, expected: pd.Index, label: str) -> None:
+    """Make sure that each expected key is there once, and no other; `label` names the columns.
+
+    Raises:
+        SubmissionError: one is missing, surplus or there twice.
+    """
     if found.has_duplicates:
         raise SubmissionError(f"the id {found[found.duplicated()][0]!r} ({label}) appears twice")
     missing = expected.difference(found, sort=False)

@@ -23,7 +23,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
-from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics import known_metric
 from comind.evaluation.report import GradeReport
 from comind.evaluation.splits import SplitFolder
 from comind.evaluation.tables import read_table
@@ -45,7 +45,7 @@ class SplitGrader:
             CompetitionError: the split is not whole.
         """
         split = folder.read()
-        metric = METRICS[split.metric]
+        metric = known_metric(split.metric)
         answers = read_table(folder.answers, CompetitionError)
         form = SubmissionForm(answers, split.id_columns, split.target_columns, metric)
         groups = None

@@ -9,12 +9,16 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.tables import read_table
 
-__all__ = ["Leaderboard", "Medal", "Standing", "medal_positions"]
+__all__ = ["MEDALS", "Leaderboard", "Medal", "Standing", "Thresholds", "medal_positions"]
 
 Medal = Literal["gold", "silver", "bronze"]
+MEDALS: tuple[Medal, ...] = ("gold", "silver", "bronze")
 
 # Kaggle's progression system: below how many teams which rule holds for (gold, silver, bronze).
 _SMALL, _MEDIUM, _LARGE = 100, 250, 1000
+
+_ABSURD = 1000
+"""A score this many times further from the best than the best quarter's last was meant by nobody."""
 
 
 class Standing(Value):
@@ -28,6 +32,27 @@ class Standing(Value):
     above_median: bool
 
 
+class Thresholds(Value):
+    """The scores that earn a medal, and the median; enough for medals where there is no leaderboard."""
+
+    gold: float
+    silver: float
+    bronze: float
+    median: float
+
+    def medal(self, score: float, *, maximize: bool) -> Medal | None:
+        """Return the best medal that `score` earns; a tie with a threshold earns it."""
+        sign = 1.0 if maximize else -1.0
+        for medal, threshold in zip(MEDALS, (self.gold, self.silver, self.bronze), strict=True):
+            if sign * score >= sign * threshold:
+                return medal
+        return None
+
+    def above_median(self, score: float, *, maximize: bool) -> bool:
+        """Return whether `score` is strictly better than the median."""
+        return score > self.median if maximize else score < self.median
+
+
 class Leaderboard:
     """Final scores of all teams."""
 
@@ -39,11 +64,15 @@ class Leaderboard:
             raise ValueError("a score on it is not a finite number")
         # Ascending badness, so that both directions bisect alike.
         self._badness = sorted(-score if maximize else score for score in scores)
-        self._maximize = maximize
+        self._turned = (scores[0] < scores[-1]) if maximize else (scores[0] > scores[-1])
+        self.maximize = maximize
 
     @classmethod
-    def read(cls, path: Path, *, maximize: bool) -> "Leaderboard":
+    def read(cls, path: Path, *, maximize: bool | None = None) -> "Leaderboard":
         """Return the leaderboard in a CSV file with a column `score`.
+
+        Where it is not known which way is better, the file is taken to be best first; teams that are
+        all alike are taken to want more, as MLE-bench has it.
 
         Raises:
             CompetitionError: the file is missing, has no scores, or a score is no number.
@@ -52,13 +81,15 @@ class Leaderboard:
         if "score" not in table.columns:
             raise CompetitionError(f"{path}: has no column 'score'")
         try:
-            return cls([float(text) for text in table["score"] if text.strip()], maximize=maximize)
+            scores = [float(text) for text in table["score"] if text.strip()]
+            better = scores[0] >= scores[-1] if maximize is None and scores else bool(maximize)
+            return cls(scores, maximize=better)
         except ValueError as error:
             raise CompetitionError(f"{path}: {error}") from None
 
     def place(self, score: float) -> Standing:
         """Return where `score` would stand."""
-        badness = -score if self._maximize else score
+        badness = -score if self.maximize else score
         teams = len(self._badness)
         better = bisect.bisect_left(self._badness, badness)
         worse = teams - bisect.bisect_right(self._badness, badness)
@@ -69,6 +100,48 @@ class Leaderboard:
             medal=self._medal(badness),
             above_median=badness < self._median(),
         )
+
+    @property
+    def teams(self) -> int:
+        """How many teams there are."""
+        return len(self._badness)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The scores of the last team with each medal, and the median."""
+        sign = -1.0 if self.maximize else 1.0
+        gold, silver, bronze = (sign * self._badness[p - 1] for p in medal_positions(self.teams))
+        return Thresholds(gold=gold, silver=silver, bronze=bronze, median=sign * self._median())
+
+    def notes(self, *, best: float | None = None, other: "Leaderboard | None" = None) -> list[str]:
+        """Say what a reader of ranks and medals should know of this leaderboard, a line each.
+
+        Args:
+            best: the score of a perfect submission, where there is one.
+            other: the public leaderboard of the same competition, or the private one.
+        """
+        top, quarter, last = (self._badness[i] for i in (0, (self.teams - 1) // 4, -1))
+        tied = bisect.bisect_right(self._badness, top)
+        golds, _, bronzes = medal_positions(self.teams)
+        score = -top if self.maximize else top
+        told = []
+        if self._turned:
+            told.append("its scores are listed worst first for this metric")
+        if top == last:
+            told.append(f"all {self.teams} teams have the same score, {score:g}")
+        elif tied > 1 and score == best:
+            told.append(f"{tied} of {self.teams} teams have a perfect score, as a leak allows")
+        elif tied > golds:
+            told.append(f"{tied} of {self.teams} teams share the best score, {score:g}")
+        reach = quarter + _ABSURD * (quarter - top)
+        absurd = self.teams - bisect.bisect_right(self._badness, reach)
+        if top < quarter and absurd:
+            told.append(f"the scores of {absurd} of {self.teams} teams are absurd; ranks take no notice")
+            if self._badness[bronzes - 1] > reach:
+                told.append("an absurd score is enough for a medal")
+        if other is not None and other._badness == self._badness:  # noqa: SLF001 - one of us
+            told.append("public and private leaderboard are the same")
+        return told
 
     def _medal(self, badness: float) -> Medal | None:
         gold, silver, bronze = medal_positions(len(self._badness))

@@ -6,7 +6,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
-from comind.evaluation.leaderboard import Leaderboard, Standing
+from comind.evaluation.leaderboard import Leaderboard, Standing, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits import SplitPlan
 from comind.evaluation.tables import read_table
@@ -28,6 +28,10 @@ class PastGrade(Value):
     win_rate: float | None = None
     medal: str | None = None
     above_median: bool | None = None
+    thresholds: Thresholds | None = None
+    """Of the leaderboard, where scores can be compared with it."""
+    notes: tuple[str, ...] = ()
+    """What to know of the leaderboard."""
 
 
 def grade_past(competition: Competition, submission: Path) -> PastGrade:
@@ -45,6 +49,8 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
         )
     read_table(submission, SubmissionError)
     report = _answer_sheet(competition, metric).grade(submission)
+    board, message = _leaderboard(competition, maximize=metric.maximize)
+    thresholds = board.thresholds if board else None
     if report.score is None:
         return PastGrade(
             score=None,
@@ -52,9 +58,11 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
             maximize=metric.maximize,
             valid=False,
             message=report.message,
+            teams=board.teams if board else None,
+            thresholds=thresholds,
         )
     value = report.score.value.value
-    standing, message = _standing(competition, value, maximize=metric.maximize)
+    standing: Standing | None = board.place(value) if board else None
     return PastGrade(
         score=value,
         interval=(report.score.interval.low, report.score.interval.high),
@@ -62,6 +70,8 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
         maximize=metric.maximize,
         valid=True,
         message=message,
+        thresholds=thresholds,
+        notes=_notes(competition, board, metric) if board else (),
         **(standing.model_dump() if standing else {}),
     )
 
@@ -87,10 +97,17 @@ def _answer_sheet(competition: Competition, metric: Metric) -> AnswerSheet:
         raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
-def _standing(competition: Competition, value: float, *, maximize: bool) -> tuple[Standing | None, str]:
+def _leaderboard(competition: Competition, *, maximize: bool) -> tuple[Leaderboard | None, str]:
+    """Return the leaderboard that scores can be compared with, or why there is none."""
     path = competition.folder / "leaderboard" / "private.csv"
     if not path.is_file():
         return None, "this competition has no leaderboard"
     if not competition.leaderboard_comparable:
         return None, "this competition's leaderboard was scored on other rows; no rank is given"
-    return Leaderboard.read(path, maximize=maximize).place(value), ""
+    return Leaderboard.read(path, maximize=maximize), ""
+
+
+def _notes(competition: Competition, board: Leaderboard, metric: Metric) -> tuple[str, ...]:
+    path = competition.folder / "leaderboard" / "public.csv"
+    other = Leaderboard.read(path, maximize=metric.maximize) if path.is_file() else None
+    return tuple(board.notes(best=metric.best, other=other))

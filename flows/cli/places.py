@@ -5,7 +5,7 @@ from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
 
-__all__ = ["find_community", "find_competition", "find_project"]
+__all__ = ["find_community", "find_competition", "find_project", "find_solvable"]
 
 
 def find_project(out: str | None) -> Path:
@@ -49,6 +49,23 @@ def find_competition(name: str, project: Path) -> Path:
         f"{name[:200]}: there is no such folder",
         hint=f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}",
     )
+
+
+def find_solvable(name: str, project: Path) -> Path:
+    """Return the folder of a competition to solve; data that MLE-bench prepared are adapted once.
+
+    Raises:
+        CompetitionError: there is none, or a campaign cannot work on its form.
+    """
+    from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
+
+    folder = find_competition(name, project)
+    prepared = PreparedFolder.find(folder)
+    if prepared is None:
+        return folder
+    place = project / "data" / "prepared"
+    adapted = place / prepared.entry.id
+    return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
 
 
 def find_community(given: str | None, competition: Path) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import find_community, find_competition, find_project
+from flows.cli.places import find_community, find_project, find_solvable
 
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
@@ -85,7 +85,7 @@ def _opened(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     from comind.system.killpoints import passed
     from comind.wiring.models import OFFLINE
 
-    competition = load_competition(find_competition(args.competition, project))
+    competition = load_competition(find_solvable(args.competition, project))
     check_competition(competition)
     spec = _specification(args, project, competition.id, competition.folder)
     if competition.metric is None and spec.model == OFFLINE:

@@ -19,6 +19,7 @@ __all__ = [
     "RowMetric",
     "Rows",
     "Statistic",
+    "TableMetric",
     "columnwise",
 ]
 
@@ -73,6 +74,8 @@ class Metric(ABC):
     """The library function that gives the same value, or the formula."""
     best: float | None = None
     """The value of a perfect submission, where it is the same for every competition."""
+    context: tuple[str, ...] = ()
+    """Columns of the truth, as text, that nobody predicts, such as the group of a row."""
 
     @abstractmethod
     def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
@@ -153,6 +156,30 @@ class DrawMetric(Metric):
                 return float(np.mean([statistic(draw) for statistic in statistics]))
 
         return mean
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableMetric(Metric):
+    """A metric whose rows belong together, such as a mean over groups of rows, computed in one go."""
+
+    value: Callable[[pd.DataFrame, pd.DataFrame], float]
+
+    def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+        """Return the value over all rows."""
+        with np.errstate(all="ignore"):
+            return float(self.value(truth, prediction))
+
+    def resampled(
+        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
+    ) -> np.ndarray:
+        """Return the value over each draw of row positions."""
+        values = []
+        for draw in draws:
+            try:
+                values.append(self.score(*(side.iloc[draw] for side in (truth, prediction))))
+            except ValueError:
+                values.append(np.nan)
+        return np.array(values, dtype=float)
 
 
 def columnwise(cell: Callable[..., float]) -> Rows:

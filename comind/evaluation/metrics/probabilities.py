@@ -8,7 +8,7 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Column, DrawMetric, Metric, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import numbers
 
-__all__ = ["PROBABILITY_METRICS"]
+__all__ = ["PROBABILITY_METRICS", "average_precision", "roc_auc"]
 
 _CLIP = 1e-15
 _RANKING, _PROBABILITY = numbers(), numbers(at_least=0, at_most=1)
@@ -20,7 +20,8 @@ def _positive(column: "pd.Series") -> np.ndarray:
     return np.asarray(column.to_numpy(dtype=float) >= 0.5)  # noqa: PLR2004 - the half of a vote
 
 
-def _roc_auc(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+def roc_auc(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    """Return the share of pairs, one of each class, that are in the right order; ties count half."""
     positive, places = _positive(truth), np.unique(prediction, return_inverse=True)[1]
 
     def statistic(draw: np.ndarray) -> float:
@@ -36,7 +37,8 @@ def _roc_auc(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
-def _average_precision(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+def average_precision(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
+    """Return the mean, over the positive rows, of the precision at their place."""
     positive, places = _positive(truth), np.unique(-prediction, return_inverse=True)[1]
 
     def statistic(draw: np.ndarray) -> float:
@@ -97,8 +99,8 @@ def _of_ranking(name: str, column: Column, reference: str) -> Metric:
 
 
 PROBABILITY_METRICS: tuple[Metric, ...] = (
-    _of_ranking("roc-auc", _roc_auc, "sklearn.metrics.roc_auc_score"),
-    _of_ranking("average-precision", _average_precision, "sklearn.metrics.average_precision_score"),
+    _of_ranking("roc-auc", roc_auc, "sklearn.metrics.roc_auc_score"),
+    _of_ranking("average-precision", average_precision, "sklearn.metrics.average_precision_score"),
     RowMetric(
         name="log-loss",
         maximize=False,

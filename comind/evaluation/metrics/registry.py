@@ -3,12 +3,13 @@
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.base import Metric
+from comind.evaluation.metrics.custom import CUSTOM_METRICS
 from comind.evaluation.metrics.labels import LABEL_METRICS
 from comind.evaluation.metrics.numbers import NUMBER_METRICS
 from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
 
-__all__ = ["ALIASES", "METRICS", "find_metric", "metric_named"]
+__all__ = ["ALIASES", "METRICS", "find_metric", "known_metric", "metric_named"]
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
@@ -60,8 +61,18 @@ _NAMES = {
 def metric_named(name: str) -> Metric | None:
     """Return the metric of this name, however it is spelt, or None."""
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score"))
-    return METRICS[known] if known else None
+    known = _NAMES.get(plain) or _NAMES.get(plain.removesuffix("-score")) or plain
+    custom = CUSTOM_METRICS.get(known)
+    return METRICS.get(known) or (custom if custom and not custom.context else None)
+
+
+def known_metric(name: str) -> Metric:
+    """Return the metric that a split names.
+
+    Raises:
+        KeyError: there is none of this name.
+    """
+    return METRICS[name] if name in METRICS else CUSTOM_METRICS[name]
 
 
 def find_metric(competition: Competition) -> Metric:

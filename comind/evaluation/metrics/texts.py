@@ -8,7 +8,7 @@ from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Metric, RowMetric, Rows, columnwise
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_masks, parse_text
 
-__all__ = ["TEXT_METRICS"]
+__all__ = ["TEXT_METRICS", "pixels", "shared_pixels"]
 
 
 def _same_text(true: str, guess: str) -> float:
@@ -39,11 +39,12 @@ def _f1_of_sets(true: frozenset[str], guess: frozenset[str]) -> float:
     return 2 * len(true & guess) / there if there else 0.0
 
 
-def _pixels(runs: np.ndarray) -> int:
+def pixels(runs: np.ndarray) -> int:
+    """Return how many pixels a list of runs has."""
     return int(runs[:, 1].sum())
 
 
-def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
+def shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
     """Return how many pixels two sorted lists of runs share."""
     first, second = one.tolist(), other.tolist()
     shared = i = j = 0
@@ -55,8 +56,8 @@ def _shared_pixels(one: np.ndarray, other: np.ndarray) -> int:
 
 
 def _f_half(true: np.ndarray, guess: np.ndarray) -> float:
-    shared = _shared_pixels(true, guess)
-    wrong, missed = _pixels(guess) - shared, _pixels(true) - shared
+    shared = shared_pixels(true, guess)
+    wrong, missed = pixels(guess) - shared, pixels(true) - shared
     below = 1.25 * shared + 0.25 * missed + wrong
     return 1.25 * shared / below if below else 0.0
 

@@ -1,0 +1,104 @@
+"""Read the true answers of a prepared competition, whatever their form, as a table of text."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from comind.errors import CompetitionError
+from comind.evaluation.benchmark.registry import BenchmarkCompetition
+from comind.evaluation.tables import read_table
+
+__all__ = ["read_answers", "targets_of"]
+
+_BOX = ("class_id", "x_min", "y_min", "x_max", "y_max")
+
+
+def read_answers(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
+    """Return the answers, one row for each row that a submission has, every cell as text.
+
+    The columns are the ids, the targets under the names that a submission has for them, and what else
+    the file holds.
+
+    Raises:
+        CompetitionError: the file is missing, is of another form, or lacks a column.
+    """
+    table = _READERS[entry.answers_are](entry, path)
+    for target, column in entry.truth.items():
+        if column not in table.columns:
+            raise CompetitionError(f"{path}: has no column {column!r}")
+        table[target] = table[column]
+    picture = entry.picture.model_dump().values() if entry.picture else ()
+    needed = [*entry.ids, *entry.context.values(), *(name for name in picture if isinstance(name, str))]
+    if entry.scored_rows:
+        needed.append(entry.scored_rows.column)
+    scored = [t for t in _named_targets(entry) if not (t == "Confidence" and entry.scored_rows)]
+    for column in (*needed, *scored):
+        if column not in table.columns:
+            raise CompetitionError(f"{path}: has no column {column!r}")
+    if not len(table):
+        raise CompetitionError(f"{path}: has no rows")
+    return table
+
+
+def targets_of(entry: BenchmarkCompetition, answers: pd.DataFrame) -> list[str]:
+    """Return the columns that are scored."""
+    if entry.targets == "answers":
+        return [str(name) for name in answers.columns if name not in entry.ids]
+    return list(entry.targets)
+
+
+def _named_targets(entry: BenchmarkCompetition) -> tuple[str, ...]:
+    return () if entry.targets == "answers" else tuple(entry.targets)
+
+
+def _rows(_entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
+    return read_table(path, CompetitionError)
+
+
+def _boxes(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
+    """Return one row a picture, its boxes one behind the other as "class x_min y_min x_max y_max"."""
+    table = read_table(path, CompetitionError)
+    name, target = entry.ids[0], _named_targets(entry)[0]
+    for column in (name, *_BOX):
+        if column not in table.columns:
+            raise CompetitionError(f"{path}: has no column {column!r}")
+    boxes = table[list(_BOX)].agg(" ".join, axis=1)
+    joined = boxes.groupby(table[name], sort=False).agg(" ".join)
+    return pd.DataFrame({name: joined.index, target: joined.to_numpy()})
+
+
+def _questions(entry: BenchmarkCompetition, path: Path) -> pd.DataFrame:
+    """Return two rows a question, its right answers between bars: "start:end|YES"."""
+    rows: list[tuple[str, str]] = []
+    number = 0
+    try:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            number += 1
+            rows += _answers_of(json.loads(line)) if line.strip() else []
+    except OSError as error:
+        raise CompetitionError(f"{path}: {(error.strerror or 'cannot be read').lower()}") from None
+    except (ValueError, KeyError, TypeError, IndexError):
+        raise CompetitionError(
+            f"{path}: line {number} is no question with its annotations",
+            hint="as Natural Questions has it",
+        ) from None
+    return pd.DataFrame(rows, columns=[entry.ids[0], _named_targets(entry)[0]], dtype=str)
+
+
+def _answers_of(question: dict[str, Any]) -> list[tuple[str, str]]:
+    note = question["annotations"][0]
+    long = [note["long_answer"]] if note["long_answer"]["start_token"] != -1 else []
+    short = [_span(answer) for answer in note["short_answers"]]
+    if note["yes_no_answer"] != "NONE":
+        short.append(str(note["yes_no_answer"]))
+    name = str(question["example_id"])
+    return [(f"{name}_long", "|".join(map(_span, long))), (f"{name}_short", "|".join(short))]
+
+
+def _span(answer: dict[str, Any]) -> str:
+    return f"{int(answer['start_token'])}:{int(answer['end_token'])}"
+
+
+_READERS = {"rows": _rows, "boxes": _boxes, "questions": _questions}

@@ -1,0 +1,107 @@
+"""Grade a submission to one of the 75 competitions."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.value import Value
+from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.benchmark.answers import read_answers, targets_of
+from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, metric_of
+from comind.evaluation.benchmark.rows import pair_rows
+from comind.evaluation.benchmark.values import check_text, check_values
+from comind.evaluation.metrics import Metric
+from comind.evaluation.tables import read_table
+
+__all__ = ["BenchmarkAnswers", "BenchmarkGrade"]
+
+_PLACES = 5  # as MLE-bench reports scores
+
+
+class BenchmarkGrade(Value):
+    """The verdict on a submission: a score, or the one line that says what is wrong."""
+
+    competition: str
+    metric: str
+    maximize: bool
+    mode: Mode
+    score: float | None = None
+    """In units of the metric, not rounded."""
+    message: str = ""
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is a score."""
+        return self.score is not None
+
+    @property
+    def rounded(self) -> float | None:
+        """The score as MLE-bench reports it."""
+        return None if self.score is None else round(self.score, _PLACES)
+
+
+class BenchmarkAnswers:
+    """The true answers of one competition, read once and compared with many submissions."""
+
+    def __init__(self, entry: BenchmarkCompetition, path: Path) -> None:
+        """Read the answers' file.
+
+        Raises:
+            CompetitionError: it is missing, of another form, or holds what the metric cannot read.
+        """
+        self.entry = entry
+        self._path = path
+        self._answers = read_answers(entry, path)
+        self._targets = targets_of(entry, self._answers)
+
+    def grade(self, submission: Path, mode: Mode = Mode.KAGGLE) -> BenchmarkGrade:
+        """Return the verdict on the submission in a file; what is wrong with it is a message.
+
+        Raises:
+            CompetitionError: the answers hold what the metric cannot read.
+        """
+        metric = metric_of(self.entry, mode)
+        verdict = BenchmarkGrade(
+            competition=self.entry.id, metric=metric.name, maximize=self.entry.maximize, mode=mode
+        )
+        try:
+            value = self._score(submission, metric, mode)
+        except (SubmissionError, ValueError) as error:
+            return verdict.model_copy(update={"message": str(error).removeprefix(f"{submission}: ")})
+        if not math.isfinite(value):
+            return verdict.model_copy(update={"message": f"its {metric.name} is not a finite number"})
+        return verdict.model_copy(update={"score": value})
+
+    def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
+        table = read_table(submission, SubmissionError)
+        answers, table = pair_rows(self.entry, self._answers, table, self._targets, mode)
+        table = check_text(self.entry, self._answers, table, self._targets, mode)
+        parsed = {}
+        for name in self._targets:
+            try:
+                parsed[name] = metric.parse(table[name])
+            except ValueError as error:
+                raise SubmissionError(f"column {name!r}: {error}") from None
+        prediction = check_values(self.entry, answers, pd.DataFrame(parsed), mode)
+        if mode is Mode.MLEBENCH and Difference.IN_ORDER in self.entry.mlebench:
+            for name, column in self.entry.context.items():
+                if column in self.entry.ids:  # what is grouped by its own ids
+                    prediction[name] = table[column]
+        value = metric.score(self._truth(answers, metric), prediction)
+        if mode is Mode.MLEBENCH and Difference.ROUNDED in self.entry.mlebench:
+            return float(np.round(value))
+        return value
+
+    def _truth(self, answers: pd.DataFrame, metric: Metric) -> pd.DataFrame:
+        columns = {}
+        for name in self._targets:
+            if name not in answers.columns:  # a target that is scored without being known
+                continue
+            try:
+                columns[name] = metric.parse_truth(answers[name])
+            except ValueError as error:
+                raise CompetitionError(f"{self._path}: column {name!r}: {error}") from None
+        context = {name: answers[self.entry.context[name]] for name in metric.context}
+        return pd.DataFrame({**columns, **context}).reset_index(drop=True)

@@ -1,0 +1,112 @@
+"""Means and standard errors over seeds, for all competitions and for kinds of them."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from statistics import fmean, stdev
+
+from comind.domain.value import Value
+from comind.evaluation.benchmark.reports import CompetitionReport, Group
+
+__all__ = ["Line", "Share", "Summary", "summarise"]
+
+_Z = 1.96
+
+_SHARES: dict[str, Callable[[CompetitionReport], bool]] = {
+    "submission_exists": lambda r: r.submission_exists,
+    "valid_submission": lambda r: r.valid_submission,
+    "above_median": lambda r: r.above_median,
+    "gold_medal": lambda r: r.gold_medal,
+    "silver_medal": lambda r: r.silver_medal,
+    "bronze_medal": lambda r: r.bronze_medal,
+    "any_medal": lambda r: r.any_medal,
+}
+
+
+class Share(Value):
+    """A percentage: mean over seeds, and the standard error of that mean (0 for one seed)."""
+
+    mean: float
+    standard_error: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return mean -+ 1.96 standard errors, as MLE-bench has it: not cut off at 0 and 100."""
+        return self.mean - _Z * self.standard_error, self.mean + _Z * self.standard_error
+
+
+class Line(Value):
+    """What came of one kind of competitions.
+
+    `shares` are percentages of the competitions of a seed; the win rate is averaged over those that
+    have a leaderboard, an invalid submission being better than nobody.
+    """
+
+    name: str
+    competitions: int
+    seeds: int
+    shares: dict[str, Share]
+    win_rate: Share | None = None
+
+
+class Summary(Value):
+    """All that is said of one system's reports."""
+
+    group: Group
+    lines: tuple[Line, ...]
+    dropped: tuple[str, ...] = ()
+    """Reports beyond the seeds that every competition has, as campaigns."""
+
+
+def summarise(reports: Sequence[CompetitionReport]) -> list[Summary]:
+    """Return a summary for each group of reports, in the order in which they appear.
+
+    Seed k of a group is the k-th report of each competition by its seed, as MLE-bench's aggregator
+    aligns them; there are as many seeds as the competition with the fewest reports has.
+    """
+    groups: dict[Group, list[CompetitionReport]] = defaultdict(list)
+    for report in reports:
+        groups[report.group].append(report)
+    return [_summary(group, members) for group, members in groups.items()]
+
+
+def _summary(group: Group, reports: Sequence[CompetitionReport]) -> Summary:
+    of_competition: dict[str, list[CompetitionReport]] = defaultdict(list)
+    for report in sorted(reports, key=lambda r: (r.competition_id, r.seed, r.campaign)):
+        of_competition[report.competition_id].append(report)
+    seeds = min(map(len, of_competition.values()))
+    kept = [[runs[seed] for runs in of_competition.values()] for seed in range(seeds)]
+    lines = [_line("all", kept)]
+    if any(report.issues for report in kept[0]):
+        lines.append(_line("all without flagged", _only(kept, lambda r: not r.issues)))
+    for kind in ("complexity", "category"):
+        for value in sorted({getattr(report, kind) for report in kept[0]}):
+            mine = _only(kept, lambda r, kind=kind, value=value: getattr(r, kind) == value)  # type: ignore[misc]
+            lines.append(_line(f"{kind} {value}", mine))
+    dropped = tuple(report.campaign for runs in of_competition.values() for report in runs[seeds:])
+    return Summary(
+        group=group, lines=tuple(line for line in lines if line.competitions), dropped=dropped
+    )
+
+
+def _only(
+    seeds: Iterable[Sequence[CompetitionReport]], wanted: Callable[[CompetitionReport], bool]
+) -> list[list[CompetitionReport]]:
+    return [[report for report in seed if wanted(report)] for seed in seeds]
+
+
+def _line(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> Line:
+    competitions = len(seeds[0])
+    if not competitions:
+        return Line(name=name, competitions=0, seeds=len(seeds), shares={})
+    shares = {
+        key: _share([100 * fmean(map(wanted, seed)) for seed in seeds])
+        for key, wanted in _SHARES.items()
+    }
+    rates = [[100 * (r.win_rate or 0.0) for r in seed if r.teams is not None] for seed in seeds]
+    win_rate = _share([fmean(seed) for seed in rates]) if all(rates) else None
+    return Line(name=name, competitions=competitions, seeds=len(seeds), shares=shares, win_rate=win_rate)
+
+
+def _share(values: Sequence[float]) -> Share:
+    error = stdev(values) / len(values) ** 0.5 if len(values) > 1 else 0.0
+    return Share(mean=fmean(values), standard_error=error)

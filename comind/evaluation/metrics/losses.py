@@ -1,0 +1,200 @@
+"""Losses and likelihoods of past competitions, each in the words of its evaluation page."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Metric, RowMetric, TableMetric
+from comind.evaluation.metrics.parsing import numbers
+
+__all__ = ["LOSS_METRICS"]
+
+_CLIP = 1e-15
+_EARTH = 6_371_000.0  # metres
+_LEAST_ERROR = 1e-9  # CHAMPS: "the MAE for any group has a floor of 1e-9"
+_LEAST_SIGMA, _LARGEST_ERROR = 70.0, 1000.0  # OSIC, in ml
+_OVERALL = "patient_overall"
+_SUM_TOLERANCE = 1e-5
+
+_PROBABILITY, _ANY = numbers(at_least=0, at_most=1), numbers()
+
+
+def _divergence_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return sum q log(q / p) of each row, q being the shares of the votes; 0 where q is 0."""
+    votes, p = truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float)
+    wrong = int((np.abs(p.sum(axis=1) - 1) > _SUM_TOLERANCE).sum())
+    if wrong:
+        raise ValueError(f"the probabilities do not add up to 1 in {wrong} of {len(p)} rows")
+    total = votes.sum(axis=1, keepdims=True)
+    if (total <= 0).any():
+        raise ValueError(f"no vote at all in {int((total <= 0).sum())} of {len(votes)} true rows")
+    q = votes / total
+    ratio = np.where(q > 0, q, 1.0) / np.clip(p, _CLIP, 1 - _CLIP)
+    return np.asarray((q * np.log(ratio)).sum(axis=1, keepdims=True))
+
+
+def _weighted_log_loss(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    """Return the mean over studies of the weighted mean of log losses.
+
+    A row is named `<study>_<label>`. A negative label weighs 1, of the patient as a whole 7; a
+    positive one twice that.
+    """
+    named = truth["row"].str.split("_", n=1, expand=True)
+    studies = pd.factorize(named[0])[0]
+    true = truth.iloc[:, 0].to_numpy(dtype=float)
+    p = np.clip(prediction.iloc[:, 0].to_numpy(dtype=float), _CLIP, 1 - _CLIP)
+    weights = np.where(named[1] == _OVERALL, 7.0, 1.0) * (1 + true)
+    loss = -(true * np.log(p) + (1 - true) * np.log(1 - p))
+    return float((np.bincount(studies, weights * loss) / np.bincount(studies, weights)).mean())
+
+
+def _probabilistic_counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return p of true positives, p of false positives and positives of each row, shape (rows, 3)."""
+    positive = truth.iloc[:, 0].to_numpy(dtype=float) > 0
+    if not positive.any():
+        raise ValueError("no row is positive")
+    p = np.clip(prediction.iloc[:, 0].to_numpy(dtype=float), 0, 1)
+    return np.stack([p * positive, p * ~positive, positive], axis=1).astype(float)
+
+
+def _probabilistic_f1(means: np.ndarray) -> np.ndarray:
+    """Return the harmonic mean of cTP / (cTP + cFP) and cTP / positives: 2 cTP over the sum of all."""
+    return np.asarray(2 * means[..., 0] / means.sum(axis=-1))
+
+
+def _log_mae(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    errors = pd.Series(np.abs(truth.iloc[:, 0].to_numpy() - prediction.iloc[:, 0].to_numpy()))
+    means = errors.groupby(truth["type"].to_numpy()).mean()
+    return float(np.log(np.maximum(means, _LEAST_ERROR)).mean())
+
+
+def _laplace_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the modified Laplace log likelihood of each row; columns: value, then its deviation."""
+    sigma = np.maximum(prediction.iloc[:, 1].to_numpy(dtype=float), _LEAST_SIGMA)
+    true, guess = (side.iloc[:, 0].to_numpy(dtype=float) for side in (truth, prediction))
+    error = np.minimum(np.abs(true - guess), _LARGEST_ERROR)
+    return np.asarray(-np.sqrt(2) * error / sigma - np.log(np.sqrt(2) * sigma))[:, None]
+
+
+def _angle_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the angle between the two directions of each row, in radian.
+
+    Columns: azimuth, zenith, in radian.
+    """
+    (azimuth, zenith), (other, lower) = (
+        side.iloc[:, :2].to_numpy(dtype=float).T for side in (truth, prediction)
+    )
+    cosine = np.sin(zenith) * np.sin(lower) * np.cos(azimuth - other) + np.cos(zenith) * np.cos(lower)
+    return np.asarray(np.arccos(np.clip(cosine, -1, 1)))[:, None]
+
+
+def _haversine(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return distances on the sphere in metres, shape (rows,).
+
+    Columns: latitude, longitude, in degrees.
+    """
+    (latitude, longitude), (other, further) = (
+        np.deg2rad(side.iloc[:, :2].to_numpy(dtype=float)).T for side in (truth, prediction)
+    )
+    half = np.sin((other - latitude) / 2) ** 2
+    half += np.cos(latitude) * np.cos(other) * np.sin((further - longitude) / 2) ** 2
+    return np.asarray(2 * _EARTH * np.arcsin(np.sqrt(half)))
+
+
+def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    """Return the mean over trips of the mean of the median and the 95th percentile of the distances."""
+    distances = pd.Series(_haversine(truth, prediction)).groupby(truth["trip"].to_numpy())
+    return float(((distances.quantile(0.5) + distances.quantile(0.95)) / 2).mean())
+
+
+def _of_table(
+    name: str,
+    value: Callable[[pd.DataFrame, pd.DataFrame], float],
+    reference: str,
+    context: tuple[str, ...],
+    best: float,
+) -> Metric:
+    return TableMetric(
+        name=name,
+        maximize=False,
+        kind=AnswerKind.NUMBER,
+        parse=_ANY,
+        parse_truth=_ANY,
+        value=value,
+        context=context,
+        best=best,
+        reference=reference,
+    )
+
+
+LOSS_METRICS: tuple[Metric, ...] = (
+    RowMetric(
+        name="kl-divergence",
+        maximize=False,
+        kind=AnswerKind.CLASS_PROBABILITIES,
+        parse=_PROBABILITY,
+        parse_truth=numbers(at_least=0),
+        rows=_divergence_rows,
+        best=0.0,
+        reference="mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
+    ),
+    TableMetric(
+        name="weighted-log-loss",
+        maximize=False,
+        kind=AnswerKind.PROBABILITY,
+        parse=_PROBABILITY,
+        parse_truth=_PROBABILITY,
+        value=_weighted_log_loss,
+        context=("row",),
+        best=0.0,
+        reference="mean over studies of the log loss weighted 7 (14) overall, 1 (2) for each vertebra",
+    ),
+    RowMetric(
+        name="probabilistic-f1",
+        maximize=True,
+        kind=AnswerKind.PROBABILITY,
+        parse=_ANY,
+        parse_truth=_PROBABILITY,
+        rows=_probabilistic_counts,
+        finish=_probabilistic_f1,
+        best=1.0,
+        reference="2 cTP / (cTP + cFP + positives), probabilities in place of counts",
+    ),
+    _of_table(
+        "log-mae-of-types",
+        _log_mae,
+        "mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
+        ("type",),
+        best=float(np.log(_LEAST_ERROR)),
+    ),
+    RowMetric(
+        name="laplace-log-likelihood",
+        maximize=True,
+        kind=AnswerKind.NUMBER,
+        parse=_ANY,
+        parse_truth=_ANY,
+        rows=_laplace_rows,
+        best=float(-np.log(np.sqrt(2) * _LEAST_SIGMA)),
+        reference="mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
+    ),
+    RowMetric(
+        name="angular-error",
+        maximize=False,
+        kind=AnswerKind.NUMBER,
+        parse=_ANY,
+        parse_truth=_ANY,
+        rows=_angle_rows,
+        row_bounds=(0.0, float(np.pi)),
+        best=0.0,
+        reference="mean angle between two directions, in radian",
+    ),
+    _of_table(
+        "trip-distance",
+        _trip_error,
+        "mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
+        ("trip",),
+        best=0.0,
+    ),
+)

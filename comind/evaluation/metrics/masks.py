@@ -1,0 +1,164 @@
+"""Metrics of run-length encoded masks: runs are (start, length) pairs, pixels count from 1."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Metric, RowMetric, Rows, TableMetric
+from comind.evaluation.metrics.parsing import parse_masks
+from comind.evaluation.metrics.texts import pixels, shared_pixels
+
+__all__ = ["MASK_METRICS"]
+
+_THRESHOLDS = np.arange(0.5, 1.0, 0.05)  # as floats: an overlap of 0.55 is judged as numpy writes 0.55
+_SALT_PIXELS = 101 * 101
+_DICE, _HAUSDORFF = 0.4, 0.6
+_MUCH_LARGER = 10  # beyond it a mask is as far away as can be, which saves hours
+
+
+def _overlaps(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return shared, true and predicted pixels of each row, shape (rows, 3)."""
+    both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
+    return np.array([(shared_pixels(t, p), pixels(t), pixels(p)) for t, p in both], dtype=float)
+
+
+def _dice_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return 2 shared / (true + predicted) of each row; two empty masks are alike."""
+    shared, true, guess = _overlaps(truth, prediction).T
+    there = true + guess
+    return np.where(there > 0, 2 * shared / np.where(there > 0, there, 1.0), 1.0)[:, None]
+
+
+def _precision_rows(*, empty_is_full: bool) -> Rows:
+    """Return the share of thresholds that the overlap of each row is above.
+
+    Two empty masks are alike; pixels where there are none earn nothing.
+
+    Args:
+        empty_is_full: take an empty prediction for the whole picture wherever there is something to
+            find, as a histogram of zeros alone puts them into its upper bin; MLE-bench counts so.
+    """
+
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        shared, true, guess = _overlaps(truth, prediction).T
+        if empty_is_full:
+            unseen = (guess == 0) & (true > 0)
+            shared, guess = np.where(unseen, true, shared), np.where(unseen, _SALT_PIXELS, guess)
+        union = true + guess - shared
+        overlap = shared / np.where(union > 0, union, 1.0)
+        found = (overlap[:, None] > _THRESHOLDS).mean(axis=1)
+        return np.where(union > 0, found, 1.0)[:, None]
+
+    return rows
+
+
+def _volumes(table: pd.DataFrame, names: "pd.Series", masks: "pd.Series") -> dict[str, np.ndarray]:
+    """Return, for each case and day, its slices one upon the other, classes put together.
+
+    Shape (slices, height, width), bool. Slices are named `<case>_<day>_slice_<number>`; `table` has
+    the height and width of each row in pixels.
+    """
+    slices: dict[str, np.ndarray] = {}
+    sizes = table[["height", "width"]].astype(float).astype(int).to_numpy()
+    for name, (height, width), runs in zip(names, sizes, masks, strict=True):
+        flat = slices.setdefault(name, np.zeros(height * width, dtype=bool).reshape(width, height))
+        line = flat.reshape(-1)
+        for start, length in runs:
+            line[start - 1 : start - 1 + length] = True
+    days: dict[str, list[np.ndarray]] = {}
+    for name in sorted(slices):
+        days.setdefault(name.split("_slice_")[0], []).append(slices[name].T)
+    return {day: np.stack(stack) for day, stack in days.items()}
+
+
+def _hausdorff(true: np.ndarray, guess: np.ndarray) -> float:
+    """Return the symmetric Hausdorff distance in a unit cube over its diagonal; NaN for no pixel."""
+    from scipy.spatial.distance import directed_hausdorff
+
+    if not true.any() and not guess.any():
+        return float("nan")
+    if np.array_equal(true, guess):
+        return 0.0
+    if not true.any() or not guess.any() or guess.sum() > _MUCH_LARGER * true.sum():
+        return 1.0
+    sides = [np.argwhere(side) / true.shape for side in (true, guess)]
+    distances = directed_hausdorff(*sides)[0], directed_hausdorff(*sides[::-1])[0]
+    return float(max(distances) / np.sqrt(3))
+
+
+def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
+    """Return the mean Dice of rows with any pixel, and how near the volumes of the days are.
+
+    Where the prediction names its slices itself, its volumes are built by these names.
+    """
+    true, guess = truth.iloc[:, 0], prediction.iloc[:, 0]
+    shared, there = 0.0, 0
+    for one, other in zip(true, guess, strict=True):
+        both = pixels(one) + pixels(other)
+        if both:
+            shared, there = shared + 2 * shared_pixels(one, other) / both, there + 1
+    named = prediction if "slice" in prediction.columns else truth
+    days = _volumes(truth, truth["slice"], true), _volumes(truth, named["slice"], guess)
+    pairs = zip(*(side.values() for side in days), strict=True)
+    distances = np.array([_hausdorff(one, other) for one, other in pairs])
+    if not there or np.isnan(distances).all():
+        raise ValueError("no mask on either side")
+    return float(_DICE * shared / there + _HAUSDORFF * (1 - np.nanmean(distances)))
+
+
+def _of_rows(
+    name: str,
+    rows: Rows,
+    reference: str,
+    *,
+    finish: Callable[[np.ndarray], np.ndarray] | None = None,
+    best: float | None = 1.0,
+) -> Metric:
+    return RowMetric(
+        name=name,
+        maximize=True,
+        kind=AnswerKind.MASK,
+        parse=parse_masks,
+        parse_truth=parse_masks,
+        rows=rows,
+        finish=finish,
+        row_bounds=None if finish else (0.0, 1.0),
+        best=best,
+        reference=reference,
+    )
+
+
+MASK_METRICS: tuple[Metric, ...] = (
+    _of_rows(
+        "mean-dice", _dice_rows, "mean over rows of 2 shared / (true + predicted pixels); empty: 1"
+    ),
+    _of_rows(
+        "global-dice",
+        _overlaps,
+        "2 shared / (true + predicted pixels), over the pixels of all rows",
+        finish=lambda means: np.asarray(2 * means[..., 0] / (means[..., 1] + means[..., 2])),
+    ),
+    _of_rows(
+        "iou-precision",
+        _precision_rows(empty_is_full=False),
+        "mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; empty: 1",
+    ),
+    _of_rows(
+        "iou-precision-histogram",
+        _precision_rows(empty_is_full=True),
+        "iou-precision as MLE-bench counts it: an empty prediction stands for the whole picture",
+    ),
+    TableMetric(
+        name="dice-hausdorff",
+        maximize=True,
+        kind=AnswerKind.MASK,
+        parse=parse_masks,
+        parse_truth=parse_masks,
+        value=_dice_and_hausdorff,
+        context=("slice", "height", "width"),
+        best=1.0,
+        reference="0.4 mean Dice + 0.6 (1 - mean scipy.spatial.distance.directed_hausdorff, both ways)",
+    ),
+)

@@ -1,0 +1,137 @@
+"""Metrics of orders and sequences: what is first counts, or what stands before what."""
+
+from bisect import bisect_right
+
+import numpy as np
+import pandas as pd
+from rapidfuzz.distance import Levenshtein
+
+from comind.domain.problem import AnswerKind
+from comind.evaluation.metrics.base import Metric, RowMetric, Rows
+from comind.evaluation.metrics.parsing import parse_label_sets
+
+__all__ = ["RANKED_METRICS"]
+
+Items = tuple[str, ...]
+
+
+def parse_items(column: "pd.Series[str]") -> "pd.Series":
+    """Return the words of each cell in their order, as a tuple; an empty cell has none."""
+    return column.map(lambda cell: tuple(cell.split())).astype(object)
+
+
+def parse_sequences(column: "pd.Series[str]") -> "pd.Series":
+    """Return the whole numbers of each cell in their order, as a tuple.
+
+    Raises:
+        ValueError: a cell holds something else.
+    """
+
+    def parse(cell: str) -> tuple[int, ...] | None:
+        try:
+            return tuple(int(word) for word in cell.split())
+        except ValueError:
+            return None
+
+    sequences = column.map(parse).astype(object)
+    wrong = sequences.isna()
+    if wrong.any():
+        first = str(column[wrong].iloc[0])[:40]
+        raise ValueError(
+            f"no whole numbers with spaces between them in {int(wrong.sum())} of {len(column)} rows, "
+            f"for instance {first!r}"
+        )
+    return sequences
+
+
+def average_precision_at(true: frozenset[str], guesses: Items, k: int) -> float:
+    """Return the sum over the first `k` guesses of hit * hits so far / place, over min(truths, k).
+
+    A label that is guessed twice is a hit once. This is the average precision of Kaggle's MAP@k,
+    which divides by what could be found, not by what was found.
+    """
+    hits, total = 0, 0.0
+    for place, guess in enumerate(guesses[:k], start=1):
+        if guess in true and guess not in guesses[: place - 1]:
+            hits += 1
+            total += hits / place
+    return total / min(len(true), k) if true else 0.0
+
+
+def _mean_average_precision(k: int) -> Rows:
+    def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+        both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
+        return np.array([[average_precision_at(true, guesses, k)] for true, guesses in both])
+
+    return rows
+
+
+def _inversions(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the pairs in the wrong order and n (n - 1), for each row, shape (rows, 2)."""
+    values = []
+    for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
+        if sorted(true) != sorted(guess):
+            raise ValueError(
+                f"an order of {len(true)} cells does not name each once: {' '.join(guess)[:60]!r}"
+            )
+        place = {item: number for number, item in enumerate(true)}
+        seen: list[int] = []
+        wrong = 0
+        for number in (place[item] for item in guess):
+            below = bisect_right(seen, number)
+            wrong += len(seen) - below
+            seen.insert(below, number)
+        values.append((wrong, len(true) * (len(true) - 1)))
+    return np.array(values, dtype=float)
+
+
+def _kendall(means: np.ndarray) -> np.ndarray:
+    return np.asarray(1 - 4 * means[..., 0] / means[..., 1])
+
+
+def _edits(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
+    """Return the edit distance and the true length of each row, shape (rows, 2)."""
+    both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
+    return np.array([(Levenshtein.distance(t, p), len(t)) for t, p in both], dtype=float)
+
+
+def _map_at(k: int) -> Metric:
+    return RowMetric(
+        name=f"map-at-{k}",
+        maximize=True,
+        kind=AnswerKind.LABEL_SET,
+        parse=parse_items,
+        parse_truth=parse_label_sets,
+        rows=_mean_average_precision(k),
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+        reference=f"mean of sum over i <= {k} of hit(i) * hits(i) / i, over min(truths, {k})",
+    )
+
+
+RANKED_METRICS: tuple[Metric, ...] = (
+    _map_at(5),
+    _map_at(12),
+    RowMetric(
+        name="pooled-kendall-tau",
+        maximize=True,
+        kind=AnswerKind.TEXT,
+        parse=parse_items,
+        parse_truth=parse_items,
+        rows=_inversions,
+        finish=_kendall,
+        best=1.0,
+        reference="1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",
+    ),
+    RowMetric(
+        name="normalised-levenshtein",
+        maximize=False,
+        kind=AnswerKind.TEXT,
+        parse=parse_sequences,
+        parse_truth=parse_sequences,
+        rows=_edits,
+        finish=lambda means: means[..., 0] / means[..., 1],
+        best=0.0,
+        reference="sum of rapidfuzz.distance.Levenshtein.distance / sum of true lengths",
+    ),
+)

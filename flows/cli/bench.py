@@ -1,0 +1,85 @@
+"""`comind bench`: the competitions of MLE-bench, and what is needed to work on one."""
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from comind.errors import CompetitionError, UsageError
+from flows.cli.answer import Answer
+
+if TYPE_CHECKING:
+    from comind.evaluation.benchmark.prepared import PreparedFolder
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "MLE-bench: list its competitions, adapt a prepared one for `solve`, serve /validate for it."
+
+_PORT = 5000  # where MLE-bench's own server listens
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
+    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="DIR/ID, which holds prepared/")
+    parser.add_argument("--out", metavar="DIR", help="adapt: where the competition folder is made")
+    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=f"default {_PORT}")
+    parser.add_argument(
+        "--mode", choices=("kaggle", "mlebench"), default="mlebench", help="validate: whose rules"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """List, adapt or serve."""
+    if args.action == "list":
+        return _list()
+    if args.prepared is None:
+        raise UsageError(f"bench {args.action} needs PREPARED", hint="a folder DIR/ID with prepared/")
+    prepared = _prepared(Path(args.prepared))
+    return _adapt(prepared, args.out) if args.action == "adapt" else _validate(prepared, args)
+
+
+def _prepared(path: Path) -> "PreparedFolder":
+    from comind.evaluation.benchmark.prepared import PreparedFolder
+
+    prepared = PreparedFolder.find(path.absolute())
+    if prepared is None:
+        raise CompetitionError(f"{path}: has no prepared/public", hint="make it with: mlebench prepare")
+    return prepared
+
+
+def _list() -> Answer:
+    from comind.evaluation.benchmark.registry import benchmark_competitions
+
+    entries = list(benchmark_competitions().values())
+    width = max(len(entry.id) for entry in entries)
+    lines = [
+        f"{entry.id:{width}}  {entry.complexity:6}  {'↑' if entry.maximize else '↓'} {entry.metric:24}"
+        f"  {entry.category}{' [' + ', '.join(entry.issues) + ']' if entry.flagged else ''}"
+        for entry in entries
+    ]
+    values = [entry.model_dump(mode="json") for entry in entries]
+    return Answer(values={"competitions": values}, text="\n".join(lines) + "\n")
+
+
+def _adapt(prepared: "PreparedFolder", out: str | None) -> Answer:
+    from comind.evaluation.benchmark.prepared import adapt
+
+    place = Path(out) if out else Path.cwd()
+    answers = prepared.answers if (prepared.root / "private").is_dir() else None
+    folder = adapt(prepared.public, prepared.entry, place, answers)
+    return Answer(values={"competition": str(folder)}, text=f"{folder}\n")
+
+
+def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> Answer:
+    from comind.evaluation.benchmark.grading import BenchmarkAnswers
+    from comind.evaluation.benchmark.registry import Mode
+    from flows.validation import ValidationServer
+
+    answers = BenchmarkAnswers(prepared.entry, prepared.answers)
+    server = ValidationServer(answers, Mode(args.mode), args.port)
+    where = f"http://127.0.0.1:{server.server_address[1]}/validate"
+    print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
+    with server:
+        server.serve_forever()
+    return Answer(values={"address": where})

@@ -1,0 +1,120 @@
+"""`comind report`: what campaigns are worth on the true answers, one by one and on average."""
+
+import argparse
+import json
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comind.errors import UsageError
+from flows.cli.answer import Answer
+
+if TYPE_CHECKING:
+    from comind.evaluation.benchmark.reports import CompetitionReport
+    from comind.evaluation.benchmark.summary import Line, Summary
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Report what campaigns are worth on the true answers: medals, ranks, means over seeds."
+
+_HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs/CAMPAIGN, or a project's folder")
+    parser.add_argument("--data", metavar="DIR", help="data that MLE-bench prepared: DIR/ID/prepared")
+    parser.add_argument(
+        "--mode",
+        choices=("kaggle", "mlebench"),
+        default="kaggle",
+        help="judge as the competition states, or as MLE-bench's graders do",
+    )
+    parser.add_argument("--write", metavar="DIR", help="write reports that MLE-bench's tools read")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Grade each campaign's submission once, and sum up."""
+    from comind.evaluation.benchmark.registry import Mode
+    from comind.evaluation.benchmark.reports import grading_report
+    from comind.evaluation.benchmark.summary import summarise
+    from flows.reporting import campaigns_in, report_on
+
+    data = Path(args.data) if args.data else None
+    if data is not None and not data.is_dir():
+        raise UsageError(f"{data}: there is no such folder")
+    runs = [path for given in args.runs for path in campaigns_in(Path(given))]
+    reports = [report_on(path, data, Mode(args.mode)) for path in runs]
+    summaries = summarise(reports)
+    written = _write(reports, Path(args.write)) if args.write else []
+    values = {
+        **grading_report(reports),
+        "summaries": [summary.model_dump(mode="json") for summary in summaries],
+        "written": [str(path) for path in written],
+    }
+    text = "\n".join([_table(reports), *map(_summed_up, summaries), *map(str, written)])
+    return Answer(values=values, text=text + "\n")
+
+
+def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:
+    """Write a grading report for each seed of each group, and the lines for `mlebench grade`."""
+    from comind.evaluation.benchmark.reports import grading_report, submission_lines
+
+    parts: dict[tuple[str, ...], list[CompetitionReport]] = defaultdict(list)
+    for report in reports:
+        parts[report.agent, report.model, report.track, f"seed{report.seed:04d}"].append(report)
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for names, members in parts.items():
+            stem = "_".join("".join(c if c.isalnum() else "-" for c in name) for name in names)
+            path = folder / f"{stem}_grading_report.json"
+            path.write_text(json.dumps(grading_report(members), indent=2) + "\n", encoding="utf-8")
+            lines = folder / f"{stem}_submissions.jsonl"
+            text = "".join(json.dumps(line) + "\n" for line in submission_lines(members))
+            lines.write_text(text, encoding="utf-8")
+            written += [path, lines]
+    except OSError as error:
+        reason = (error.strerror or "refused").lower()
+        raise UsageError(f"{folder}: cannot be written to ({reason})") from None
+    return written
+
+
+def _table(reports: "list[CompetitionReport]") -> str:
+    """Return a line for each campaign."""
+    return _aligned([_HEAD, *map(_row, reports)])
+
+
+def _row(report: "CompetitionReport") -> tuple[str, ...]:
+    score = f"{report.score:.5g}" if report.score is not None else f"invalid: {report.message[:60]}"
+    medal = next((m for m in ("gold", "silver", "bronze") if getattr(report, f"{m}_medal")), "")
+    beaten = "" if report.win_rate is None else f"{report.win_rate:.1%}"
+    rank = "" if report.rank is None else f"{report.rank} of {report.teams}"
+    above = ("yes" if report.above_median else "no") if report.judged else ""
+    flag = f" ({', '.join(report.issues)})" if report.issues else ""
+    name = f"{report.competition_id}{flag}"
+    return name, str(report.seed), report.metric, score, rank, beaten, medal, above
+
+
+def _summed_up(summary: "Summary") -> str:
+    """Return a line for each kind of competitions of one group."""
+    head = ("", "competitions", "seeds", "valid", "above median", "win rate", "any medal", "gold")
+    lines = [_line(line) for line in summary.lines]
+    dropped = f"\nleft out, as not all competitions have so many seeds: {', '.join(summary.dropped)}"
+    return f"\n{summary.group}\n{_aligned([head, *lines])}{dropped if summary.dropped else ''}"
+
+
+def _line(line: "Line") -> tuple[str, ...]:
+    def told(share: Any) -> str:
+        return "" if share is None else f"{share.mean:.1f} ± {share.standard_error:.1f} %"
+
+    keys = ("valid_submission", "above_median", None, "any_medal", "gold_medal")
+    cells = [told(line.shares[key] if key else line.win_rate) for key in keys]
+    return line.name, str(line.competitions), str(line.seeds), *cells
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+    return "\n".join(lines)

@@ -1,0 +1,160 @@
+"""Reports on campaigns: what their submissions are worth on the true answers."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.events import NO_COMMUNITY
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.state import CampaignState
+from comind.errors import CampaignError, CompetitionError, SubmissionError
+from comind.evaluation.benchmark.grading import BenchmarkAnswers
+from comind.evaluation.benchmark.prepared import PreparedFolder
+from comind.evaluation.benchmark.registry import Mode, benchmark_competitions
+from comind.evaluation.benchmark.reports import CompetitionReport
+from comind.evaluation.folder import load_competition
+from comind.evaluation.leaderboard import Leaderboard
+from comind.evaluation.past import grade_past
+
+__all__ = ["campaigns_in", "grade_prepared", "report_on"]
+
+
+def campaigns_in(folder: Path) -> list[Path]:
+    """Return the campaigns that a path means: one itself, or all in a project or in its runs/.
+
+    Raises:
+        CampaignError: there is none.
+    """
+    for candidate in ([folder], sorted((folder / "runs").glob("*")), sorted(folder.glob("*"))):
+        found = [path for path in candidate if (path / "log.jsonl").is_file()]
+        if found:
+            return found
+    raise CampaignError(
+        f"{folder}: holds no campaign", hint="name runs/CAMPAIGN, or the project's folder"
+    )
+
+
+def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> CompetitionReport:
+    """Return the report on one campaign's submission.
+
+    Args:
+        run: the campaign's folder.
+        data: MLE-bench's data folder, `<data>/<id>/prepared`, for campaigns on its competitions.
+        mode: whose judgement is wanted, for these.
+
+    Raises:
+        CampaignError: the folder holds no campaign.
+        CompetitionError: the true answers are not at hand.
+    """
+    folder = CampaignFolder(run)
+    state = read_state(folder)
+    prepared = PreparedFolder.find(data, state.spec.competition) if data else None
+    if prepared is not None:
+        judged = grade_prepared(prepared, folder.submission, mode)
+    else:
+        judged = _grade_past(Path(state.spec.competition_folder), folder.submission)
+    entry = benchmark_competitions().get(state.spec.competition)
+    kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
+    spec = state.spec
+    return CompetitionReport(
+        competition_id=spec.competition,
+        submission_exists=folder.submission.is_file(),
+        created_at=datetime.now(UTC).replace(tzinfo=None),
+        submission_path=str(folder.submission),
+        campaign=folder.name,
+        agent=spec.agent,
+        model=spec.model,
+        seed=spec.seed,
+        track="closed" if spec.community == NO_COMMUNITY else "community",
+        issues=tuple(entry.issues) if entry else (),
+        **_validation(state),
+        **kind,
+        **judged,
+    )
+
+
+def _validation(state: CampaignState) -> dict[str, Any]:
+    """Return the score that the campaign itself gave what it delivered."""
+    picked = state.picked.work_id if state.picked else state.best.work_id if state.best else None
+    outcome = state.works[picked].outcome if picked else None
+    score = outcome.score if isinstance(outcome, CodeOutcome) else None
+    if score is None:
+        return {}
+    interval = score.interval.low, score.interval.high
+    return {"validation_score": score.value.value, "validation_interval": interval}
+
+
+def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> dict[str, Any]:
+    """Return the judged fields of a report on a submission to a competition of MLE-bench.
+
+    Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; otherwise the
+    registry's thresholds decide on medals.
+
+    Raises:
+        CompetitionError: the answers cannot be read.
+    """
+    entry = prepared.entry
+    board_file = prepared.root.parent / "leaderboard.csv"
+    board = Leaderboard.read(board_file, maximize=entry.maximize) if board_file.is_file() else None
+    thresholds = board.thresholds if board else entry.thresholds
+    fields: dict[str, Any] = {
+        "metric": entry.metric,
+        "mode": mode.value,
+        "is_lower_better": not entry.maximize,
+        "valid_submission": False,
+        "score": None,
+        "above_median": False,
+        "teams": board.teams if board else None,
+        **CompetitionReport.standing(None, thresholds),
+    }
+    if not submission.is_file():
+        return {**fields, "message": "there is no submission"}
+    grade = BenchmarkAnswers(entry, prepared.answers).grade(submission, mode)
+    score = grade.rounded
+    fields |= {"metric": grade.metric, "message": grade.message}
+    if score is None:
+        return fields
+    place = board.place(score) if board else None
+    standing = {"rank": place.rank, "teams": place.teams, "win_rate": place.win_rate} if place else {}
+    return {
+        **fields,
+        "valid_submission": True,
+        "score": score,
+        "above_median": thresholds.above_median(score, maximize=entry.maximize),
+        "message": "; ".join(board.notes()) if board else "",
+        **CompetitionReport.standing(thresholds.medal(score, maximize=entry.maximize), thresholds),
+        **standing,
+    }
+
+
+def _grade_past(competition: Path, submission: Path) -> dict[str, Any]:
+    """Return the judged fields of a report on a submission to a competition folder of ours."""
+    loaded = load_competition(competition)
+    if not loaded.answers.is_file():
+        raise CompetitionError(
+            f"{competition}: has no private/answers.csv",
+            hint="for a competition of MLE-bench, name its data folder with --data",
+        )
+    missing = not submission.is_file()
+    try:  # without a submission, the sample says what the metric and the thresholds are
+        grade = grade_past(loaded, loaded.public / "sample_submission.csv" if missing else submission)
+    except SubmissionError as error:
+        raise CompetitionError(str(error), hint=error.hint) from None
+    valid = grade.valid and not missing
+    fields = {
+        "metric": grade.metric,
+        "mode": Mode.KAGGLE.value,
+        "is_lower_better": not grade.maximize,
+        "valid_submission": valid,
+        "score": grade.score if valid else None,
+        "above_median": bool(grade.above_median) and valid,
+        "message": "there is no submission" if missing else "; ".join((grade.message, *grade.notes)),
+        "teams": grade.teams,
+        **CompetitionReport.standing(grade.medal if valid else None, grade.thresholds),  # type: ignore[arg-type]
+    }
+    if valid:
+        names = ("rank", "win_rate", "interval")
+        fields |= {name: getattr(grade, name) for name in names}
+    return {**fields, "message": fields["message"].strip("; ")}

@@ -1,0 +1,43 @@
+"""`comind bench`: what it lists, makes and refuses."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flows.cli.main import main
+from tests.unit.test_places import prepared_pictures
+
+
+def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
+    """One line each for people, all that is known for programs."""
+    assert main(["bench", "list"]) == 0
+    lines = capfd.readouterr().out.splitlines()
+    assert len(lines) == 75
+    assert "random-acts-of-pizza" in next(line for line in lines if "[leak]" in line and "pizza" in line)
+    assert main(["bench", "list", "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)["competitions"]
+    assert {entry["id"]: entry["thresholds"]["gold"] for entry in told}["leaf-classification"] == 0
+
+
+def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """The folder has the answers, so that it can be graded."""
+    given = prepared_pictures(tmp_path / "mle")
+    assert main(["bench", "adapt", str(given), "--out", str(tmp_path), "--json"]) == 0
+    made = Path(json.loads(capfd.readouterr().out)["competition"])
+    assert (made / "private" / "answers.csv").read_text() == "id,has_cactus\nc.jpg,1\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["bench", "adapt"], "bench adapt needs PREPARED"),
+        (["bench", "validate", "nowhere"], "nowhere: has no prepared/public"),
+    ],
+)
+def test_bad_usage_is_one_line(
+    arguments: list[str], line: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Exit code 2, and what is missing."""
+    assert main(arguments) == 2
+    assert f"comind: {line}\n" in capfd.readouterr().err

@@ -1,0 +1,69 @@
+"""/validate says valid or not, and nothing more."""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from comind.evaluation.benchmark.grading import BenchmarkAnswers
+from comind.evaluation.benchmark.registry import Mode, find_benchmark_competition
+from flows.validation import ValidationServer
+from tests.unit.evaluation.benchmark.worlds import make_world
+
+_FORM = b'--xyz\r\nContent-Disposition: form-data; name="%b"; filename="s.csv"\r\n\r\n%b\r\n--xyz--\r\n'
+
+
+@pytest.fixture
+def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
+    """An address, and the folder of submissions."""
+    entry = find_benchmark_competition("us-patent-phrase-to-phrase-matching")
+    answers = BenchmarkAnswers(entry, make_world(entry).write(tmp_path))
+    with ValidationServer(answers, Mode.MLEBENCH) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", tmp_path
+        server.shutdown()
+        thread.join()
+
+
+def _asked(address: str, body: bytes | None, kind: str = "text/csv") -> tuple[int, dict[str, str]]:
+    request = urllib.request.Request(address, data=body, headers={"Content-Type": kind})
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return answer.status, json.loads(answer.read())
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.loads(error.read())
+
+
+def test_valid_or_not_and_nothing_more(served: tuple[str, Path]) -> None:
+    """A good and a perfect file get the same answer; every bad one gets the other."""
+    address, folder = served
+    said = {
+        name: _asked(f"{address}/validate", (folder / f"{name}.csv").read_bytes())
+        for name in ("perfect", "close", "short", "stranger", "blank", "unnamed")
+    }
+    assert said.pop("perfect") == said.pop("close") == (200, {"result": "Submission is valid."})
+    assert set(map(str, said.values())) == {str((200, {"result": "Submission is invalid."}))}
+    assert _asked(f"{address}/validate", b"\x00\xff")[1] == {"result": "Submission is invalid."}
+
+
+def test_a_form_is_understood(served: tuple[str, Path]) -> None:
+    """MLE-bench's script sends the file in the field `file` of a form."""
+    address, folder = served
+    kind = "multipart/form-data; boundary=xyz"
+    body = _FORM % (b"file", (folder / "close.csv").read_bytes())
+    assert _asked(f"{address}/validate", body, kind) == (200, {"result": "Submission is valid."})
+    assert _asked(f"{address}/validate", _FORM % (b"other", b"id"), kind)[0] == 400
+
+
+def test_it_says_that_it_runs(served: tuple[str, Path]) -> None:
+    """As MLE-bench's own server does; nothing else is there."""
+    address, _ = served
+    assert _asked(f"{address}/health", None) == (200, {"status": "running"})
+    assert _asked(f"{address}/answers", None)[0] == 404
+    assert _asked(f"{address}/answers", b"")[0] == 404
