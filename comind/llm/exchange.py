@@ -17,6 +17,12 @@ __all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for"]
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_NO_REPLY = {
+    "length": "it was cut off before its end; be shorter",
+    "tool_calls": "it calls a tool, and there are no tools here; write the reply itself",
+    "refusal": "it is a refusal; the task is a public competition in machine learning",
+    "content_filter": "it was held back by the provider's filter; put it in other words",
+}
 _FIELD = re.compile(r"#\s*(?P<name>\w+)\s*:(?P<value>.*)")
 _TEMPLATES = Templates("comind.llm")
 
@@ -29,6 +35,10 @@ class Prompt(Value):
     facts: dict[str, JsonValue] = {}
     max_tokens: int = 4096
     temperature: float | None = None
+    standing: dict[str, JsonValue] | None = None
+    """Schema of the conversation's usual reply, where this one is an exception."""
+    closing: bool = False
+    """Whether the call may be paid from what a campaign keeps back to come to its end."""
 
 
 class Answer(NamedTuple, Generic[T]):
@@ -74,6 +84,8 @@ def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
         facts=prompt.facts,
         max_tokens=prompt.max_tokens,
         temperature=prompt.temperature,
+        standing=prompt.standing,
+        closing=prompt.closing,
     )
 
 
@@ -83,8 +95,10 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
     Raises:
         ReplyError: it has not the promised form; the message is written for the model.
     """
-    if reply.finish == "length":
-        raise ReplyError("it was cut off before its end; be shorter")
+    if reply.finish in _NO_REPLY:
+        raise ReplyError(_NO_REPLY[reply.finish])
+    if not reply.text.strip():
+        raise ReplyError("it is empty")
     fields = _read_json(reply.text) if reply.form == "json" else _read_text(reply.text, reply_type)
     try:
         return reply_type.model_validate(fields)

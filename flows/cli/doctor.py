@@ -105,10 +105,12 @@ def _endpoint() -> Check:
         )
     if not base_url:
         return Check("model endpoint", ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
-    from comind.llm.openai_model import first_model
+    from comind.llm.openai_model import listed_models
 
     try:
-        return Check("model endpoint", ok=True, found=f"{base_url} serves {first_model(base_url, key)}")
+        return Check(
+            "model endpoint", ok=True, found=f"{base_url} serves {listed_models(base_url, key)[0].name}"
+        )
     except ServiceError as error:
         return Check("model endpoint", ok=False, found=str(error), mend=error.hint)
 

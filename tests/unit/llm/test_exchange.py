@@ -79,7 +79,7 @@ def test_words_around_the_reply_are_passed_over() -> None:
     [
         ("I cannot do that.", "text", "stop", "there is no block"),
         ("[1, 2]", "json", "stop", "it is not a JSON object"),
-        ("", "json", "stop", "it is not JSON"),
+        ("", "json", "stop", "it is empty"),
         ('{"goal": 3}', "json", "stop", "goal: Input should be a valid string"),
         ('{"code": 3, "goal": "x"}', "json", "stop", "code: Input should be a valid string"),
         ("```python\nx = (1\n", "text", "stop", "its block is not closed"),
