@@ -12,7 +12,7 @@ from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for"]
+__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for", "schema_of"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -80,13 +80,19 @@ def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
         role=prompt.role,
         messages=prompt.messages,
         reply_name=reply_type.__name__,
-        reply_schema=reply_type.model_json_schema(),
+        reply_schema=schema_of(reply_type),
         facts=prompt.facts,
         max_tokens=prompt.max_tokens,
         temperature=prompt.temperature,
         standing=prompt.standing,
         closing=prompt.closing,
     )
+
+
+def schema_of(reply_type: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the JSON schema of a reply."""
+    schema: dict[str, JsonValue] = reply_type.model_json_schema()
+    return schema
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:

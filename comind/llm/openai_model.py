@@ -1,6 +1,7 @@
 """Any server that speaks an OpenAI protocol; the one module that knows its client."""
 
 import json
+import re
 import threading
 import time
 from typing import Any, NamedTuple, NoReturn
@@ -27,6 +28,8 @@ _REPLY_SHARE = 0.4  # of a small context, for the reply
 _MARGIN = 0.9  # our counts of tokens are near, not exact
 _TEACHING = (400, 404, 405, 422)  # statuses of an answer that may say what is not understood
 _OK = 200
+_THINKERS = re.compile(r"(openai/)?(o\d|gpt-5)")  # OpenAI's; others are known by their first reply
+_THOUGHT_TOKENS = 8_192
 _THOUGHTS = ("<think>", "</think>")
 
 
@@ -69,6 +72,8 @@ class OpenAIModel:
         self._where = f"the model {name} at {self._client.base_url}"
         self._templates = Templates("comind.llm")
         self._lock = threading.Lock()
+        thinks = _THINKERS.match(name) is not None
+        self._thoughts = settings.reasoning_tokens or (_THOUGHT_TOKENS if thinks else 0)
         self.dialect = Dialect(
             protocol=settings.protocol or "chat",
             fixed_protocol=settings.protocol is not None,
@@ -181,6 +186,8 @@ class OpenAIModel:
         usage = honest(said.usage, bound, sent, said.text)
         text = _after_thinking(said.text)
         kept = structured and _keeps_to(text, request.reply_schema)
+        if usage is not None and usage.reasoning_tokens and self.settings.reasoning_tokens is None:
+            self._thoughts = _THOUGHT_TOKENS
         if structured and said.finish == "stop" and not kept:
             self._learn(self.dialect, self.dialect.model_copy(update={"structured": False}))
         return ModelReply(
@@ -202,7 +209,7 @@ class OpenAIModel:
     def _adjusted(self, request: ModelRequest) -> ModelRequest:
         """Return the request with the limits of this model."""
         most = min(request.max_tokens, self.settings.max_tokens or request.max_tokens)
-        most = min(most, int(_REPLY_SHARE * self.context_tokens))
+        most = min(most + self._thoughts, int(_REPLY_SHARE * self.context_tokens))
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
 

@@ -36,10 +36,12 @@ class ModelSettings(Value):
     protocol: Protocol | None = None
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, gt=0)
-    """Most tokens of any reply, reasoning included; None: what each role asks for."""
+    """Most tokens of any reply; None: what each role asks for."""
     context_tokens: int | None = Field(default=None, ge=1_024)
     """Tokens of prompt and reply together; None: as the price list or the endpoint says, else 8,192."""
     reasoning_effort: str | None = None
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    """Added to the limit of each reply, for what a model thinks first; None: 8,192 if it thinks."""
     price: Price | None = None
     """In place of the one in the price list."""
     timeout_seconds: float = Field(default=900, gt=0)
