@@ -5,6 +5,7 @@ import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from comind.domain.value import Value
 from comind.errors import ReplyError
@@ -17,6 +18,8 @@ __all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for", "sc
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_REASON_LENGTH = 500
+_MONSTER = "it holds numbers too long or lists too deep to be read"
 _NO_REPLY = {
     "length": "it was cut off before its end; be shorter",
     "tool_calls": "it calls a tool, and there are no tools here; write the reply itself",
@@ -107,11 +110,13 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
         raise ReplyError("it is empty")
     fields = _read_json(reply.text) if reply.form == "json" else _read_text(reply.text, reply_type)
     try:
-        return reply_type.model_validate(fields)
+        value = reply_type.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or reply_type.__name__
-        raise ReplyError(f"{place}: {first['msg']}") from None
+        raise ReplyError(f"{place}: {first['msg']}"[:_REASON_LENGTH]) from None
+    _check_writable(value)
+    return value
 
 
 def code_fields(reply_type: type[BaseModel]) -> list[str]:
@@ -129,6 +134,8 @@ def _read_json(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise ReplyError(f"it is not JSON ({error.msg} at character {error.pos})") from None
+    except (ValueError, RecursionError):
+        raise ReplyError(_MONSTER) from None
     return _object(value)
 
 
@@ -151,6 +158,8 @@ def _json_part(text: str) -> str:
         _, end = json.JSONDecoder(strict=False).raw_decode(text[start:])
     except json.JSONDecodeError as error:
         raise ReplyError(f"its JSON object is broken ({error.msg})") from None
+    except (ValueError, RecursionError):
+        raise ReplyError(_MONSTER) from None
     return text[start : start + end]
 
 
@@ -165,6 +174,16 @@ def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
         value = found["value"].strip()
         fields[found["name"]] = None if value.lower() in ("", "none", "null") else value
     return fields, ""
+
+
+def _check_writable(value: BaseModel) -> None:
+    """Refuse characters that no file, no log and no program can hold."""
+    try:
+        written = value.model_dump_json()
+    except PydanticSerializationError:
+        raise ReplyError("it holds halves of characters (surrogates)") from None
+    if "\\u0000" in written:
+        raise ReplyError("it holds a NUL character")
 
 
 def _object(value: object) -> dict[str, Any]:

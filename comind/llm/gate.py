@@ -33,8 +33,14 @@ class Clock(Protocol):
         """Return seconds from any fixed moment."""
         ...
 
-    def wait(self, changed: threading.Condition, seconds: float) -> None:
-        """Wait until `changed` is notified, at most `seconds`; its lock is held."""
+    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
+        """Wait until `changed` is notified; its lock is held.
+
+        Args:
+            changed: what others notify.
+            seconds: the pause; infinite for until something changes.
+            at_most: how long the caller can wait at all.
+        """
         ...
 
 
@@ -45,9 +51,10 @@ class WallClock:
         """Return seconds that never run backwards."""
         return time.monotonic()
 
-    def wait(self, changed: threading.Condition, seconds: float) -> None:
-        """Wait until `changed` is notified, at most `seconds`."""
-        changed.wait(None if math.isinf(seconds) else seconds)
+    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
+        """Wait until `changed` is notified, at most for the shorter of the two."""
+        longest = min(seconds, at_most)
+        changed.wait(None if math.isinf(longest) else longest)
 
 
 class Gate:
@@ -111,7 +118,7 @@ class Gate:
                     break
                 if now >= until or (math.isfinite(pause) and now + pause > until):
                     return False
-                self._clock.wait(self._changed, min(pause, until - now))
+                self._clock.wait(self._changed, pause, until - now)
             self._under_way += 1
             if not self._proven:
                 self._prober = threading.get_ident()

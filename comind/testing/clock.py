@@ -29,8 +29,9 @@ class QuickClock:
         """Return the seconds that have passed."""
         return self._now
 
-    def wait(self, changed: threading.Condition, seconds: float) -> None:
-        """Let `seconds` pass; without an end, wait a moment for others."""
+    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
+        """Let a pause pass; without an end of its own, wait a moment for others."""
+        seconds = seconds if seconds == float("inf") else min(seconds, at_most)
         if seconds == float("inf"):
             changed.wait(_MOMENT)
             return

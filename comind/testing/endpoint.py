@@ -19,7 +19,19 @@ from typing import Any, Self
 from comind.llm.base import Usage
 from comind.llm.tokens import count_tokens
 
-__all__ = ["Answer", "Asked", "Endpoint", "Fault", "changed", "raw", "reset", "silent", "status"]
+__all__ = [
+    "Answer",
+    "Asked",
+    "Endpoint",
+    "Fault",
+    "changed",
+    "mislabelled",
+    "raw",
+    "reset",
+    "silent",
+    "slow",
+    "status",
+]
 
 _MESSAGE_TOKENS = 4
 
@@ -60,6 +72,10 @@ class Answer:
     sent: int | None = None
     then: str = ""
     """Empty: in order; `reset`: at once; `silence`: never, until the client gives up."""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+    completed: bool = False
+    """Whether it counts as a good answer all the same."""
 
 
 Fault = Callable[[dict[str, Any]], "Answer | dict[str, Any]"]
@@ -101,6 +117,16 @@ def silent(share: float | None = None) -> Fault:
         return Answer(body=body, sent=int((share or 0) * len(body)) if share else -1, then="silence")
 
     return fault
+
+
+def slow(seconds: float) -> Fault:
+    """Answer well, but late."""
+    return lambda good: Answer(body=json.dumps(good).encode(), delay=seconds, completed=True)
+
+
+def mislabelled(content_type: str) -> Fault:
+    """Answer well, but call it something else."""
+    return lambda good: Answer(body=json.dumps(good).encode(), content_type=content_type, completed=True)
 
 
 def changed(**values: Any) -> Fault:
@@ -163,6 +189,15 @@ class Endpoint:
         """Base URL."""
         return f"http://127.0.0.1:{self._port}/v1"
 
+    @property
+    def listening(self) -> bool:
+        """Whether it can be reached."""
+        return self._server is not None
+
+    def fail(self, faults: Callable[[int, Asked], Fault | None]) -> None:
+        """Take other faults from now on."""
+        self._faults = faults
+
     def __enter__(self) -> Self:
         self.start()
         return self
@@ -186,9 +221,9 @@ class Endpoint:
             self._server.server_close()
             self._server = None
 
-    def wait_for_end(self) -> None:
-        """Wait until the server is stopped."""
-        self._ended.wait(60)
+    def wait_for_end(self, seconds: float = 60) -> None:
+        """Wait until the server is stopped, at most so long."""
+        self._ended.wait(seconds)
 
     def answer_to(self, asked: Asked) -> Answer:
         """Return what a request gets, and count it."""
@@ -201,7 +236,7 @@ class Endpoint:
         good = _chat(text, usage) if "messages" in asked.body else _responses(text, usage)
         found = good if fault is None else fault(good)
         with self._lock:
-            if isinstance(found, dict):
+            if isinstance(found, dict) or found.completed:
                 self.completed += 1
                 self.counted = _sum(self.counted, usage)
             elif found.code == 200 and found.then:  # noqa: PLR2004 - work was done for nothing
@@ -248,6 +283,8 @@ def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, answer: Answer) -> None:
             self.close_connection = True
+            if answer.delay:
+                endpoint.wait_for_end(answer.delay)
             if answer.sent != -1:
                 self.send_response(answer.code)
                 self.send_header("Content-Type", answer.content_type)
