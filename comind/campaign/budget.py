@@ -10,6 +10,7 @@ from comind.campaign.signals import BudgetOver, TimeOver
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.llm.fitting import prompt_tokens
 from comind.llm.gate import Gate, own_fault
 
 __all__ = ["MeteredModel", "Purse"]
@@ -135,10 +136,11 @@ class MeteredModel:
             ReplyError: this very request cannot be answered.
         """
         bound = self._model.bound(request)
+        about = prompt_tokens(request.messages) + request.max_tokens
         failures, answered, not_before = 0, self._gate.successes, -math.inf
         while True:
             if not self._gate.enter(
-                self.name, bound.tokens, not_before=not_before, seconds_left=self._seconds_left()
+                self.name, about, not_before=not_before, seconds_left=self._seconds_left()
             ):
                 raise TimeOver(f"the model {self.name} was not to be had while there was time")
             try:

@@ -89,7 +89,9 @@ class Gate:
         self._opens_at = -math.inf
         self._failures = 0  # in a row
         self._pauses = 0
-        self._failing_since: float | None = None
+        self._last_failure = -math.inf
+        self._down = 0.0  # seconds that calls have waited and failed since the last success
+        self._came: dict[int, float] = {}  # when the threads whose calls are under way came to the gate
         self._next_request = self._next_token = -math.inf
         self.retries = 0
         """Failed calls so far that were to be made again."""
@@ -101,14 +103,15 @@ class Gate:
 
         Args:
             model: whose call it is.
-            tokens: the most that it may take, for the limit on tokens.
+            tokens: about how many it may take, for the limit on tokens.
             not_before: a moment of the clock; the caller's own pause.
             seconds_left: how long the caller can wait.
 
         Raises:
             ModelServiceError: the endpoint has refused this model for good, or is gone.
         """
-        until = self._clock.now() + seconds_left
+        came = self._clock.now()
+        until = came + seconds_left
         with self._changed:
             while True:
                 self._raise_if_over(model)
@@ -120,6 +123,7 @@ class Gate:
                     return False
                 self._clock.wait(self._changed, pause, until - now)
             self._under_way += 1
+            self._came[threading.get_ident()] = came
             if not self._proven:
                 self._prober = threading.get_ident()
             self._book(self._clock.now(), tokens)
@@ -130,7 +134,7 @@ class Gate:
         with self._changed:
             self._leave()
             self.successes += 1
-            self._proven, self._failures, self._pauses, self._failing_since = True, 0, 0, None
+            self._proven, self._failures, self._pauses, self._down = True, 0, 0, 0.0
             self._changed.notify_all()
 
     def left(self) -> None:
@@ -157,18 +161,19 @@ class Gate:
             ModelServiceError: it should not be made again at all.
         """
         with self._changed:
-            now, probe = self._clock.now(), self._leave()
+            now, came = self._clock.now(), self._came[threading.get_ident()]
+            probe = self._leave()
             self._failures += 1
-            self._failing_since = now if self._failing_since is None else self._failing_since
-            waited = now - self._failing_since
+            self._down += now - max(came, self._last_failure)  # not what passed while nobody asked
+            self._last_failure = now
             if error.retry_after is not None or probe or self._failures >= self._traffic.open_after:
                 self._open(now, error.retry_after, probe=probe)
-            self._close_for_good(error, waited)
+            self._close_for_good(error)
             self._changed.notify_all()
             self._raise_if_over("")
             self.retries += 1
-            own = 0.0 if error.retry_after is not None else self._back_off(failures)
-            return now + own
+            asked = error.retry_after or 0.0
+            return now + (0.0 if asked >= self._traffic.back_off_seconds else self._back_off(failures))
 
     def _pause(self, now: float, not_before: float) -> float:
         """Return how long a call has to wait as things stand; infinite for until something changes."""
@@ -185,6 +190,7 @@ class Gate:
     def _leave(self) -> bool:
         """Count a call out; return whether it was the one that the others wait for."""
         self._under_way -= 1
+        self._came.pop(threading.get_ident(), None)
         probe = self._prober == threading.get_ident()
         if probe:
             self._prober = None
@@ -203,7 +209,8 @@ class Gate:
         pause = min(self._traffic.back_off_seconds * 2.0**doublings, longest)
         return pause * (0.5 + 0.5 * self._jitter())
 
-    def _close_for_good(self, error: ModelBusyError, waited: float) -> None:
+    def _close_for_good(self, error: ModelBusyError) -> None:
+        waited = self._down
         patience = _MINUTE * self._traffic.patience_minutes
         why = ""
         if self.retries >= self._traffic.retries:

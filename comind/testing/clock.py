@@ -29,6 +29,11 @@ class QuickClock:
         """Return the seconds that have passed."""
         return self._now
 
+    def pass_by(self, seconds: float) -> None:
+        """Let time pass while nobody waits."""
+        with self._lock:
+            self._now += seconds
+
     def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
         """Let a pause pass; without an end of its own, wait a moment for others."""
         seconds = seconds if seconds == float("inf") else min(seconds, at_most)

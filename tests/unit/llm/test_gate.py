@@ -128,6 +128,24 @@ def test_an_endpoint_that_stays_away_is_gone() -> None:
         asked.failed(ModelBusyError("come back tomorrow", retry_after=86_400), 1)
 
 
+def test_time_in_which_nobody_asks_is_no_outage() -> None:
+    """Failures with hours of computing between them are failures, not an endpoint that is gone."""
+    clock = QuickClock()
+    gate = _gate(clock, patience_minutes=10)
+    for _ in range(5):
+        assert _enter(gate)
+        gate.failed(BUSY, 1)
+        clock.pass_by(7_200)
+    assert _enter(gate)
+
+
+def test_a_retry_after_of_nothing_is_no_invitation() -> None:
+    """Where the endpoint asks for no pause at all, there is one all the same."""
+    gate = _gate()
+    assert _enter(gate)
+    assert gate.failed(ModelBusyError("busy", retry_after=0.0), 3) == 4
+
+
 def test_nobody_waits_longer_than_there_is_time() -> None:
     """A pause that would outlast the work's time is not begun."""
     clock = QuickClock()
