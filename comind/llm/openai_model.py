@@ -69,6 +69,7 @@ class OpenAIModel:
             timeout=settings.timeout_seconds,
             max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
         )
+        self._key = api_key  # some servers quote it when they refuse
         self._where = f"the model {name} at {self._client.base_url}"
         self._templates = Templates("comind.llm")
         self._lock = threading.Lock()
@@ -105,11 +106,12 @@ class OpenAIModel:
             if response.status_code == _OK:
                 said = self._read(response, dialect)
                 return self._reply(request, messages, said, begun, structured=structured)
+            body = response.text.replace(self._key, "(the key)") if self._key else response.text
             error = refusal(
                 self._where,
                 response.status_code,
                 response.headers,
-                response.text,
+                body,
                 self.settings.key_variable,
             )
             if isinstance(error, ContextError) and cuts:
@@ -119,7 +121,7 @@ class OpenAIModel:
                 continue
             learnt = None
             if response.status_code in _TEACHING and not isinstance(error, ContextError):
-                learnt = dialect.after(response.status_code, message_in(response.text))
+                learnt = dialect.after(response.status_code, message_in(body))
             if learnt is None:
                 raise error from None
             self._learn(dialect, learnt)

@@ -79,12 +79,13 @@ def _campaign(root: Path, server: Endpoint, budget: Budget) -> tuple[list[Entry]
     entries: list[Entry] = []
     for log in sorted(folder.root.glob("*/log.jsonl")):
         ledger, records = Ledger(log.parent.name), read_log(log, WORK_EVENTS)
-        for record in records:
+        for number, record in enumerate(records, start=1):
             ledger.read(record)
+            open_call = [ledger.under_way] if ledger.under_way else []
+            mine = sum((entry.spend for entry in [*ledger.entries, *open_call]), Spend())
+            told = fold(records[:number]).owed.model_copy(update={"seconds": 0.0})
+            assert _rounded(mine) == _rounded(told), "killed after any record, both readings agree"
         entries += ledger.entries
-        mine = sum((entry.spend for entry in ledger.entries), Spend())
-        told = fold(records).owed.model_copy(update={"seconds": 0.0})
-        assert _rounded(mine) == _rounded(told), "two readings of one log"
     return entries, campaign.state, purse
 
 

@@ -103,6 +103,26 @@ def test_a_schema_that_is_taken_and_ignored_is_found_out() -> None:
     assert '"stop": true or false' in sent[1]["messages"][-1]["content"]
 
 
+def test_a_model_that_thinks_is_given_room_for_it() -> None:
+    """Reasoning tokens are counted, and limits grow by what a thinking model needs beside its reply."""
+    details = {"reasoning_tokens": 30}
+    counted = {"prompt_tokens": 40, "completion_tokens": 40, "completion_tokens_details": details}
+    thinking = lambda number, asked: changed(usage=counted)  # noqa: E731
+    request = request_for(PROMPT, Verdict)
+    with Endpoint(lambda asked: STOP, thinking) as server:
+        model = _model(server, context_tokens=100_000)
+        replies = [model.complete(request) for _ in range(2)]
+        assert [asked.body["max_tokens"] for asked in server.requests] == [50, 50 + 8_192]
+        known = OpenAIModel("gpt-5-mini", base_url=server.url, api_key=None, settings=model.settings)
+        assert known.bound(request).completion_tokens == 50 + 8_192
+        told = _model(server, context_tokens=100_000, reasoning_tokens=100, max_tokens=120)
+        told.complete(request)
+        told.complete(request)
+        assert [asked.body["max_tokens"] for asked in server.requests[2:]] == [150, 150]
+    assert replies[0].usage.reasoning_tokens == 30
+    assert replies[0].exact
+
+
 def test_thoughts_are_no_part_of_a_reply() -> None:
     """What a local reasoning model thinks aloud first is passed over."""
     thought = "<think>\nMaybe ```python\nx = 1\n```?\n</think>\n```python\n# goal: fit\ny = 2\n```"
@@ -217,6 +237,14 @@ def test_what_will_not_get_better(fault: Fault, message: str) -> None:
     with pytest.raises(ModelRefusedError, match=message) as caught:
         _one(fault)
     assert "sk-secret" not in str(caught.value)
+
+
+def test_a_key_that_a_server_quotes_is_not_told() -> None:
+    """Whatever a server says about a key, the key is not in what we say."""
+    with Endpoint(lambda asked: STOP, [status(400, "no rights for sk-secret here")]) as server:
+        model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret")
+        with pytest.raises(ModelRefusedError, match=r"no rights for \(the key\) here"):
+            model.complete(request_for(PROMPT, Verdict))
 
 
 def test_what_an_endpoint_asks_to_wait_is_read() -> None:
