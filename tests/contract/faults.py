@@ -43,6 +43,8 @@ class FaultCase:
     tokens: int | None = None
     bounded: bool = False
     """Whether something had to be booked at its bound."""
+    patience: float = 60.0
+    """Seconds after which the client gives a silent endpoint up; few may be too few on a busy machine."""
     back_at: float | None = None
     """Seconds after which an endpoint that went away is there again."""
 
@@ -222,16 +224,16 @@ FAULTS = (
         "silence in the middle of a reply",
         second(silent(0.5)),
         f"{_AGENT}; the try is booked at its bound",
-        calls=GOOD + 1,
         bounded=True,
+        patience=1.0,
     ),
     FaultCase(
         "no first byte",
         "silence in place of a reply",
         second(silent()),
         f"{_AGENT}; the try is booked at its bound",
-        calls=GOOD + 1,
         bounded=True,
+        patience=1.0,
     ),
     FaultCase("slow first token", "a good reply, late", second(slow(0.1)), _AGENT, calls=GOOD),
     FaultCase(
