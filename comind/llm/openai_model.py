@@ -18,7 +18,7 @@ from comind.llm.prices import price_of
 from comind.llm.refusals import message_in, refusal
 from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
 from comind.llm.templates import Templates
-from comind.llm.wire import Said, WireError, body_of, path_of, read_body
+from comind.llm.wire import Said, WireError, body_of, read_body
 
 __all__ = ["ListedModel", "OpenAIModel", "listed_models"]
 
@@ -143,25 +143,40 @@ class OpenAIModel:
             structured=structured,
             effort=self.settings.reasoning_effort,
         )
+        if dialect.protocol == "chat":
+            create: Any = self._client.chat.completions.with_streaming_response.create
+        else:
+            create = self._client.responses.with_streaming_response.create
+        until = time.monotonic() + self.settings.call_seconds
         try:
-            return self._client.post(path_of(dialect), cast_to=httpx2.Response, body=body)
+            with create(**body) as answer:
+                return self._whole(answer.http_response, until)
         except openai.APIStatusError as error:
             return error.response
-        except openai.OpenAIError as error:
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
             self._no_answer(error)
 
-    def _no_answer(self, error: openai.OpenAIError) -> NoReturn:
+    def _whole(self, response: httpx2.Response, until: float) -> httpx2.Response:
+        """Read an answer to its end; one that only drips is given up, though it is never silent."""
+        parts = []
+        for part in response.iter_raw():
+            parts.append(part)
+            if time.monotonic() > until:
+                raise ModelBusyError(f"{self._where} did not come to an end in time")
+        return httpx2.Response(response.status_code, headers=response.headers, content=b"".join(parts))
+
+    def _no_answer(self, error: Exception) -> NoReturn:
         """Raise what no answer at all, or half of one, means."""
-        unsent = isinstance(error.__cause__, httpx2.ConnectError | httpx2.ConnectTimeout)
+        cause = error.__cause__ if isinstance(error, openai.OpenAIError) and error.__cause__ else error
+        unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
         if unsent:
             raise ModelBusyError(
                 f"{self._where} cannot be reached",
                 hint="is OPENAI_BASE_URL right and the server up?",
                 billed=False,
             ) from None
-        if isinstance(error, openai.APITimeoutError):
+        if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
             raise ModelBusyError(f"{self._where} did not answer in time") from None
-        cause = error.__cause__ or error
         raise ModelBusyError(f"{self._where} broke off ({type(cause).__name__})") from None
 
     def _read(self, response: httpx2.Response, dialect: Dialect) -> Said:

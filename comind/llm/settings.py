@@ -46,6 +46,8 @@ class ModelSettings(Value):
     """In place of the one in the price list."""
     timeout_seconds: float = Field(default=900, gt=0)
     """Longest silence of the endpoint within one call."""
+    call_seconds: float = Field(default=3600, gt=0)
+    """Longest whole call, however it drips."""
 
 
 class Traffic(Value):

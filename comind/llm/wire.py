@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from comind.llm.base import Message, ModelRequest
 from comind.llm.dialect import Dialect
 
-__all__ = ["Said", "WireError", "body_of", "path_of", "read_body"]
+__all__ = ["Said", "WireError", "body_of", "read_body"]
 
 
 class WireError(Exception):
@@ -23,11 +23,6 @@ class Said(NamedTuple):
     finish: str
     model: str
     usage: dict[str, int] | None
-
-
-def path_of(dialect: Dialect) -> str:
-    """Return where requests go, below the base URL."""
-    return "/chat/completions" if dialect.protocol == "chat" else "/responses"
 
 
 def body_of(

@@ -25,6 +25,7 @@ __all__ = [
     "Endpoint",
     "Fault",
     "changed",
+    "dripping",
     "mislabelled",
     "raw",
     "reset",
@@ -72,6 +73,8 @@ class Answer:
     sent: int | None = None
     then: str = ""
     """Empty: in order; `reset`: at once; `silence`: never, until the client gives up."""
+    drips: bool = False
+    """Whether the body comes a byte at a time, for as long as anyone listens."""
     delay: float = 0.0
     """Seconds before the first byte."""
     completed: bool = False
@@ -122,6 +125,11 @@ def silent(share: float | None = None) -> Fault:
 def slow(seconds: float) -> Fault:
     """Answer well, but late."""
     return lambda good: Answer(body=json.dumps(good).encode(), delay=seconds, completed=True)
+
+
+def dripping() -> Fault:
+    """Send a blank now and then, and never come to the point."""
+    return lambda good: Answer(body=b" " * 100_000 + json.dumps(good).encode(), drips=True)
 
 
 def mislabelled(content_type: str) -> Fault:
@@ -208,7 +216,9 @@ class Endpoint:
     def start(self) -> None:
         """Listen; after a stop, on the same port again."""
         self._ended.clear()
-        self._server = _Server(("127.0.0.1", self._port), _handler(self))
+        self._server = _Server(
+            ("127.0.0.1", self._port), type("Handler", (_Handler,), {"endpoint": self})
+        )
         self._port = self._server.server_port
         thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
@@ -269,44 +279,50 @@ class _Server(ThreadingHTTPServer):
         """Say nothing: a client that goes away is what is tested."""
 
 
-def _handler(endpoint: Endpoint) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
+class _Handler(BaseHTTPRequestHandler):
+    endpoint: Endpoint
+    protocol_version = "HTTP/1.1"
 
-        def do_GET(self) -> None:
-            body = json.dumps({"object": "list", "data": endpoint.models}).encode()
-            self._send(Answer(body=body))
+    def do_GET(self) -> None:
+        body = json.dumps({"object": "list", "data": self.endpoint.models}).encode()
+        self._send(Answer(body=body))
 
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            self._send(endpoint.answer_to(Asked(body, self.path)))
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._send(self.endpoint.answer_to(Asked(body, self.path)))
 
-        def _send(self, answer: Answer) -> None:
-            self.close_connection = True
-            if answer.delay:
-                endpoint.wait_for_end(answer.delay)
-            if answer.sent != -1:
-                self.send_response(answer.code)
-                self.send_header("Content-Type", answer.content_type)
-                self.send_header("Content-Length", str(len(answer.body)))
-                self.send_header("Connection", "close")
-                for name, value in answer.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(answer.body[: answer.sent])
-                self.wfile.flush()
-            if answer.then == "silence":
-                endpoint.wait_for_end()
-            if answer.then:
-                linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"  # a close with it resets the connection
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
-                self.connection.shutdown(socket.SHUT_RD)
-                self.connection.close()
+    def _send(self, answer: Answer) -> None:
+        self.close_connection = True
+        if answer.delay:
+            self.endpoint.wait_for_end(answer.delay)
+        if answer.sent != -1:
+            self.send_response(answer.code)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Connection", "close")
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if answer.drips:
+                self._drip()
+            self.wfile.write(answer.body[: answer.sent])
+            self.wfile.flush()
+        if answer.then == "silence":
+            self.endpoint.wait_for_end()
+        if answer.then:
+            linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"  # a close with it resets the connection
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.connection.shutdown(socket.SHUT_RD)
+            self.connection.close()
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
+    def _drip(self) -> None:
+        while self.endpoint.listening:
+            self.wfile.write(b" ")
+            self.wfile.flush()
+            self.endpoint.wait_for_end(0.02)
 
-    return Handler
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
 
 
 def _in_turn(faults: Iterable[Fault | None]) -> Callable[[int, Asked], Fault | None]:

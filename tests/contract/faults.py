@@ -10,6 +10,7 @@ from comind.testing.endpoint import (
     Endpoint,
     Fault,
     changed,
+    dripping,
     mislabelled,
     raw,
     reset,
@@ -44,7 +45,7 @@ class FaultCase:
     bounded: bool = False
     """Whether something had to be booked at its bound."""
     patience: float = 60.0
-    """Seconds after which the client gives a silent endpoint up; few may be too few on a busy machine."""
+    """Seconds after which the client gives a silent endpoint up; few are few on a busy machine."""
     back_at: float | None = None
     """Seconds after which an endpoint that went away is there again."""
 
@@ -231,6 +232,14 @@ FAULTS = (
         "no first byte",
         "silence in place of a reply",
         second(silent()),
+        f"{_AGENT}; the try is booked at its bound",
+        bounded=True,
+        patience=1.0,
+    ),
+    FaultCase(
+        "dripping body",
+        "a blank now and then, and no end",
+        second(dripping()),
         f"{_AGENT}; the try is booked at its bound",
         bounded=True,
         patience=1.0,

@@ -59,7 +59,9 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
             server.start()
 
     clock = QuickClock(passing)
-    settings = ModelSettings(timeout_seconds=case.patience, context_tokens=32_000)
+    settings = ModelSettings(
+        timeout_seconds=case.patience, call_seconds=2 * case.patience, context_tokens=32_000
+    )
     model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret", settings=settings)
     budget = Budget(seconds=86_400, tokens=case.tokens or 1_000_000)
     purse = Purse(budget, Spend())
