@@ -10,10 +10,13 @@
     ├── NoSubmissionError           exit 3: the budget ended with no valid submission
     ├── ServiceError                exit 4: something we need is missing or refuses
     │   ├── ModelServiceError       the model's endpoint
+    │   │   ├── ModelRefusedError   it refuses for good: key, quota, unknown model
+    │   │   └── ModelBusyError      it is busy, down or broken; asked again it may answer
     │   ├── SandboxError            the place where an agent's code runs
     │   ├── GraderError             the grader process
     │   └── OrchestrationError      Prefect, MLflow, DVC or git
     └── ReplyError                  a model's reply has not the promised form (no user sees it)
+        └── ContextError            the conversation is longer than the model can read
 
 Each carries one line of what and where (`str(error)`) and, where there is one, a line that says how
 to mend it (`hint`). An error of ours is never shown to a model as its program's output.
@@ -26,8 +29,11 @@ __all__ = [
     "ComindError",
     "CommunityError",
     "CompetitionError",
+    "ContextError",
     "GraderError",
     "LogError",
+    "ModelBusyError",
+    "ModelRefusedError",
     "ModelServiceError",
     "NoSubmissionError",
     "OrchestrationError",
@@ -119,6 +125,25 @@ class ModelServiceError(ServiceError):
     kind = "model"
 
 
+class ModelRefusedError(ModelServiceError):
+    """The endpoint refuses, and would refuse the same again: key, quota, unknown model."""
+
+
+class ModelBusyError(ModelServiceError):
+    """The endpoint is busy, down or broken; the same request may get a reply later.
+
+    `retry_after` is how many seconds it asks for, None where it does not say. `billed` tells whether it
+    may have worked on the request, and so may charge for it.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str = "", retry_after: float | None = None, billed: bool = True
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+        self.billed = billed
+
+
 class SandboxError(ServiceError):
     """No sandbox of the wanted strength works here, or a session in it could not start."""
 
@@ -141,3 +166,11 @@ class ReplyError(ComindError):
     """A model's reply does not have the promised form; the reason goes back to the model."""
 
     kind = "reply"
+
+
+class ContextError(ReplyError):
+    """The conversation is longer than the model can read; `limit` is in tokens, None where not said."""
+
+    def __init__(self, message: str, *, limit: int | None = None) -> None:
+        super().__init__(message)
+        self.limit = limit

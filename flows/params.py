@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from comind.domain.value import Value
 from comind.errors import UsageError
+from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
 
@@ -56,6 +57,13 @@ class SolveParams(Value):
     cell_minutes: float = Field(default=300, gt=0)
     """Time of one cell (paper, section 5.1: 5 hours)."""
     max_usd: float | None = Field(default=None, ge=0)
+    max_tokens: int | None = Field(default=None, ge=0)
+    """Tokens of the whole campaign, read and written."""
+    closing_share: float = Field(default=0.05, ge=0, lt=1)
+    """Of money and tokens: kept back for the calls that bring work to its end."""
+    models: dict[str, ModelSettings] = {}
+    """By role; `default` for all others. What they can say stands in comind/llm/settings.py."""
+    traffic: Traffic = Traffic()
     baseline: bool = True
     """Whether attempt 0 is the offline model's baseline."""
     refit: bool = True

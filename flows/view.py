@@ -17,11 +17,13 @@ from rich.text import Text
 from comind.campaign.attempt import (
     WORK_EVENTS,
     AttemptState,
+    CallFailed,
     CallSent,
     CellEnded,
     CellStarted,
     Graded,
     SessionOpened,
+    TryFailed,
     WorkEvent,
 )
 from comind.campaign.attempt import apply as apply_work
@@ -38,16 +40,19 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
+from comind.campaign.ledger import Ledger, totals
 from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import GradeReport
 from comind.session.base import CellStatus
 
 __all__ = ["watching"]
 
 _INTERVAL_SECONDS = 0.5
+_WARNINGS = (0.5, 0.8)  # of a limit
 
 
 @contextlib.contextmanager
@@ -70,6 +75,7 @@ class _WorkWatch:
     """One piece of work, as it goes."""
 
     tail: LogTail[WorkEvent]
+    ledger: Ledger
     planned_at: float
     state: AttemptState = field(default_factory=AttemptState)
     doing: str = "waiting"
@@ -83,6 +89,7 @@ class _Watch:
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
         self.state = CampaignState()
         self.works: dict[str, _WorkWatch] = {}
+        self._warned: set[str] = set()
 
     def news(self) -> Iterator[str]:
         """Yield a line for everything worth telling since the last call."""
@@ -90,7 +97,8 @@ class _Watch:
             self.state = apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
-                self.works[record.event.id] = _WorkWatch(LogTail(log, WORK_EVENTS), record.elapsed)
+                tail, ledger = LogTail(log, WORK_EVENTS), Ledger(record.event.id)
+                self.works[record.event.id] = _WorkWatch(tail, ledger, record.elapsed)
             if isinstance(record.event, WorkFinished):
                 yield from self._work_news(record.event.id)
             line = _campaign_line(record)
@@ -98,11 +106,18 @@ class _Watch:
                 yield f"{_clock(record.elapsed)}  {line}"
         for work_id in [record.id for record in self.state.works.in_flight()]:
             yield from self._work_news(work_id)
+        yield from _warning(self.spend, self.state.budget, self._warned)
+
+    @property
+    def spend(self) -> Spend:
+        """What all work has spent so far."""
+        return sum((work.state.spend for work in self.works.values()), Spend())
 
     def _work_news(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
         for record in work.tail.read():
             work.state = apply_work(work.state, record)
+            work.ledger.read(record)
             work.doing = _doing(record.event) or work.doing
             line = _work_line(record.event, work.state)
             if line:
@@ -142,12 +157,46 @@ def _screen(watch: _Watch) -> Group:
         doing = _ending(attempt.outcome) if attempt.outcome else seen.doing
         steps = f"{seen.state.steps}/{attempt.work.budget.steps}"
         table.add_row(attempt.id, attempt.work.draft.title, steps, best, doing)
-    tokens = sum(work.state.spend.tokens for work in watch.works.values())
-    usd = sum(work.state.spend.usd for work in watch.works.values())
+    spend = watch.spend
     best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
     left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
-    footer = f"{best} · {tokens} tokens, ${usd:.2f} · {_clock(state.spend.seconds)}{left}"
-    return Group(table, Text(footer, style="bold"))
+    footer = f"{best} · {_spent(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
+    return Group(table, Text(_by_role(watch), style="dim"), Text(footer, style="bold"))
+
+
+def _spent(spend: Spend, budget: Budget) -> str:
+    """Return tokens and dollars, against their limits where there are any."""
+    cached = spend.cached_tokens / spend.prompt_tokens if spend.prompt_tokens else 0.0
+    tokens = (
+        f"{spend.tokens} tokens" if budget.tokens is None else f"{spend.tokens}/{budget.tokens} tokens"
+    )
+    usd = f"${spend.usd:.2f}" if budget.usd is None else f"${spend.usd:.2f} of ${budget.usd:.2f}"
+    retries = f", {spend.retries} retries" if spend.retries else ""
+    return f"{tokens} ({cached:.0%} cached), {usd}{retries}"
+
+
+def _by_role(watch: "_Watch") -> str:
+    """Return what each role has spent so far, in one line."""
+    entries = (entry for work in watch.works.values() for entry in work.ledger.entries)
+    found = totals(entries, lambda entry: entry.role)
+    return " · ".join(
+        f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
+        f"{spend.model_seconds:.0f} s"
+        for role, spend in found.items()
+    )
+
+
+def _warning(spend: Spend, budget: Budget, told: set[str]) -> Iterator[str]:
+    """Yield a line when a half, and when four fifths of a limit are spent; each once."""
+    for name, spent, limit in (
+        ("dollars", spend.usd, budget.usd),
+        ("tokens", float(spend.tokens), None if budget.tokens is None else float(budget.tokens)),
+    ):
+        for share in _WARNINGS:
+            key = f"{name} {share} {limit}"
+            if limit and spent >= share * limit and key not in told:
+                told.add(key)
+                yield f"budget: {share:.0%} of {limit:g} {name} are spent ({spent:.6g})"
 
 
 def _campaign_line(record: Record[CampaignEvent]) -> str:
@@ -206,6 +255,10 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps} failed: {result.error.strip().splitlines()[-1][:160]}"
         case CellEnded(refused=refused) if refused:
             return f"step {state.steps} not scored: {refused}"
+        case TryFailed(message=message):
+            return f"{message}; it will be asked again"
+        case CallFailed(message=message):
+            return f"no reply: {message}"
         case Graded(report=report):
             return f"step {state.steps}: {_verdict(report)}"
         case _:
@@ -222,6 +275,8 @@ def _doing(event: WorkEvent) -> str:
     match event:
         case CallSent(model=model):
             return f"asking {model}"
+        case TryFailed():
+            return "waiting for the endpoint"
         case CellStarted(goal=goal):
             return goal.splitlines()[0][:60] if goal else "running a cell"
         case CellEnded():

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 
 from comind.authoring.bench import AuthorBench
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
-from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
@@ -26,7 +26,7 @@ from comind.evaluation.scripts import (
     WrittenPlan,
     plan_without_metric,
 )
-from comind.llm.base import ChatModel, Message
+from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 from comind.session.base import CellResult, CellStatus, Sandbox
@@ -59,12 +59,21 @@ class EvaluateScript(BaseModel):
 
 
 def author_split(
-    competition: Competition, folder: WorkFolder, model: ChatModel, purse: Purse, sandbox: Sandbox
+    competition: Competition,
+    folder: WorkFolder,
+    model: Callable[[Callable[[WorkEvent], None]], MeteredModel],
+    sandbox: Sandbox,
 ) -> WrittenPlan:
     """Return the split of a competition without a metric, its two programs written and checked.
 
     What its log holds is not done again. Its log ends once the programs passed or the repairs are used
     up; with a service down or a budget spent it stays open, and the same call goes on from there.
+
+    Args:
+        competition: has no metric.
+        folder: where its log lies, and what the programs write.
+        model: makes the model, given what records its failed tries.
+        sandbox: where the programs run.
 
     Raises:
         NoSubmissionError: the model did not get a program past the checks, or the budget is over.
@@ -73,7 +82,7 @@ def author_split(
     plan = plan_without_metric(competition)
     with EventLog(folder.log, WORK_EVENTS) as log:
         recorder = Recorder(log)
-        recorded = RecordedModel(MeteredModel(model, purse), recorder)
+        recorded = RecordedModel(model(recorder.note), recorder)
         bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
         try:
             plan = _write_both(bench)

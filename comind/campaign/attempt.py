@@ -36,6 +36,7 @@ __all__ = [
     "MonitorVerdict",
     "SessionOpened",
     "SubmissionNames",
+    "TryFailed",
     "WorkEnded",
     "WorkEvent",
     "WrittenFile",
@@ -80,12 +81,23 @@ class CallAnswered(Value):
     reply: ModelReply
 
 
+class TryFailed(Value):
+    """The endpoint was busy, down or broken; the call is still under way and may be tried again."""
+
+    type: Literal["try-failed"] = "try-failed"
+    message: str
+    booked: Usage
+    """Nothing where it surely did no work, else the most that it can have taken."""
+
+
 class CallFailed(Value):
-    """The endpoint refused or broke; the call will be made again when the work goes on."""
+    """The call came to nothing; it will be made again when the work goes on, unless it is at fault."""
 
     type: Literal["call-failed"] = "call-failed"
     ordinal: int
     message: str
+    at_fault: bool = False
+    """Whether this very request cannot be answered: what follows in the log knows of that."""
 
 
 class CellStarted(Value):
@@ -150,7 +162,7 @@ class MonitorHeard(Value):
     failure: str = ""
     """Why it was not, although a stop was wanted or nothing usable was said."""
     lost: bool = False
-    """Whether nobody waited for the reply any more; booked at its bound."""
+    """Whether nobody knows what it took, as nobody waited or it broke off; booked at its bound."""
 
 
 class Graded(Value):
@@ -185,6 +197,7 @@ WorkEvent = Annotated[
     CallSent
     | CallAnswered
     | CallFailed
+    | TryFailed
     | CellStarted
     | CellEnded
     | MonitorAsked
@@ -233,6 +246,8 @@ def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
         case CallSent() | MonitorAsked() as call:
             # A call that is followed by another one was under way when we were killed.
             return replace(state, spend=state.owed, pending_call=call)
+        case TryFailed(booked=booked):
+            return replace(state, spend=state.spend + _failed(booked))
         case CallAnswered() | CallFailed() | MonitorHeard() as answer:
             return replace(state, spend=_answered(state, answer), pending_call=None)
         case CellStarted(step=step):
@@ -253,17 +268,24 @@ def _answered(state: AttemptState, answer: CallAnswered | CallFailed | MonitorHe
     if isinstance(answer, MonitorHeard) and answer.lost:
         return state.owed
     reply = None if isinstance(answer, CallFailed) else answer.reply
-    return state.spend if reply is None else state.spend + _booked(reply.usage)
+    if reply is None:
+        return state.spend
+    took = _booked(reply.usage, exact=reply.exact)
+    return state.spend + took.model_copy(update={"model_seconds": reply.seconds})
 
 
-def _booked(usage: Usage, *, lost: bool = False) -> Spend:
+def _booked(usage: Usage, *, lost: bool = False, exact: bool = False) -> Spend:
     return Spend(
-        prompt_tokens=usage.prompt_tokens,
-        completion_tokens=usage.completion_tokens,
-        usd=usage.usd,
+        **usage.model_dump(),
         calls=1,
         lost_calls=int(lost),
+        bound_tokens=0 if exact else usage.tokens,
+        bound_usd=0.0 if exact else usage.usd,
     )
+
+
+def _failed(booked: Usage) -> Spend:
+    return _booked(booked).model_copy(update={"calls": 0, "retries": 1})
 
 
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:

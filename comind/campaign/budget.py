@@ -1,87 +1,184 @@
-"""The campaign's purse: what may still be spent, shared by everything that runs at once."""
+"""The campaign's purse, and the model that pays from it: limits hold whatever runs at once."""
 
+import math
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from comind.campaign.signals import BudgetOver
+from comind.campaign.attempt import TryFailed
+from comind.campaign.signals import BudgetOver, TimeOver
 from comind.domain.spend import Budget, Spend
+from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.llm.fitting import prompt_tokens
+from comind.llm.gate import Gate, own_fault
 
 __all__ = ["MeteredModel", "Purse"]
 
 
 class Purse:
-    """Tokens and money of one campaign; a call reserves its worst case and settles for what it took.
+    """Tokens and money of one campaign; a try reserves its worst case and settles for what it took.
 
-    Time is not kept here: work carries its own deadline.
+    The last share of both is kept back for calls that bring work to its end. Time is not kept here:
+    work carries its own deadline.
     """
 
     def __init__(self, budget: Budget, spent: Spend) -> None:
         self._budget = budget
-        self._tokens = spent.tokens
-        self._usd = spent.usd
-        self._lock = threading.Lock()
+        self._spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
+        self._held = Usage()
+        self._settled = threading.Condition()
+
+    @property
+    def spent(self) -> Usage:
+        """What is spent for good, with all tokens as prompt tokens."""
+        return self._spent
 
     @contextmanager
-    def reserve(self, bound: Usage) -> Iterator["Reservation"]:
-        """Hold `bound` for one call; without a settlement it counts as spent.
+    def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
+        """Hold `bound` for one try; without a settlement it counts as spent.
+
+        While only what others hold is in the way, it waits for them.
+
+        Args:
+            bound: the most that the try can take.
+            closing: whether it may be paid from the share that is kept back.
 
         Raises:
-            BudgetOver: the call could exceed the budget.
+            BudgetOver: the try could exceed the budget.
         """
-        tokens, usd = bound.prompt_tokens + bound.completion_tokens, bound.usd
-        with self._lock:
-            if _exceeds(self._tokens + tokens, self._budget.tokens):
-                raise BudgetOver(f"{self._tokens} of {self._budget.tokens} tokens are used up")
-            if _exceeds(self._usd + usd, self._budget.usd):
-                raise BudgetOver(f"{self._usd:.4f} of {self._budget.usd} dollars are used up")
-            self._tokens += tokens
-            self._usd += usd
+        with self._settled:
+            while (over := self._over(_sum(self._held, bound), closing=closing)) is not None:
+                if self._over(bound, closing=closing) is not None:
+                    raise BudgetOver(over)
+                self._settled.wait()
+            self._held = _sum(self._held, bound)
         reservation = Reservation()
         try:
             yield reservation
         finally:
-            if reservation.actual is not None:
-                actual = reservation.actual
-                with self._lock:
-                    self._tokens += actual.prompt_tokens + actual.completion_tokens - tokens
-                    self._usd += actual.usd - usd
+            with self._settled:
+                self._held = _sum(self._held, bound, sign=-1)
+                self._spent = _sum(
+                    self._spent, bound if reservation.actual is None else reservation.actual
+                )
+                self._settled.notify_all()
+
+    def _over(self, more: Usage, *, closing: bool) -> str | None:
+        """Return in words which limit `more` would exceed, if any."""
+        share = 1.0 if closing else 1.0 - self._budget.closing_share
+        tokens, usd = self._budget.tokens, self._budget.usd
+        if tokens is not None and self._spent.tokens + more.tokens > share * tokens:
+            return f"{self._spent.tokens} of {tokens} tokens are used up"
+        if usd is not None and self._spent.usd + more.usd > share * usd:
+            return f"{self._spent.usd:.4f} of {usd} dollars are used up"
+        return None
 
 
 class Reservation:
-    """What is held for one call."""
+    """What is held for one try."""
 
     actual: Usage | None = None
 
     def settle(self, actual: Usage) -> None:
-        """Say what the call really took."""
+        """Say what the try really took."""
         self.actual = actual
 
 
-def _exceeds(amount: float, limit: float | None) -> bool:
-    return limit is not None and amount > limit
+def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
+    """Return tokens and dollars together; rounded so that what is taken back leaves nothing."""
+    return Usage(
+        prompt_tokens=one.tokens + sign * other.tokens,
+        usd=max(0.0, round(one.usd + sign * other.usd, 12)),
+    )
 
 
 class MeteredModel:
-    """A model that asks the purse first."""
+    """A model that asks the gate for leave and the purse for money, and tries again what may succeed."""
 
-    def __init__(self, model: ChatModel, purse: Purse) -> None:
+    def __init__(
+        self,
+        model: ChatModel,
+        purse: Purse,
+        gate: Gate,
+        *,
+        note: Callable[[TryFailed], None] | None = None,
+        seconds_left: Callable[[], float] = lambda: math.inf,
+    ) -> None:
+        """Put a model behind gate and purse.
+
+        Args:
+            model: makes one try.
+            purse: pays for it.
+            gate: lets it pass.
+            note: records a try that failed; without it, nothing is tried twice.
+            seconds_left: how long a reply is of any use.
+        """
         self._model = model
         self._purse = purse
+        self._gate = gate
+        self._note = note
+        self._seconds_left = seconds_left
         self.name = model.name
+        self.context_tokens = model.context_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that answering `request` can cost."""
+        """Return the most that one try of `request` can cost."""
         return self._model.bound(request)
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the reply to `request` if the budget allows it.
+        """Return the reply to `request`, tried again as long as that makes sense.
 
         Raises:
-            BudgetOver: the call could exceed the budget.
+            BudgetOver: the next try could exceed the budget.
+            TimeOver: the endpoint is not well before the work's time is over.
+            ModelServiceError: the endpoint refuses, or is gone.
+            ReplyError: this very request cannot be answered.
         """
-        with self._purse.reserve(self._model.bound(request)) as reservation:
-            reply = self._model.complete(request)
-            reservation.settle(reply.usage)
+        bound = self._model.bound(request)
+        about = prompt_tokens(request.messages) + request.max_tokens
+        failures, answered, not_before = 0, self._gate.successes, -math.inf
+        while True:
+            if not self._gate.enter(
+                self.name, about, not_before=not_before, seconds_left=self._seconds_left()
+            ):
+                raise TimeOver(f"the model {self.name} was not to be had while there was time")
+            try:
+                return self._try(request, bound)
+            except ModelBusyError as error:
+                failures += 1
+                try:
+                    if self._note is not None:
+                        booked = bound if error.billed else Usage()
+                        self._note(TryFailed(message=str(error), booked=booked))
+                finally:
+                    not_before = self._gate.failed(error, failures)
+                if self._note is None:
+                    raise
+                if own_fault(failures, self._gate.successes - answered):
+                    raise ReplyError(f"{error}, {failures} times, while others were answered") from None
+
+    def _try(self, request: ModelRequest, bound: Usage) -> ModelReply:
+        """Make one try; tell the gate of every end but a failure that may be tried again."""
+        try:
+            with self._purse.reserve(bound, closing=request.closing) as reservation:
+                try:
+                    reply = self._model.complete(request)
+                except ModelBusyError as error:
+                    if not error.billed:
+                        reservation.settle(Usage())
+                    raise
+                except Exception:
+                    reservation.settle(Usage())  # refused before any work was done
+                    raise
+                reservation.settle(reply.usage)
+        except ModelBusyError:
+            raise
+        except ModelRefusedError as error:
+            self._gate.refused(self.name, error)
+            raise
+        except BaseException:
+            self._gate.left()
+            raise
+        self._gate.succeeded()
         return reply

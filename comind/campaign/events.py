@@ -9,6 +9,7 @@ from comind.campaign.plan import Work
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
+from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = [
     "CAMPAIGN_EVENTS",
@@ -60,6 +61,9 @@ class CampaignSpec(Value):
     notebooks: int = Field(default=10, ge=0)
     discussions: int = Field(default=10, ge=0)
     budget: Budget = Budget()
+    models: dict[str, ModelSettings] = {}
+    """By role; `default` for the others. Complete as of the campaign's start."""
+    traffic: Traffic = Traffic()
 
 
 class CampaignOpened(Value):

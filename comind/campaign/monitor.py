@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from comind.campaign.attempt import MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
-from comind.errors import ReplyError
+from comind.errors import ModelBusyError, ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for
 from comind.llm.templates import Templates
@@ -249,7 +249,8 @@ def _heard(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
     try:
         reply = question.reply.result()
     except Exception as error:  # noqa: BLE001 - whatever is wrong with a model, the cell is not at fault
-        return MonitorHeard(seconds=seconds, failure=str(error) or type(error).__name__)
+        lost = isinstance(error, ModelBusyError) and error.billed
+        return MonitorHeard(seconds=seconds, failure=str(error) or type(error).__name__, lost=lost)
     try:
         verdict = parse(reply, MonitorVerdict)
     except ReplyError as error:

@@ -6,6 +6,7 @@ there on it is live.
 """
 
 import hashlib
+import threading
 from collections import deque
 from collections.abc import Callable
 from typing import TypeVar
@@ -23,7 +24,8 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.log import EventLog, Record
 from comind.campaign.outcome import Submitted
-from comind.errors import CampaignError, ComindError
+from comind.campaign.signals import WorkOver
+from comind.errors import CampaignError, ComindError, ReplyError
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
 from comind.system.killpoints import passed
 
@@ -55,6 +57,7 @@ class Recorder:
     def __init__(self, log: EventLog[WorkEvent]) -> None:
         self._log = log
         self._past: deque[Record[WorkEvent]] = deque(log.records)
+        self._lock = threading.Lock()
         self._ordinal = 0
         self.state = AttemptState()
 
@@ -82,6 +85,7 @@ class Recorder:
 
         Raises:
             ReplayDivergedError: the record holds another effect at this place.
+            ReplyError: the record says that this call cannot be answered.
         """
         while self._past:
             record = self._past.popleft()
@@ -94,6 +98,8 @@ class Recorder:
             self.state = apply(self.state, record)
             if isinstance(record.event, end):
                 return record.event
+            if isinstance(record.event, CallFailed) and record.event.at_fault:
+                raise ReplyError(record.event.message)
         if begin is not None:
             self.note(begin)
         event = perform()
@@ -102,7 +108,8 @@ class Recorder:
 
     def note(self, event: WorkEvent) -> None:
         """Record something that is not an effect, or one half of one."""
-        self.state = apply(self.state, self._log.append(event))
+        with self._lock:  # a monitor's question may fail while a cell is being recorded
+            self.state = apply(self.state, self._log.append(event))
 
 
 def call_identity(fingerprint: str) -> str:
@@ -139,6 +146,7 @@ class RecordedModel:
         self._model = model
         self._recorder = recorder
         self.name = model.name
+        self.context_tokens = model.context_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that answering `request` can cost."""
@@ -160,8 +168,10 @@ class RecordedModel:
             passed("call-sent")
             try:
                 reply = self._model.complete(request)
-            except ComindError as error:
-                self._recorder.note(CallFailed(ordinal=ordinal, message=str(error)))
+            except (ComindError, WorkOver) as error:
+                at_fault = isinstance(error, ReplyError)
+                failed = CallFailed(ordinal=ordinal, message=str(error), at_fault=at_fault)
+                self._recorder.note(failed)
                 raise
             return CallAnswered(ordinal=ordinal, reply=reply)
 

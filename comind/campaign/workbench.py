@@ -48,6 +48,11 @@ class Desk:
         """What has happened so far; the same during a replay as it was then."""
         return self._recorder.state
 
+    @property
+    def context_tokens(self) -> int:
+        """How much the model reads, prompt and reply together."""
+        return self._model.context_tokens
+
     def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         """Return the model's reply as a `reply_type`, with its text.
 

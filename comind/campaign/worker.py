@@ -1,8 +1,9 @@
 """Carry out one piece of work, from wherever its log stands, to its outcome."""
 
 import logging
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
@@ -28,6 +29,7 @@ from comind.domain.draft import Operator
 from comind.errors import ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.llm.base import ChatModel
+from comind.llm.gate import Gate
 from comind.session.base import Session
 from comind.system.killpoints import passed
 
@@ -51,6 +53,10 @@ class Equipment:
     open_session: Callable[[Code, WorkFolder], Session]
     monitor: MonitorSettings | None = None
     """How cells are watched that a model wrote; None for not at all."""
+    gate: Gate = field(default_factory=Gate)
+    """What all calls of the campaign pass."""
+    seconds_left: Callable[[], float] = lambda: math.inf
+    """How long the campaign may still run."""
 
 
 def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
@@ -81,7 +87,14 @@ def _perform(
 ) -> Outcome:
     recorder = Recorder(log)
     asked = equipment.model_of(work.purpose if isinstance(work, Think) else work.role)
-    model = RecordedModel(MeteredModel(asked, equipment.purse), recorder)
+    metered = MeteredModel(
+        asked,
+        equipment.purse,
+        equipment.gate,
+        note=recorder.note,
+        seconds_left=lambda: min(_work_seconds(work) - recorder.elapsed, equipment.seconds_left()),
+    )
+    model = RecordedModel(metered, recorder)
     if isinstance(work, Think):
         desk = Desk(recorder, model)
         finding, failure = _guarded(lambda: agent.think(work, desk), Finding())
@@ -108,8 +121,17 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
     """Return who watches the cells; our own code needs nobody."""
     if equipment.monitor is None or work.role in (BASELINE_ROLE, REFIT_ROLE):
         return None
-    model = MeteredModel(equipment.model_of(MONITOR_ROLE), equipment.purse)
+    model = MeteredModel(
+        equipment.model_of(MONITOR_ROLE),
+        equipment.purse,
+        equipment.gate,
+        seconds_left=equipment.seconds_left,
+    )
     return Monitor(model, recorder.note, equipment.monitor)
+
+
+def _work_seconds(work: Think | Code) -> float:
+    return work.budget.seconds if isinstance(work, Code) else math.inf
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:

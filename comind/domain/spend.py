@@ -15,10 +15,22 @@ class Spend(Value):
     seconds: float = Field(default=0.0, ge=0)
     prompt_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
+    cached_tokens: int = Field(default=0, ge=0)
+    """Of the prompt tokens: those that the server had in its cache."""
+    reasoning_tokens: int = Field(default=0, ge=0)
+    """Of the completion tokens: those that nobody sees."""
     usd: float = Field(default=0.0, ge=0)
+    model_seconds: float = Field(default=0.0, ge=0)
+    """Of calls that were answered."""
     calls: int = Field(default=0, ge=0)
+    retries: int = Field(default=0, ge=0)
+    """Tries that failed."""
     lost_calls: int = Field(default=0, ge=0)
     """Calls that were under way when we were killed: perhaps billed, and sent again."""
+    bound_tokens: int = Field(default=0, ge=0)
+    """Of the tokens: those booked at a bound, as nobody knows what the call took."""
+    bound_usd: float = Field(default=0.0, ge=0)
+    """Of the dollars: the same."""
 
     @property
     def tokens(self) -> int:
@@ -26,22 +38,20 @@ class Spend(Value):
         return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> "Spend":
-        return Spend(
-            seconds=self.seconds + other.seconds,
-            prompt_tokens=self.prompt_tokens + other.prompt_tokens,
-            completion_tokens=self.completion_tokens + other.completion_tokens,
-            usd=self.usd + other.usd,
-            calls=self.calls + other.calls,
-            lost_calls=self.lost_calls + other.lost_calls,
-        )
+        mine, others = self.model_dump(), other.model_dump()
+        return Spend.model_validate({name: mine[name] + others[name] for name in mine})
 
 
 class Budget(Value):
-    """Limits of a whole campaign; None is no limit."""
+    """Limits of a whole campaign; None is no limit.
+
+    `closing_share` of tokens and dollars is kept back for the calls that bring work to its end.
+    """
 
     seconds: float | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
+    closing_share: float = Field(default=0.05, ge=0, lt=1)
 
 
 class WorkBudget(Value):

@@ -29,8 +29,13 @@ class ModelRequest(Value):
     reply_name: str
     reply_schema: dict[str, JsonValue]
     facts: dict[str, JsonValue] = {}
+    standing: dict[str, JsonValue] | None = None
+    """Schema of the conversation's usual reply, where this request is an exception."""
     max_tokens: int = Field(default=4096, gt=0)
+    """Of the reply, reasoning included."""
     temperature: float | None = None
+    closing: bool = False
+    """Whether the call may be paid from what a campaign keeps back to come to its end."""
 
     def fingerprint(self) -> str:
         """Return a hash by which a recorded reply is known to answer this very request."""
@@ -38,13 +43,18 @@ class ModelRequest(Value):
 
 
 class Usage(Value):
-    """Tokens of one call, as the server counted them (an estimate where it did not)."""
+    """What one call took; cached tokens are part of the prompt, reasoning of the completion."""
 
     prompt_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
     completion_tokens: int = Field(default=0, ge=0)
     reasoning_tokens: int = Field(default=0, ge=0)
     usd: float = Field(default=0.0, ge=0)
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
 
 
 class ModelReply(Value):
@@ -54,7 +64,10 @@ class ModelReply(Value):
     form: Literal["json", "text"] = "json"
     model: str
     finish: str = "stop"
+    """stop, length, refusal, content_filter, tool_calls, or a word of the server's own."""
     usage: Usage = Usage()
+    exact: bool = True
+    """Whether `usage` is the server's count; else that cannot be true, and this is the bound."""
     seconds: float = Field(default=0.0, ge=0)
 
 
@@ -62,15 +75,19 @@ class ChatModel(Protocol):
     """Anything that answers a request."""
 
     name: str
+    context_tokens: int
+    """Of prompt and reply together."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the reply to `request`.
 
         Raises:
-            ModelServiceError: the endpoint is unreachable or refuses, after the stated retries.
+            ModelBusyError: there is no reply now; the same request may get one later.
+            ModelRefusedError: the endpoint refuses, and would again.
+            ReplyError: this very request cannot be answered, such as one that is too long.
         """
         ...
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that answering `request` can cost; what a lost call is booked at."""
+        """Return the most that one try of `request` can cost; what a lost call is booked at."""
         ...

@@ -5,6 +5,7 @@ import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import PydanticSerializationError
 
 from comind.domain.value import Value
 from comind.errors import ReplyError
@@ -12,11 +13,19 @@ from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for"]
+__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for", "schema_of"]
 
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_REASON_LENGTH = 500
+_MONSTER = "it holds numbers too long or lists too deep to be read"
+_NO_REPLY = {
+    "length": "it was cut off before its end; be shorter",
+    "tool_calls": "it calls a tool, and there are no tools here; write the reply itself",
+    "refusal": "it is a refusal; the task is a public competition in machine learning",
+    "content_filter": "it was held back by the provider's filter; put it in other words",
+}
 _FIELD = re.compile(r"#\s*(?P<name>\w+)\s*:(?P<value>.*)")
 _TEMPLATES = Templates("comind.llm")
 
@@ -29,6 +38,10 @@ class Prompt(Value):
     facts: dict[str, JsonValue] = {}
     max_tokens: int = 4096
     temperature: float | None = None
+    standing: dict[str, JsonValue] | None = None
+    """Schema of the conversation's usual reply, where this one is an exception."""
+    closing: bool = False
+    """Whether the call may be paid from what a campaign keeps back to come to its end."""
 
 
 class Answer(NamedTuple, Generic[T]):
@@ -70,11 +83,19 @@ def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
         role=prompt.role,
         messages=prompt.messages,
         reply_name=reply_type.__name__,
-        reply_schema=reply_type.model_json_schema(),
+        reply_schema=schema_of(reply_type),
         facts=prompt.facts,
         max_tokens=prompt.max_tokens,
         temperature=prompt.temperature,
+        standing=prompt.standing,
+        closing=prompt.closing,
     )
+
+
+def schema_of(reply_type: type[BaseModel]) -> dict[str, JsonValue]:
+    """Return the JSON schema of a reply."""
+    schema: dict[str, JsonValue] = reply_type.model_json_schema()
+    return schema
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:
@@ -83,15 +104,19 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
     Raises:
         ReplyError: it has not the promised form; the message is written for the model.
     """
-    if reply.finish == "length":
-        raise ReplyError("it was cut off before its end; be shorter")
+    if reply.finish in _NO_REPLY:
+        raise ReplyError(_NO_REPLY[reply.finish])
+    if not reply.text.strip():
+        raise ReplyError("it is empty")
     fields = _read_json(reply.text) if reply.form == "json" else _read_text(reply.text, reply_type)
     try:
-        return reply_type.model_validate(fields)
+        value = reply_type.model_validate(fields)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or reply_type.__name__
-        raise ReplyError(f"{place}: {first['msg']}") from None
+        raise ReplyError(f"{place}: {first['msg']}"[:_REASON_LENGTH]) from None
+    _check_writable(value)
+    return value
 
 
 def code_fields(reply_type: type[BaseModel]) -> list[str]:
@@ -109,6 +134,8 @@ def _read_json(text: str) -> dict[str, Any]:
         value = json.loads(text)
     except json.JSONDecodeError as error:
         raise ReplyError(f"it is not JSON ({error.msg} at character {error.pos})") from None
+    except (ValueError, RecursionError):
+        raise ReplyError(_MONSTER) from None
     return _object(value)
 
 
@@ -131,6 +158,8 @@ def _json_part(text: str) -> str:
         _, end = json.JSONDecoder(strict=False).raw_decode(text[start:])
     except json.JSONDecodeError as error:
         raise ReplyError(f"its JSON object is broken ({error.msg})") from None
+    except (ValueError, RecursionError):
+        raise ReplyError(_MONSTER) from None
     return text[start : start + end]
 
 
@@ -145,6 +174,16 @@ def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
         value = found["value"].strip()
         fields[found["name"]] = None if value.lower() in ("", "none", "null") else value
     return fields, ""
+
+
+def _check_writable(value: BaseModel) -> None:
+    """Refuse characters that no file, no log and no program can hold."""
+    try:
+        written = value.model_dump_json()
+    except PydanticSerializationError:
+        raise ReplyError("it holds halves of characters (surrogates)") from None
+    if "\\u0000" in written:
+        raise ReplyError("it holds a NUL character")
 
 
 def _object(value: object) -> dict[str, Any]:

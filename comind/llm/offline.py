@@ -45,6 +45,7 @@ class OfflineModel:
     """Answers with recipes that it has on disk; costs nothing."""
 
     name = "offline"
+    context_tokens = 1_000_000  # it reads none of them
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return that nothing is spent."""

@@ -1,12 +1,26 @@
-"""What models cost, known offline; the one module that knows the price list."""
+"""What models cost and how much they read, known offline; the one module that knows the price list."""
 
 from comind.llm.base import Usage
+from comind.llm.settings import Price
 
-__all__ = ["known_price", "price_of"]
+__all__ = ["known_context", "known_price", "price_of"]
+
+_MILLION = 1_000_000
 
 
-def price_of(model: str, usage: Usage) -> float | None:
-    """Return the price of a call in dollars, or None for a model that the list does not have."""
+def price_of(model: str, usage: Usage, price: Price | None = None) -> float | None:
+    """Return the price of a call in dollars, or None for a model that the list does not have.
+
+    Args:
+        model: its name at its provider.
+        usage: what the call took.
+        price: in place of the list's.
+    """
+    if price is not None:
+        cached = price.prompt if price.cached is None else price.cached
+        fresh = usage.prompt_tokens - usage.cached_tokens
+        dollars = fresh * price.prompt + usage.cached_tokens * cached
+        return (dollars + usage.completion_tokens * price.completion) / _MILLION
     from genai_prices import Usage as PricedUsage
     from genai_prices import calc_price
 
@@ -21,6 +35,19 @@ def price_of(model: str, usage: Usage) -> float | None:
         return None
 
 
-def known_price(model: str) -> bool:
+def known_price(model: str, price: Price | None = None) -> bool:
     """Say whether calls to `model` can be priced."""
-    return price_of(model, Usage(prompt_tokens=1000, completion_tokens=1000)) is not None
+    sample = Usage(prompt_tokens=1000, completion_tokens=1000)
+    return price_of(model, sample, price) is not None
+
+
+def known_context(model: str) -> int | None:
+    """Return how many tokens a model reads, or None where the list does not say."""
+    from genai_prices import Usage as PricedUsage
+    from genai_prices import calc_price
+
+    try:
+        found = calc_price(PricedUsage(input_tokens=1), model_ref=model).model.context_window
+    except LookupError:
+        return None
+    return found if isinstance(found, int) else None

@@ -38,18 +38,21 @@ def program_in(text: str) -> str:
 
 
 def _joined(lines: list[str]) -> str:
-    """Return the content of all blocks, one after another."""
-    kept: list[str] = []
+    """Return the content of all blocks, one after another; a reply that was sent twice, once."""
+    blocks: list[list[str]] = []
     inside = False
     for line in lines:
         bare = line.strip().lower()
         if not inside and bare in _OPENINGS:
             inside = True
+            blocks.append([])
         elif inside and bare == _FENCE:
             inside = False
         elif inside:
-            kept.append(line)
-    return "\n".join(kept)
+            blocks[-1].append(line)
+    if all(block == blocks[0] for block in blocks):
+        del blocks[1:]
+    return "\n".join(line for block in blocks for line in block)
 
 
 def _is_python(code: str) -> bool:

@@ -1,15 +1,30 @@
 """Doubles and tiny examples, for our tests and for anyone who builds an agent.
 
 ScriptedModel       replies from a list or a function
+RecordedReplies     replies from the logs of earlier work
+Endpoint            an OpenAI-compatible HTTP server that errs on command and keeps its own count
+QuickClock          time that passes at once
 ScriptedSession     cells as Python functions
 ThreadExecutor      carries out work in threads, without Prefect
 TinyAgent           the smallest agent that improves on a baseline
 """
 
 from comind.testing.agent import TinyAgent
+from comind.testing.clock import QuickClock
+from comind.testing.endpoint import Endpoint
 from comind.testing.executor import ThreadExecutor
 from comind.testing.grader import ColumnGrader
 from comind.testing.model import ScriptedModel
+from comind.testing.recorded import RecordedReplies
 from comind.testing.session import ScriptedSession
 
-__all__ = ["ColumnGrader", "ScriptedModel", "ScriptedSession", "ThreadExecutor", "TinyAgent"]
+__all__ = [
+    "ColumnGrader",
+    "Endpoint",
+    "QuickClock",
+    "RecordedReplies",
+    "ScriptedModel",
+    "ScriptedSession",
+    "ThreadExecutor",
+    "TinyAgent",
+]

@@ -25,8 +25,10 @@ class ScriptedModel:
         *,
         name: str = "scripted",
         usage: Usage = Usage(prompt_tokens=100, completion_tokens=20),  # noqa: B008 - frozen
+        context_tokens: int = 128_000,
     ) -> None:
         self.name = name
+        self.context_tokens = context_tokens
         self.requests: list[ModelRequest] = []
         self._usage = usage
         self._lock = threading.Lock()

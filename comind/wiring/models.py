@@ -1,25 +1,38 @@
-"""Which model a name stands for."""
+"""Which model a name or a role stands for."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ChatModel
 from comind.llm.offline import OfflineModel
+from comind.llm.settings import ModelSettings
 
-__all__ = ["OFFLINE", "build_model", "configured_model"]
+__all__ = ["DEFAULT", "OFFLINE", "ROLES", "build_model", "configured_model", "resolved", "settings_of"]
 
 OFFLINE = "offline"
+DEFAULT = "default"
+
+ROLES = {
+    "analyzer": "analyze",
+    "idea_proposer": "propose",
+    "coordinator": "coordinate",
+    "coding_agent": "coding_agent",
+    "evaluator": "evaluator",
+    "monitor": "monitor",
+}
+"""The roles that may have a model of their own, and what their work calls them."""
 
 _SCRIPTED = "scripted:"
 _DEFAULT_AT_OPENAI = "gpt-5-mini"
 
 
-def build_model(name: str) -> ChatModel:
+def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatModel:  # noqa: B008 - frozen
     """Return the model of that name.
 
     `offline` needs no endpoint; `scripted:FILE` answers from a file; any other name is a model at the
-    endpoint that `OPENAI_BASE_URL` and `OPENAI_API_KEY` tell of.
+    endpoint of its settings, else at the one that `OPENAI_BASE_URL` and `OPENAI_API_KEY` tell of.
 
     Raises:
         UsageError: the script does not exist.
@@ -34,15 +47,15 @@ def build_model(name: str) -> ChatModel:
         if not path.is_file():
             raise UsageError(f"{path}: there is no such script")
         return ScriptedModel.from_file(path)
-    base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    base_url, key = _endpoint(settings)
     if not base_url and not key:
         raise ModelServiceError(
             f"no endpoint for the model {name}",
-            hint="set OPENAI_API_KEY or OPENAI_BASE_URL, or use --model offline",
+            hint=f"set {settings.key_variable} or OPENAI_BASE_URL, or use --model offline",
         )
     from comind.llm.openai_model import OpenAIModel
 
-    return OpenAIModel(name, base_url=base_url or None, api_key=key)
+    return OpenAIModel(name, base_url=base_url or None, api_key=key, settings=settings)
 
 
 def configured_model() -> str:
@@ -53,7 +66,76 @@ def configured_model() -> str:
     """
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
     if base_url:
-        from comind.llm.openai_model import first_model
+        from comind.llm.openai_model import listed_models
 
-        return first_model(base_url, key)
+        return listed_models(base_url, key)[0].name
     return _DEFAULT_AT_OPENAI if key else OFFLINE
+
+
+def resolved(model: str, models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings]:
+    """Return what a campaign's models are, with every name and context filled in.
+
+    What a role's settings leave open is as in the default's; a role with a model of its own takes
+    nothing from there. All is written down once, so that a resumed campaign asks the same.
+
+    Args:
+        model: the campaign's.
+        models: what `params.yaml` says, by role.
+
+    Raises:
+        UsageError: there is no such role.
+    """
+    unknown = sorted(set(models) - {DEFAULT, *ROLES})
+    if unknown:
+        known = ", ".join([DEFAULT, *ROLES])
+        raise UsageError(f"params.yaml: solve.models: no role {unknown[0]!r}", hint=f"one of {known}")
+    default = models.get(DEFAULT, ModelSettings())
+    if default.name not in (None, model):
+        default = ModelSettings()  # said of another model
+    found = {DEFAULT: _complete(default, model)}
+    for role, settings in models.items():
+        if role != DEFAULT:
+            own = settings.model_dump(exclude_defaults=True)
+            inherited = {} if own.get("name") not in (None, model) else default.model_dump()
+            found[role] = _complete(
+                ModelSettings.model_validate(inherited | own), own.get("name") or model
+            )
+    return found
+
+
+def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
+    """Return the settings of the model that a role asks, by its work's own word for the role."""
+    names = [name for name, word in ROLES.items() if word == role]
+    for name in (*names, DEFAULT):
+        if name in models:
+            return models[name]
+    return ModelSettings(name=model)
+
+
+def _complete(settings: ModelSettings, name: str) -> ModelSettings:
+    context = settings.context_tokens or _context_of(name, settings)
+    return settings.model_copy(update={"name": name, "context_tokens": context})
+
+
+def _context_of(name: str, settings: ModelSettings) -> int | None:
+    """Return how many tokens a model reads, from its endpoint or the price list, or None."""
+    if name == OFFLINE or name.startswith(_SCRIPTED):
+        return None
+    from comind.llm.openai_model import listed_models
+    from comind.llm.prices import known_context
+
+    base_url, key = _endpoint(settings)
+    if base_url:
+        try:
+            listed = listed_models(base_url, key)
+        except ModelServiceError:
+            listed = []  # not every endpoint has a list; whether it works is found out by asking
+        for model in listed:
+            if model.name == name and model.context_tokens is not None:
+                return model.context_tokens
+    return known_context(name)
+
+
+def _endpoint(settings: ModelSettings) -> tuple[str | None, str | None]:
+    base_url = settings.base_url or os.environ.get("OPENAI_BASE_URL")
+    return base_url or None, os.environ.get(settings.key_variable)

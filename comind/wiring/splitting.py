@@ -1,15 +1,19 @@
 """The split of a campaign: by the house's rules or, without a metric, by an evaluator to be written."""
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from comind.authoring import author_split
+from comind.campaign.attempt import WorkEvent
+from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import SplitFolder, make_split, seal
+from comind.llm.gate import Gate
 from comind.session.choice import choose_sandbox
-from comind.wiring.models import build_model
+from comind.wiring.models import build_model, settings_of
 from comind.wiring.purse import purse_of
 
 __all__ = ["split_for"]
@@ -31,7 +35,14 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         return make_split(competition, project.splits, seed=state.spec.split_seed)
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
-    model, purse = build_model(state.spec.model), purse_of(campaign, state.budget)
-    split = seal(author_split(competition, work, model, purse, sandbox), project.splits)
+    settings = settings_of(_EVALUATOR, state.spec.models, state.spec.model)
+    purse = purse_of(campaign, state.budget)
+    gate = Gate(state.spec.traffic)
+
+    def metered(note: Callable[[WorkEvent], None]) -> MeteredModel:
+        model = build_model(settings.name or state.spec.model, settings)
+        return MeteredModel(model, purse, gate, note=note, seconds_left=state.seconds_left)
+
+    split = seal(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now
     return split

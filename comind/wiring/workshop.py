@@ -6,6 +6,7 @@ Only names cross the border of a Prefect task; the task finds the live things be
 import math
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -34,6 +35,8 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
 from comind.evaluation.splits import SplitFolder
 from comind.llm.base import ChatModel
+from comind.llm.gate import Gate
+from comind.llm.settings import ModelSettings
 from comind.session.base import Input, Session
 from comind.session.choice import choose_sandbox
 from comind.session.kernel import KernelSession
@@ -41,7 +44,7 @@ from comind.session.packages import Packages
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
-from comind.wiring.models import OFFLINE, build_model
+from comind.wiring.models import OFFLINE, build_model, settings_of
 from comind.wiring.purse import purse_of
 
 __all__ = ["AGENTS", "Workshop", "close_workshops", "workshop_of"]
@@ -67,6 +70,9 @@ class Workshop:
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
         self._budget = state.budget
+        self._ends_at = time.monotonic() + state.seconds_left()
+        self._models: dict[ModelSettings, ChatModel] = {}
+        self._models_lock = threading.Lock()
         self._snapshot = state.community and SnapshotFolder(project.communities / state.community.key)
 
     @cached_property
@@ -89,9 +95,9 @@ class Workshop:
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
-    def model(self) -> ChatModel:
-        """The model that the user named."""
-        return build_model(self.spec.model)
+    def gate(self) -> Gate:
+        """What all the campaign's calls pass."""
+        return Gate(self.spec.traffic)
 
     @cached_property
     def purse(self) -> Purse:
@@ -99,8 +105,21 @@ class Workshop:
         return purse_of(self.folder, self._budget)
 
     def model_of(self, role: str) -> ChatModel:
-        """Return the model that a role asks; the baseline is ours whatever the campaign's model is."""
-        return build_model(OFFLINE) if role == BASELINE_ROLE else self.model
+        """Return the model that a role asks; the baseline is ours whatever the campaign's model is.
+
+        Roles with the same settings share one, as it learns what its endpoint understands.
+        """
+        if role == BASELINE_ROLE:
+            return build_model(OFFLINE)
+        settings = settings_of(role, self.spec.models, self.spec.model)
+        with self._models_lock:
+            if settings not in self._models:
+                self._models[settings] = build_model(settings.name or self.spec.model, settings)
+            return self._models[settings]
+
+    def seconds_left(self) -> float:
+        """Return how long the campaign may still run."""
+        return self._ends_at - time.monotonic()
 
     def carry_out(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
         """Return the outcome of a piece of work; gradings go through `grader`.
@@ -111,7 +130,15 @@ class Workshop:
         """
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
-        equipment = Equipment(self.model_of, self.purse, grader, self.open_session, monitor)
+        equipment = Equipment(
+            self.model_of,
+            self.purse,
+            grader,
+            self.open_session,
+            monitor,
+            gate=self.gate,
+            seconds_left=self.seconds_left,
+        )
         with _present(work, folder):
             return carry_out(self.agent, work, folder, equipment)
 

@@ -35,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--install", action="store_true", help="install bubblewrap with apt-get where it is missing"
     )
+    parser.add_argument("--model", metavar="NAME", help="ask this model, and say what it understands")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> Answer:
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), _machine()]
+    if args.model is not None:
+        checks += _model(args.model)
     values = {"ok": all(check.ok or not check.needed for check in checks)}
     answer = Answer(values={**values, "checks": [asdict(c) for c in checks]}, text=_table(checks))
     missing = [check for check in checks if check.needed and not check.ok]
@@ -104,12 +107,47 @@ def _endpoint() -> Check:
         )
     if not base_url:
         return Check("model endpoint", ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
-    from comind.llm.openai_model import first_model
+    from comind.llm.openai_model import listed_models
 
     try:
-        return Check("model endpoint", ok=True, found=f"{base_url} serves {first_model(base_url, key)}")
+        return Check(
+            "model endpoint", ok=True, found=f"{base_url} serves {listed_models(base_url, key)[0].name}"
+        )
     except ServiceError as error:
         return Check("model endpoint", ok=False, found=str(error), mend=error.hint)
+
+
+def _model(name: str) -> list[Check]:
+    """Ask a model as a campaign would, and say what it understands, reads and costs."""
+    from comind.llm.openai_model import OpenAIModel
+    from comind.llm.prices import known_price
+    from comind.llm.probe import probe
+    from comind.llm.settings import DEFAULT_CONTEXT
+    from comind.wiring.models import DEFAULT, build_model, resolved
+    from flows.cli.places import find_project
+    from flows.params import read_params
+
+    try:
+        params = read_params(find_project(None)).solve
+        settings = resolved(name, params.models)[DEFAULT]
+        model = build_model(name, settings)
+        if not isinstance(model, OpenAIModel):
+            return [Check(f"model {name}", ok=True, found="needs no endpoint")]
+        findings = probe(model)
+    except ServiceError as error:
+        return [Check(f"model {name}", ok=False, found=str(error), mend=error.hint, needed=True)]
+    checks = [Check(f"model: {each.name}", ok=each.ok, found=each.found) for each in findings]
+    context = f"{settings.context_tokens} tokens"
+    if settings.context_tokens is None:
+        context = f"taken to be {DEFAULT_CONTEXT} tokens, as nobody says; see params.yaml"
+    price = "known" if known_price(name, settings.price) else "not known: give it in params.yaml"
+    checks += [
+        Check("model: context", ok=True, found=context),
+        Check("model: price", ok=True, found=price),
+    ]
+    if not any(each.ok for each in findings[:2]):
+        checks[0].needed = True  # neither a decision nor a program: no campaign can use it
+    return checks
 
 
 def _machine() -> Check:

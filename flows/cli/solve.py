@@ -16,6 +16,7 @@ from flows.cli.places import find_community, find_project, find_solvable
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
     from comind.campaign.folder import CampaignFolder
+    from comind.llm.settings import ModelSettings
 
 __all__ = ["SUMMARY", "add_arguments", "run", "running"]
 
@@ -38,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--steps", type=_count, metavar="N", help="cells an attempt may run")
     parser.add_argument("--minutes", type=_positive, metavar="M", help="time of the whole campaign")
     parser.add_argument("--max-usd", type=_amount, metavar="X", help="money of the whole campaign")
+    parser.add_argument("--max-tokens", type=_count, metavar="N", help="tokens of the whole campaign")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
     parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
@@ -94,6 +96,9 @@ def _opened(args: argparse.Namespace, project: Path) -> "CampaignFolder":
             "write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
+    estimate = _estimate(spec)
+    if estimate:
+        print(f"estimate: {estimate}", file=sys.stderr)
     _prepare_project(project)
     folder = ProjectFolder(project).campaign(spec.id)
     campaign = Campaign(folder)
@@ -108,21 +113,22 @@ def _specification(
 ) -> "CampaignSpec":
     from comind.campaign.events import CampaignSpec
     from comind.domain.spend import Budget
-    from comind.wiring.models import OFFLINE, build_model, configured_model
+    from comind.wiring.models import DEFAULT, configured_model, resolved
     from comind.wiring.workshop import AGENTS
     from flows.params import read_params
 
     params = read_params(project).with_profile(args.profile)
-    values = params.solve.model_dump() | _given(args)
+    solve = params.solve
+    values = solve.model_dump(exclude={"models"}) | _given(args)
     community = find_community(values["community"], folder)
     as_of = _moment(values["as_of"])
-    model = values["model"] or configured_model()
+    default = solve.models.get(DEFAULT)
+    model = values["model"] or (default and default.name) or configured_model()
     if values["agent"] not in AGENTS:
         raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
-    build_model(model)  # fails now rather than after the first attempt
+    models = resolved(model, solve.models)
+    _check_models(models, priced=values["max_usd"] is not None)
     _tell_sandbox(values["sandbox"], model)
-    if values["max_usd"] is not None and model != OFFLINE:
-        _require_price(model)
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return CampaignSpec(
         id=f"{competition}-{values['agent']}-{stamp}-{secrets.token_hex(2)}",
@@ -146,7 +152,14 @@ def _specification(
         as_of=as_of,
         notebooks=values["notebooks"],
         discussions=values["discussions"],
-        budget=Budget(seconds=60 * values["minutes"], usd=values["max_usd"]),
+        budget=Budget(
+            seconds=60 * values["minutes"],
+            usd=values["max_usd"],
+            tokens=values["max_tokens"],
+            closing_share=values["closing_share"],
+        ),
+        models=models,
+        traffic=solve.traffic,
     )
 
 
@@ -168,6 +181,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         "steps",
         "minutes",
         "max_usd",
+        "max_tokens",
         "seed",
         "sandbox",
         "community",
@@ -194,11 +208,37 @@ def _moment(text: str | None) -> datetime | None:
         raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None
 
 
-def _require_price(model: str) -> None:
+def _check_models(models: dict[str, "ModelSettings"], *, priced: bool) -> None:
+    """Fail now rather than after the first attempt; a limit in dollars needs every price."""
     from comind.llm.prices import known_price
+    from comind.wiring.models import OFFLINE, build_model
 
-    if not known_price(model):
-        raise UsageError(f"--max-usd: the price of {model} is not known", hint="limit --minutes instead")
+    for settings in models.values():
+        name = settings.name or OFFLINE
+        build_model(name, settings)
+        if priced and name != OFFLINE and not known_price(name, settings.price):
+            raise UsageError(
+                f"--max-usd: the price of {name} is not known",
+                hint="give it in params.yaml (solve.models), or limit --max-tokens or --minutes",
+            )
+
+
+def _estimate(spec: "CampaignSpec") -> str:
+    """Return what the campaign will about take, in one line; nothing for the offline model."""
+    from comind.agents.comind.history import MOST_TOKENS
+    from comind.campaign.estimate import estimate_of, told
+    from comind.llm.base import Usage
+    from comind.llm.prices import price_of
+    from comind.wiring.models import OFFLINE, settings_of
+
+    if spec.model == OFFLINE:
+        return ""
+
+    def price(role: str, usage: Usage) -> float | None:
+        settings = settings_of(role, spec.models, spec.model)
+        return price_of(settings.name or spec.model, usage, settings.price)
+
+    return told(estimate_of(spec, price, most_history=MOST_TOKENS), spec)
 
 
 def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
@@ -221,6 +261,8 @@ def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
         budget = budget.model_copy(update={"seconds": 60 * args.minutes})
     if args.max_usd is not None:
         budget = budget.model_copy(update={"usd": args.max_usd})
+    if args.max_tokens is not None:
+        budget = budget.model_copy(update={"tokens": args.max_tokens})
     if campaign.state.ended is None or budget != campaign.state.budget:
         _tell_sandbox(spec.sandbox, spec.model)
         campaign.resume(budget)

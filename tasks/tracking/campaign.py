@@ -17,6 +17,8 @@ from comind.campaign.events import (
 )
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
+from comind.campaign.ledger import Entry, Ledger, totals
+from comind.campaign.ledger import as_csv as ledger_csv
 from comind.campaign.log import LogTail, Record
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
@@ -57,6 +59,7 @@ class CampaignTracker:
         self._works: dict[str, AttemptTracker | _ThoughtTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
+        self._ledgers: dict[str, tuple[LogTail[WorkEvent], Ledger]] = {}
 
     @property
     def run_id(self) -> str:
@@ -91,6 +94,7 @@ class CampaignTracker:
                 self._parent.view(self._folder.name, view)
             case WorkPlanned(id=work_id, work=work):
                 self._works[work_id] = self._plan(work_id, work, record)
+                self._account(work_id)
             case WorkFinished(id=work_id):
                 self._works[work_id].catch_up()
                 self._log_totals(work_id, record)
@@ -104,6 +108,7 @@ class CampaignTracker:
             case CampaignEnded(reason=reason, detail=detail):
                 self._parent.metrics(points(self._totals(), record, step=record.seq))
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
+                self._parent.texts({"ledger.csv": ledger_csv(self._entries())})
                 self._parent.end(record.at)
 
     def _open(self, record: Record[CampaignEvent]) -> None:
@@ -113,6 +118,7 @@ class CampaignTracker:
         identity = {_CAMPAIGN: spec.id}
         self._run = self._store.run(self._experiment, spec.id, identity, record.at, tags)
         self._run.params(spec.model_dump(mode="json"))
+        self._account("evaluator")
 
     def _plan(
         self, work_id: str, work: Code | Think, record: Record[CampaignEvent]
@@ -148,10 +154,35 @@ class CampaignTracker:
         return {
             "attempts": len(attempts),
             "valid_attempts": sum(1 for outcome in attempts if outcome.score),
-            "seconds": self._state.spend.seconds,
+            **self._state.spend.model_dump(mode="json"),
             "tokens": self._state.spend.tokens,
-            "usd": self._state.spend.usd,
+            **self._by_role(),
         }
+
+    def _by_role(self) -> dict[str, float]:
+        """Return what each role has spent, by names such as `role/coding_agent/usd`."""
+        found = totals(self._entries(), lambda entry: entry.role)
+        return {
+            f"role/{role}/{name}": value
+            for role, spend in found.items()
+            for name, value in (
+                ("tokens", spend.tokens),
+                ("usd", spend.usd),
+                ("calls", spend.calls),
+                ("seconds", spend.model_seconds),
+            )
+        }
+
+    def _account(self, work_id: str) -> None:
+        tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
+        self._ledgers[work_id] = (tail, Ledger(work_id))
+
+    def _entries(self) -> list[Entry]:
+        """Return the calls of all work, as far as it has been written."""
+        for tail, ledger in self._ledgers.values():
+            for record in tail.read():
+                ledger.read(record)
+        return [entry for _, ledger in self._ledgers.values() for entry in ledger.entries]
 
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)

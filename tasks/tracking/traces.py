@@ -14,6 +14,7 @@ from comind.campaign.attempt import (
     CallSent,
     CellEnded,
     CellStarted,
+    TryFailed,
     WorkEnded,
     WorkEvent,
 )
@@ -103,6 +104,10 @@ class TraceBook:
             case CallAnswered(reply=reply):
                 form: dict[str, object] = {"comind.finish": reply.finish, "comind.form": reply.form}
                 self._end_call(record.at, reply.usage, reply=reply.text, facts=form)
+            case TryFailed(message=message, booked=booked):
+                call = self._call
+                self._end_call(record.at, booked, error=message)
+                self._call = (record.at, call[1]) if call else None
             case CallFailed(message=message):
                 self._end_call(record.at, Usage(), error=message)
             case CellStarted() as started:

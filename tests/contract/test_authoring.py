@@ -10,7 +10,7 @@ import pytest
 from comind.authoring import WrittenGrader, author_split
 from comind.authoring.author import REPAIRS
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.budget import Purse
+from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
 from comind.campaign.outcome import Failure
@@ -19,6 +19,7 @@ from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import SplitFolder, seal
 from comind.llm.base import ModelRequest
+from comind.llm.gate import Gate
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.testing.model import ScriptedModel
 from tests.unit.evaluation.folders import competition_folder
@@ -81,8 +82,7 @@ def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
     plan = author_split(
         load_competition(folder),
         WorkFolder(root / "evaluator"),
-        model,
-        Purse(Budget(), Spend()),
+        lambda note: MeteredModel(model, Purse(Budget(), Spend()), Gate(), note=note),
         BubblewrapSandbox(),
     )
     return seal(plan, root / "splits")

@@ -1,9 +1,12 @@
 """`comind doctor` tells what works here."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
+from comind.testing import Endpoint
+from comind.testing.endpoint import Asked, Fault, status
 from flows.cli.main import main
 
 
@@ -51,3 +54,68 @@ def test_a_missing_tool_comes_with_its_remedy(
     printed = capfd.readouterr()
     assert "apt-get install git" in printed.err
     assert "apt-get install bubblewrap" in printed.out
+
+
+def _probed(
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    faults: Callable[[int, Asked], Fault | None],
+) -> tuple[int, dict[str, str], int]:
+    """Ask about a model; return the exit code, what was found, and how many requests it took."""
+    right = json.dumps({"number": 17, "even": False})
+    block = "```python\n# goal: Print.\nprint(17)\n```"
+    models = [{"id": "small", "max_model_len": 4_096}]
+
+    def answer(asked: Asked) -> str:
+        return right if "even" in str(asked.messages[-1]) else block
+
+    with Endpoint(answer, faults, models=models) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        exit_code = main(["doctor", "--model", "small", "--json"])
+    checks = json.loads(capfd.readouterr().out)["checks"]
+    found = {each["name"]: each["found"] for each in checks if each["name"].startswith("model")}
+    return exit_code, found, len(server.requests)
+
+
+def test_a_model_is_asked_as_a_campaign_asks(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Protocol, form of replies, roles, temperature and limits are found by two small questions."""
+    exit_code, found, asked = _probed(capfd, monkeypatch, lambda number, asked: None)
+    assert (exit_code, asked) == (0, 2)
+    assert found["model: protocol"] == "chat"
+    assert found["model: decisions"] == "by JSON schema"
+    assert found["model: context"] == "4096 tokens"
+    assert "not known" in found["model: price"]
+    assert found["model: program"].startswith("right, ")
+
+
+def test_what_a_server_refuses_is_told(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small server without schemas, system role and temperature is asked without them, and usable."""
+
+    def refuse(_number: int, asked: Asked) -> Fault | None:
+        for word, message in (
+            ("response_format", "response_format is not supported"),
+            ('"system"', "System role not supported"),
+            ("temperature", "temperature is fixed"),
+        ):
+            if word in json.dumps(asked.body):
+                return status(400, message)
+        return None
+
+    exit_code, found, asked = _probed(capfd, monkeypatch, refuse)
+    assert (exit_code, asked) == (0, 5)
+    assert found["model: decisions"].startswith("in words")
+    assert found["model: system role"] == "no; said by the user"
+    assert found["model: temperature"] == "no"
+
+
+def test_a_model_that_refuses_is_a_missing_service(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wrong key is told at once, with exit code 4."""
+    exit_code, found, asked = _probed(capfd, monkeypatch, lambda number, asked: status(401, "no"))
+    assert (exit_code, asked) == (4, 1)
+    assert "refuses the key" in found["model small"]

@@ -1,8 +1,10 @@
 """What the live view tells."""
 
-from comind.campaign.attempt import AttemptState, CellEnded
+from comind.campaign.attempt import AttemptState, CellEnded, TryFailed
+from comind.domain.spend import Budget, Spend
+from comind.llm.base import Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _work_line
+from flows.view import _spent, _warning, _work_line
 
 
 def test_a_stopped_cell_is_told_with_its_reason() -> None:
@@ -10,3 +12,40 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     error = "the monitor stopped it after 40 s: the loss explodes (it printed: loss: 9e9)"
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     assert _work_line(ended, AttemptState(steps=3)) == f"step 3 stopped: {error}"
+
+
+def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
+    """Each warning comes when its share is spent, and a raised limit is warned of anew."""
+    told: set[str] = set()
+    budget = Budget(usd=10.0, tokens=1_000)
+
+    def lines(usd: float, tokens: int, budget: Budget = budget) -> list[str]:
+        return list(_warning(Spend(usd=usd, prompt_tokens=tokens), budget, told))
+
+    assert lines(4.9, 499) == []
+    assert lines(5.0, 499) == ["budget: 50% of 10 dollars are spent (5)"]
+    assert lines(5.5, 499) == []
+    assert lines(8.2, 900) == [
+        "budget: 80% of 10 dollars are spent (8.2)",
+        "budget: 50% of 1000 tokens are spent (900)",
+        "budget: 80% of 1000 tokens are spent (900)",
+    ]
+    assert lines(8.2, 900, Budget(usd=12.0)) == ["budget: 50% of 12 dollars are spent (8.2)"]
+    assert lines(9.0, 900, Budget()) == []
+
+
+def test_the_footer_tells_what_is_spent_of_what() -> None:
+    """Tokens with the share that was cached, dollars and retries, against their limits."""
+    spend = Spend(prompt_tokens=80, cached_tokens=40, completion_tokens=20, usd=1.5, retries=2)
+    assert _spent(spend, Budget()) == "100 tokens (50% cached), $1.50, 2 retries"
+    assert _spent(spend, Budget(usd=5, tokens=900)) == (
+        "100/900 tokens (50% cached), $1.50 of $5.00, 2 retries"
+    )
+
+
+def test_a_failed_try_is_told() -> None:
+    """While the endpoint is away, the view says so."""
+    failed = TryFailed(message="the model m cannot be reached", booked=Usage())
+    assert _work_line(failed, AttemptState()) == (
+        "the model m cannot be reached; it will be asked again"
+    )

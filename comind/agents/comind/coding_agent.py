@@ -1,10 +1,10 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
-from itertools import accumulate
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from comind.agents.comind.history import History, Turn
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import BASELINE_ROLE, Code
@@ -13,20 +13,20 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.exchange import Prompt, schema_of
 from comind.llm.templates import Templates
-from comind.llm.tokens import count_tokens
+from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
 __all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _REPLY_TOKENS = 2_000
-_HISTORY_TOKENS = 1_800  # of the last steps, whole steps; the very last one is always there
 _SHOWN = {"output_tokens": 600, "error_tokens": 500}
 _CODE_TOKENS = 1_600
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_LINE_TOKENS = 60  # of a step that is told in short
 _REFUSALS = 2  # how often a model that has nothing scored may say that it is done
 
 
@@ -77,12 +77,12 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
     frame = _TEMPLATES.render("coding_frame", problem=problem)
     begun = _begin(problem, work, bench, frame)
     opening = _opening(problem, work, bench, begun=begun, frame=frame)
-    exchanges: list[tuple[str, str]] = []
+    history = History(opening, context_tokens=bench.context_tokens, reply_tokens=_REPLY_TOKENS)
     refusals, last_error = 0, ""
     while bench.steps_left > 0 and bench.seconds_left > 0:
         prompt = Prompt(
             role=work.role,
-            messages=(*opening, *_recent(exchanges)),
+            messages=history.messages,
             facts={
                 "problem": problem.model_dump(mode="json", exclude={"description", "preview"})
                 | {"folder": problem.folder},
@@ -94,19 +94,21 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
         )
         answer = bench.ask(prompt, CodingStep)
         if answer.value.done and (bench.state.best is not None or refusals == _REFUSALS):
-            exchanges.append((answer.text, ""))
+            history.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
             refusals += 1
-            exchanges.append((answer.text, _TEMPLATES.render("coding_not_done")))
+            told = _TEMPLATES.render("coding_not_done")
+            history.add(Turn(answer.text, told, "Said that it was done, with nothing scored."))
             continue
+        before = bench.state.best
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
         error = _complaint(step)
-        exchanges.append(
-            (answer.text, _feedback(step, bench, repeated=bool(error) and error == last_error))
-        )
+        told = _feedback(step, bench, repeated=bool(error) and error == last_error)
+        best = answer.value.code if bench.state.best != before else ""
+        history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
-    return Finish(report=_report(work, bench, (*opening, *_recent(exchanges))))
+    return Finish(report=_report(work, bench, history.messages))
 
 
 def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
@@ -115,8 +117,13 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
     if bench.state.best is None or bench.seconds_left <= 0:
         return said
     last = _TEMPLATES.render("coding_report", best=bench.state.best_score)
-    messages = tuple(message for message in messages if message.content)
-    prompt = Prompt(role=work.role, messages=(*messages, Message(role="user", content=last)))
+    prompt = Prompt(
+        role=work.role,
+        messages=(*messages, Message(role="user", content=last)),
+        max_tokens=_REPLY_TOKENS,
+        standing=schema_of(CodingStep),
+        closing=True,
+    )
     try:
         report = bench.ask(prompt, AttemptReport).value
     except ReplyError as error:
@@ -173,18 +180,20 @@ def _mounted(item: str) -> tuple[str, str]:
     return f"input/solutions/{item}/", "a solution: code.py, report.md, submissions, checkpoints/"
 
 
-def _recent(exchanges: list[tuple[str, str]]) -> list[Message]:
-    """Return the last steps, as many as their room holds."""
-    sizes = accumulate(count_tokens(reply) + count_tokens(told) for reply, told in reversed(exchanges))
-    kept = max(1, sum(size <= _HISTORY_TOKENS for size in sizes))
-    return [
-        message
-        for reply, feedback in exchanges[-kept:]
-        for message in (
-            Message(role="assistant", content=reply),
-            Message(role="user", content=feedback),
-        )
-    ]
+def _in_short(goal: str, step: Step, bench: Workbench) -> str:
+    """Return a step in one line: what it was for, what came of it, what it wrote."""
+    result = step.result
+    parts = [f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _complaint(step)]
+    if result.state_lost:
+        parts.append("all variables were lost")
+    if step.report is not None and step.report.score is not None:
+        parts.append(f"scored {step.report.score}")
+    elif step.report is not None or step.refused:
+        parts.append(f"not scored: {step.report.message if step.report else step.refused}")
+    if step.files:
+        parts.append(f"wrote {', '.join(file.name for file in step.files)}")
+    line = " ".join(f"Step {bench.state.steps}: {goal}: {'; '.join(parts)}.".split())
+    return shorten(line, _LINE_TOKENS).replace("\n", " ")
 
 
 def _complaint(step: Step) -> str:

@@ -1,6 +1,7 @@
 """The CoMind agent: what it plans, what it asks, and what it makes of the answers."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -250,13 +251,13 @@ def test_the_same_error_again_is_said(tmp_path: Path) -> None:
     assert "Do it in another way." in feedback[2]
 
 
-def test_history_keeps_whole_steps_within_its_room(tmp_path: Path) -> None:
-    """Long replies push older steps out, never the last one, and the task stays first."""
-    script = [{"code": "look", "goal": "many words " * 400}] * 4
-    _, world = _coding(script, tmp_path, steps=5)
-    sizes = [len(request.messages) for request in world.model.requests[:4]]
-    assert sizes == [2, 4, 6, 6]
-    assert all("# Your draft" in request.messages[1].content for request in world.model.requests[:4])
+def test_a_conversation_grows_at_its_end_alone(tmp_path: Path) -> None:
+    """Every request begins with the one before, word for word; so does the one for the report."""
+    _, world = _coding([{"code": "look"}, {"code": "good"}] * 4, tmp_path, steps=8)
+    conversations = [request.messages for request in world.model.requests]
+    assert len(conversations) == 9
+    for before, after in pairwise(conversations):
+        assert after[: len(before)] == before
 
 
 @given(st.text(min_size=1), st.integers(min_value=1, max_value=50_000))

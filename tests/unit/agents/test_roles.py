@@ -18,6 +18,8 @@ from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Think, Wait
 from comind.campaign.worker import carry_out
 from comind.domain.community import CommunityView
+from comind.errors import ContextError
+from comind.llm.base import ModelReply, ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW, discussion, notebook
 from tests.unit.agents.rounds import (
@@ -324,3 +326,36 @@ def test_prompts_stay_bounded_and_text_inert(
         assert len(asked) < _MOST_CHARACTERS
         if stage == ANALYZE:
             assert (asked.count("<<<"), asked.count(">>>")) == (1, 1)
+
+
+class _TooLongOnce(ScriptedModel):
+    """Cannot read the first question, and answers all others."""
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Refuse the first request."""
+        if not self.requests:
+            self.requests.append(request)
+            raise ContextError("the conversation is longer than the model can read")
+        return super().complete(request)
+
+
+def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
+    """A question that was too long stays unanswered when the work goes on from its log."""
+    state = after_one_round()
+    reading = analysis_of(state, pool_of(state), VIEW, seed=0, number=1)
+    assert reading is not None
+    said = json.dumps(ANALYSIS)
+    world = World(tmp_path)
+    world.model = _TooLongOnce(lambda request: said)
+    agent = CoMind(PROBLEM, seed=0, community=VIEW)
+    folder = world.folder.work("think-000")
+    first = carry_out(agent, reading, folder, world.equipment())
+    assert first.kind == "think"
+    assert "longer than the model can read" in str(first.result["skipped"])
+    folder.log.write_bytes(b"".join(folder.log.read_bytes().splitlines(keepends=True)[:-1]))
+    world.model = ScriptedModel([])
+    again = carry_out(agent, reading, folder, world.equipment())
+    assert again.kind == "think"
+    assert again.result == first.result
+    assert again.failure is None
+    assert world.model.requests == []

@@ -60,7 +60,7 @@ def test_any_prefix_of_the_campaign_goes_on_to_the_same_end(tmp_path: Path) -> N
 
 def test_a_spent_budget_ends_the_campaign(tmp_path: Path) -> None:
     """When tokens run out, what is in flight finishes and nothing more is planned."""
-    world = World(tmp_path, budget=Budget(tokens=240))
+    world = World(tmp_path, budget=Budget(tokens=240, closing_share=0))
     state = world.run(world.campaign())
     assert _summary(state) == _UNDISTURBED[:1]
     assert state.ended is not None

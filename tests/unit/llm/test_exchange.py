@@ -68,6 +68,18 @@ def test_code_survives_any_content(code: str) -> None:
     assert _parse(json.dumps({"goal": "go", "code": code}), form="json").code == code
 
 
+@given(st.text(max_size=80), st.text(alphabet="`~<>{}'\"\\\n#[]()abc ", max_size=120))
+def test_any_text_inside_code_survives(one: str, other: str) -> None:
+    """Whatever a program holds in its strings, with whatever quotes, it comes out as it went in."""
+    quoted = other.replace("\\", "").replace("'", "").strip("`") or "x"
+    code = f"x = {one!r}\ny = {other!r}\nz = '''\n{quoted}\n'''"
+    if not _compiles(code):
+        return
+    for words in ("", "Sure!\n", "<think>Hm, `x`?</think>\n"):
+        assert _parse(words + _text("go", code) + "\nThat is all.").code == code
+    assert _parse(json.dumps({"goal": "go", "code": code}), form="json").code == code
+
+
 def test_words_around_the_reply_are_passed_over() -> None:
     """A model that chats before and after its reply is understood."""
     text = f"Sure! Here it is:\n{_text('fit', 'model.fit(x)')}\nGood luck."
@@ -79,7 +91,7 @@ def test_words_around_the_reply_are_passed_over() -> None:
     [
         ("I cannot do that.", "text", "stop", "there is no block"),
         ("[1, 2]", "json", "stop", "it is not a JSON object"),
-        ("", "json", "stop", "it is not JSON"),
+        ("", "json", "stop", "it is empty"),
         ('{"goal": 3}', "json", "stop", "goal: Input should be a valid string"),
         ('{"code": 3, "goal": "x"}', "json", "stop", "code: Input should be a valid string"),
         ("```python\nx = (1\n", "text", "stop", "its block is not closed"),
@@ -99,11 +111,12 @@ def test_a_reply_without_form_is_refused_with_a_reason(
     [
         ("# goal: fit\nx = 1", "x = 1"),
         ("```python\n# goal: fit\nx = 1\n```\nand then\n```python\ny = 2\n```", "x = 1\ny = 2"),
+        ("```python\n# goal: fit\nx = 1\n```\n```python\n# goal: fit\nx = 1\n```", "x = 1"),
         ("```python\n# goal: fit\nx = 1", "x = 1"),
         ("```\n# goal: fit\n!pip list\n```", "!pip list"),
         ("```python\n# goal: fit\n```", ""),
     ],
-    ids=["no fence", "two blocks", "fence left open", "not quite Python", "no code"],
+    ids=["no fence", "two blocks", "said twice", "fence left open", "not quite Python", "no code"],
 )
 def test_what_models_do_to_a_block_is_understood(text: str, code: str) -> None:
     """Programs come out whole however their fences were forgotten or multiplied."""

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from comind.errors import ModelServiceError, ReplyError
 from comind.llm.base import Message, ModelReply
 from comind.llm.exchange import Prompt, ask
-from comind.llm.openai_model import OpenAIModel, first_model
+from comind.llm.openai_model import OpenAIModel, listed_models
 from tests.unit.llm.server import completion, endpoint
 from tests.unit.llm.test_exchange import Step
 
@@ -65,7 +65,7 @@ def test_a_program_is_asked_for_as_a_block() -> None:
 
 
 def test_tokens_are_counted_and_priced() -> None:
-    """Usage is the server's; a silent server's is estimated; known models have a price."""
+    """Usage is the server's; a silent server's call is booked at its bound; models have prices."""
     replies: list[ModelReply] = []
 
     class Keeping(OpenAIModel):
@@ -80,8 +80,11 @@ def test_tokens_are_counted_and_priced() -> None:
     assert (replies[0].usage.prompt_tokens, replies[0].usage.completion_tokens) == (11, 7)
     assert replies[0].usage.usd > 0
     assert replies[0].model == "real-name"
+    assert replies[0].exact
     assert replies[1].usage.prompt_tokens > 0
+    assert replies[1].usage.completion_tokens == 50
     assert replies[1].usage.usd == 0
+    assert not replies[1].exact
 
 
 def _error(status: int, message: str) -> Any:
@@ -94,7 +97,7 @@ def _error(status: int, message: str) -> Any:
         (_error(401, "bad key"), "refuses the key"),
         (_error(404, "no such model"), "is not known there"),
         (_error(400, "something else"), "failed: "),
-        (lambda body: (200, completion("") | {"choices": []}), "without choices"),
+        (lambda body: (200, completion("") | {"choices": []}), "no choices"),
     ],
 )
 def test_a_refusing_endpoint_is_one_line(answer: Any, message: str) -> None:
@@ -110,13 +113,13 @@ def test_an_absent_endpoint_is_one_line() -> None:
     with pytest.raises(ModelServiceError, match="cannot be reached"):
         ask(_model("http://127.0.0.1:9/v1"), PROMPT, Verdict)
     with pytest.raises(ModelServiceError, match="does not list its models"):
-        first_model("http://127.0.0.1:9/v1", None)
+        listed_models("http://127.0.0.1:9/v1", None)
 
 
 def test_too_long_a_conversation_is_the_replys_fault() -> None:
     """A conversation beyond the model's context ends the work, not the campaign."""
     answer = _error(400, "the request exceeds the available context size")
-    with endpoint(answer) as (url, _), pytest.raises(ReplyError, match="longer than local can read"):
+    with endpoint(answer) as (url, _), pytest.raises(ReplyError, match="longer than the model can read"):
         ask(_model(url), PROMPT, Verdict)
 
 
@@ -137,7 +140,7 @@ def test_the_bound_is_never_below_the_usage() -> None:
     assert json.loads(request.model_dump_json())["role"] == "x"
 
 
-def test_an_endpoint_names_its_first_model() -> None:
+def test_an_endpoint_names_its_listed_models() -> None:
     """Without a name, the first model that the endpoint lists is taken."""
     with endpoint(_error(500, "unused")) as (url, _):
-        assert first_model(url, None) == "listed"
+        assert listed_models(url, None)[0].name == "listed"

@@ -1,0 +1,105 @@
+"""How much of an attempt's prompts a server has in its cache: 30 steps, as they go over the wire.
+
+The model is scripted but the rest is real: the Coding Agent, the client, HTTP. Programs and outputs are
+as long as those of real attempts (a recipe of ours in parts, the log of a cross-validated training). The
+server counts which of a request's leading messages it has seen in the request before.
+"""
+
+import tempfile
+from importlib import resources
+from pathlib import Path
+
+from comind.agents.comind import CoMind
+from comind.campaign.budget import Purse
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.worker import Equipment, carry_out
+from comind.domain.problem import Problem
+from comind.domain.spend import Budget, Spend
+from comind.evaluation.demos import make_demo
+from comind.evaluation.folder import load_competition
+from comind.evaluation.preview import describe_problem
+from comind.evaluation.splits import make_split
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
+from comind.testing import ColumnGrader, Endpoint, ScriptedSession
+from comind.testing.endpoint import Asked
+from tests.unit.campaign.samples import code
+
+STEPS = 30
+FOLDS = "\n".join(
+    f"fold {fold}, round {number:4d}: train loss {0.9 / number:.5f}, held out {1.1 / number:.5f}"
+    for fold in range(5)
+    for number in (100, 200, 300, 400, 500)
+)
+
+
+def _programs() -> list[str]:
+    """Return 30 cells of 20 to 40 lines, no two the same."""
+    folder = resources.files("comind.llm") / "recipes"
+    lines = [
+        line
+        for name in ("answers", "table", "text", "images", "panel")
+        for line in (folder / f"{name}.py").read_text("utf-8").splitlines()
+        if line.strip()
+    ]
+    sizes = [20 + 7 * number % 21 for number in range(STEPS)]
+    starts = [11 * number % (len(lines) - 41) for number in range(STEPS)]
+    cells = zip(starts, sizes, strict=True)
+    return [
+        "\n".join(
+            ["if False:", *(f"    # {line}" for line in lines[a : a + n]), "    pass", f"step = {k}"]
+        )
+        for k, (a, n) in enumerate(cells)
+    ]
+
+
+def share(problem: Problem, context_tokens: int) -> tuple[float, int]:
+    """Return the share of prompt tokens that were in the cache, and the prompt tokens of an attempt."""
+    programs = _programs()
+    said = iter(programs)
+
+    def answer(asked: Asked) -> str:
+        if asked.wanted:
+            return '{"summary": "Thirty steps.", "improvements": []}'
+        return f"```python\n# goal: Try another part of the recipe.\n{next(said)}\n```"
+
+    def cell(number: int) -> object:
+        def run(workspace: Path) -> str:
+            (workspace / "validation_submission.csv").write_text(f"0.{700 + number}")
+            (workspace / "submission.csv").write_text("rows")
+            return f"{FOLDS}\nmean of folds: 0.{700 + number}\n"
+
+        return run
+
+    cells = {program: cell(number) for number, program in enumerate(programs)}
+    folder = CampaignFolder(Path(tempfile.mkdtemp(prefix="b-")) / "campaign").work("attempt-000")
+    with Endpoint(answer) as server:
+        settings = ModelSettings(context_tokens=context_tokens)
+        model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=settings)
+        equipment = Equipment(
+            lambda role: model,
+            Purse(Budget(), Spend()),
+            ColumnGrader(),
+            lambda work, where: ScriptedSession(where.workspace, cells),  # type: ignore[arg-type]
+        )
+        outcome = carry_out(CoMind(problem, seed=0), code(steps=STEPS), folder, equipment)
+        assert outcome.failure is None, outcome.failure
+        counted = server.counted
+    return counted.cached_tokens / counted.prompt_tokens, counted.prompt_tokens
+
+
+def main() -> None:
+    """Print the figures."""
+    root = Path(tempfile.mkdtemp(prefix="b-"))
+    competition = load_competition(make_demo("demo-tumours", root))
+    problem = describe_problem(make_split(competition, root / "splits", seed=0))
+    for context_tokens, target in ((128_000, " (target 85 %)"), (8_192, "")):
+        cached, tokens = share(problem, context_tokens)
+        print(
+            f"prefix of a {STEPS}-step attempt with a context of {context_tokens} tokens: "
+            f"{cached:.1%} of {tokens} prompt tokens{target}"
+        )
+
+
+if __name__ == "__main__":
+    main()

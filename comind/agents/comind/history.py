@@ -1,0 +1,102 @@
+"""The conversation of an attempt: it grows at its end alone, and is compacted at stated limits.
+
+What was sent once stays as it was, so that a server finds it in its cache. Only when the steps no
+longer fit are the older ones put into a line each, many at once, and then the rest stands still again.
+"""
+
+from itertools import accumulate
+from typing import NamedTuple
+
+from comind.llm.base import Message
+from comind.llm.templates import Templates
+from comind.llm.tokens import count_tokens, shorten
+
+__all__ = ["MOST_TOKENS", "History", "Turn"]
+
+MOST_TOKENS = 24_000
+"""Of all steps together, however much a model can read: more costs more than it tells."""
+
+_LEAST_TOKENS = 1_000
+_KEPT = 0.4  # of the room, after compaction: the newest steps, word for word
+_DIGEST = 0.25  # of the room, for what became of the others
+_CODE = 0.25  # of the room, for the best cell
+_MARGIN = 0.9  # counts are near, not exact
+_FORM_TOKENS = 300  # what the client says about the form of a reply
+
+_TEMPLATES = Templates("comind.agents.comind")
+
+
+class Turn(NamedTuple):
+    """One step of the conversation."""
+
+    reply: str
+    told: str
+    line: str
+    """The step in one line: goal, score or error, files."""
+    best_code: str = ""
+    """The cell, where it scored better than all before."""
+
+    @property
+    def tokens(self) -> int:
+        """Tokens of reply and answer."""
+        return count_tokens(self.reply) + count_tokens(self.told)
+
+
+class History:
+    """What has been said in an attempt, as it is sent."""
+
+    def __init__(self, opening: tuple[Message, ...], *, context_tokens: int, reply_tokens: int) -> None:
+        """Begin with what never changes.
+
+        Args:
+            opening: the rules and the task.
+            context_tokens: of the model, for prompt and reply together.
+            reply_tokens: the longest reply that is asked for.
+        """
+        self.opening = opening
+        begun = sum(count_tokens(message.content) for message in opening)
+        left = _MARGIN * context_tokens - reply_tokens - begun - _FORM_TOKENS
+        self.room = int(max(_LEAST_TOKENS, min(MOST_TOKENS, left)))
+        """Tokens of all steps together at which they are compacted."""
+        self._turns: list[Turn] = []
+        self._lines: list[str] = []
+        self._best_code = ""
+        self._digest: tuple[Message, ...] = ()
+
+    def add(self, turn: Turn) -> None:
+        """Add a step at the end; where there is no more room, put older ones into a line each."""
+        self._turns.append(turn)
+        used = sum(each.tokens for each in self._turns)
+        used += sum(count_tokens(message.content) for message in self._digest)
+        if used > self.room and len(self._turns) > 1:
+            self._compact()
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The whole conversation."""
+        said = [
+            message
+            for turn in self._turns
+            for message in (
+                Message(role="assistant", content=turn.reply),
+                Message(role="user", content=turn.told),
+            )
+            if message.content
+        ]
+        return (*self.opening, *self._digest, *said)
+
+    def _compact(self) -> None:
+        sizes = accumulate(turn.tokens for turn in reversed(self._turns))
+        kept = max(1, sum(size <= _KEPT * self.room for size in sizes))
+        past, self._turns = self._turns[:-kept], self._turns[-kept:]
+        self._lines += [turn.line for turn in past]
+        codes = [turn.best_code for turn in past if turn.best_code]
+        self._best_code = codes[-1] if codes else self._best_code
+        lines = shorten("\n".join(self._lines), int(_DIGEST * self.room))
+        content = _TEMPLATES.render(
+            "coding_digest",
+            steps=lines,
+            code=self._best_code,
+            code_tokens=int(_CODE * self.room),
+        )
+        self._digest = (Message(role="user", content=content),)

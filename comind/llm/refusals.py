@@ -1,0 +1,88 @@
+"""What an HTTP answer that is no success means: asked for too much, refused, or busy."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError
+
+__all__ = ["message_in", "refusal", "retry_after"]
+
+_LENGTH = 200
+_CONTEXT = re.compile(
+    r"context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens"
+    r"|exceed_context|context_length"
+)
+_LIMIT = re.compile(r"n_ctx\D{1,4}(\d+)|context (?:length|size|window)[^\d]{0,20}(\d+)")
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
+_KEY, _PAY, _UNKNOWN = (401, 403), (402,), (404, 405, 410)
+# A gateway says these when it has lost a server that may have been at work on the request.
+_LOST = (408, 502, 504)
+_BUSY = (408, 409, 425, 429)
+_SERVER = 500
+
+
+def refusal(
+    where: str, status: int, headers: Mapping[str, str], body: str, key: str = "OPENAI_API_KEY"
+) -> ComindError:
+    """Return the error that an answer stands for.
+
+    Args:
+        where: who answered, for the message.
+        status: HTTP status, 400 or more.
+        headers: of the answer.
+        body: of the answer, whatever it is.
+        key: the environment variable of the key.
+    """
+    said = message_in(body)
+    whole = body.lower()
+    if status in _KEY:
+        return ModelRefusedError(f"{where} refuses the key", hint=f"set {key}")
+    if status in _PAY or (status in _BUSY and _QUOTA.search(whole)):
+        return ModelRefusedError(f"{where}: the quota is spent", hint="see the account at its provider")
+    if status in _BUSY or status >= _SERVER:
+        return ModelBusyError(
+            f"{where} failed: {status} {said}".rstrip(),
+            retry_after=retry_after(headers),
+            billed=status in _LOST,
+        )
+    if _CONTEXT.search(whole):
+        found = _LIMIT.search(whole.replace('"', ""))
+        limit = next((int(each) for each in found.groups() if each), None) if found else None
+        return ContextError("the conversation is longer than the model can read", limit=limit)
+    if status in _UNKNOWN:
+        return ModelRefusedError(f"{where} is not known there", hint="name another one with --model")
+    return ModelRefusedError(f"{where} failed: {status} {said}".rstrip())
+
+
+def message_in(body: str) -> str:
+    """Return what a body says went wrong, in one line; a page or a stack of words is cut."""
+    try:
+        error = json.loads(body).get("error")
+    except (ValueError, AttributeError, RecursionError):
+        error = body
+    said = error.get("message") if isinstance(error, dict) else error
+    line = " ".join(re.sub(r"<[^>]*>", " ", str(said or "")).split())
+    return "".join(char for char in line if char.isprintable())[:_LENGTH]
+
+
+def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+    """Return the seconds that an answer asks to wait; None where it does not, or nonsense.
+
+    A time in place of seconds is taken relative to the answer's own date, as clocks differ.
+    """
+    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * scale
+        except ValueError:
+            continue
+        return seconds if 0 <= seconds < float("inf") else None
+    try:
+        then = parsedate_to_datetime(headers.get("retry-after", ""))
+        dated = headers.get("date")
+        base = parsedate_to_datetime(dated) if dated else now or datetime.now(UTC)
+        return max(0.0, (then - base).total_seconds())
+    except (ValueError, TypeError):
+        return None

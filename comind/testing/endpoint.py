@@ -1,0 +1,374 @@
+"""A model's endpoint that errs on command: a real HTTP server on the loopback, for tests.
+
+    with Endpoint(lambda asked: "the reply", faults=[status(429), None, reset()]) as server:
+        OpenAIModel("any", base_url=server.url, api_key=None)
+
+Faults are used up in order, one a request; None lets a request pass, as does an empty list. A function
+in place of the list is asked for each request. The server counts calls and tokens itself, so that
+whoever keeps an account of them can be checked.
+"""
+
+import json
+import socket
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self
+
+from comind.llm.base import Usage
+from comind.llm.tokens import count_tokens
+
+__all__ = [
+    "Answer",
+    "Asked",
+    "Endpoint",
+    "Fault",
+    "changed",
+    "dripping",
+    "mislabelled",
+    "raw",
+    "reset",
+    "silent",
+    "slow",
+    "status",
+]
+
+_MESSAGE_TOKENS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request, whatever its protocol."""
+
+    body: dict[str, Any]
+    path: str
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """The conversation."""
+        found: list[dict[str, Any]] = self.body.get("messages") or self.body.get("input") or []
+        return found
+
+    @property
+    def text(self) -> str:
+        """The whole conversation as text."""
+        return "\n".join(str(message.get("content")) for message in self.messages)
+
+    @property
+    def wanted(self) -> str:
+        """Name of the reply that is asked for by schema; empty for none."""
+        chat = self.body.get("response_format", {}).get("json_schema", {})
+        return str(chat.get("name") or self.body.get("text", {}).get("format", {}).get("name", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes over the wire. `sent` cuts the body off there; `then` says how the connection ends."""
+
+    code: int = 200
+    body: bytes = b""
+    content_type: str = "application/json"
+    headers: dict[str, str] = field(default_factory=dict)
+    sent: int | None = None
+    then: str = ""
+    """Empty: in order; `reset`: at once; `silence`: never, until the client gives up."""
+    drips: bool = False
+    """Whether the body comes a byte at a time, for as long as anyone listens."""
+    delay: float = 0.0
+    """Seconds before the first byte."""
+    completed: bool = False
+    """Whether it counts as a good answer all the same."""
+
+
+Fault = Callable[[dict[str, Any]], "Answer | dict[str, Any]"]
+"""Makes something else of the body of a good answer: another body, or another answer altogether.
+
+Who returns a body has the call counted as completed; who returns an answer, as one that failed.
+"""
+
+
+def status(
+    code: int, message: str = "", /, *, retry_after: float | str | None = None, **more: Any
+) -> Fault:
+    """Answer with an error, and perhaps how long to wait; `more` stands beside its message."""
+    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+    body = json.dumps({"error": {"message": message or f"status {code}", **more}}).encode()
+    return lambda _good: Answer(code, body, headers=headers)
+
+
+def raw(body: str, *, code: int = 200, content_type: str = "application/json") -> Fault:
+    """Answer with any text."""
+    return lambda _good: Answer(code, body.encode(), content_type)
+
+
+def reset(share: float | None = None) -> Fault:
+    """Break the connection off, at once or after a share of the body."""
+
+    def fault(good: dict[str, Any]) -> Answer:
+        body = json.dumps(good).encode()
+        return Answer(body=body, sent=int((share or 0) * len(body)) if share else -1, then="reset")
+
+    return fault
+
+
+def silent(share: float | None = None) -> Fault:
+    """Say nothing, at once or after a share of the body, until the client gives up."""
+
+    def fault(good: dict[str, Any]) -> Answer:
+        body = json.dumps(good).encode()
+        return Answer(body=body, sent=int((share or 0) * len(body)) if share else -1, then="silence")
+
+    return fault
+
+
+def slow(seconds: float) -> Fault:
+    """Answer well, but late."""
+    return lambda good: Answer(body=json.dumps(good).encode(), delay=seconds, completed=True)
+
+
+def dripping() -> Fault:
+    """Send a blank now and then, and never come to the point."""
+    return lambda good: Answer(body=b" " * 100_000 + json.dumps(good).encode(), drips=True)
+
+
+def mislabelled(content_type: str) -> Fault:
+    """Answer well, but call it something else."""
+    return lambda good: Answer(body=json.dumps(good).encode(), content_type=content_type, completed=True)
+
+
+def changed(**values: Any) -> Fault:
+    """Answer well but for these values; of a chat, `content`, `finish_reason` ... reach into its choice.
+
+    A value of None takes the key away.
+    """
+
+    def fault(good: dict[str, Any]) -> dict[str, Any]:
+        body: dict[str, Any] = json.loads(json.dumps(good))
+        choice = body["choices"][0] if body.get("choices") else {"message": {}}
+        for name, value in values.items():
+            inside = {"finish_reason": choice}.get(name, choice["message"])
+            place = body if name in ("usage", "choices", "model", "error") else inside
+            if value is None:
+                place.pop(name, None)
+            else:
+                place[name] = value
+        return body
+
+    return fault
+
+
+class Endpoint:
+    """Serves for the length of a `with` block; safe to ask from many threads."""
+
+    def __init__(
+        self,
+        answer: Callable[[Asked], str],
+        faults: Iterable[Fault | None] | Callable[[int, Asked], Fault | None] = (),
+        *,
+        models: Iterable[dict[str, Any]] = ({"id": "test-model"},),
+    ) -> None:
+        """Prepare; nothing listens yet.
+
+        Args:
+            answer: makes the text of a good reply.
+            faults: what goes wrong, in order, or as a function of a request's number and the request.
+            models: what it says that it has.
+        """
+        self._answer = answer
+        self._faults = faults if callable(faults) else _in_turn(faults)
+        self.models = list(models)
+        self.requests: list[Asked] = []
+        """All that came, good or bad."""
+        self.completed = 0
+        """How many were answered well."""
+        self.counted = Usage()
+        """Tokens of those."""
+        self.wasted = Usage()
+        """Tokens of replies that were made and did not arrive whole."""
+        self._seen: set[int] = set()
+        self._lock = threading.Lock()
+        self._ended = threading.Event()
+        self._server: ThreadingHTTPServer | None = None
+        self._port = 0
+
+    @property
+    def url(self) -> str:
+        """Base URL."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    @property
+    def listening(self) -> bool:
+        """Whether it can be reached."""
+        return self._server is not None
+
+    def fail(self, faults: Callable[[int, Asked], Fault | None]) -> None:
+        """Take other faults from now on."""
+        self._faults = faults
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Listen; after a stop, on the same port again."""
+        self._ended.clear()
+        self._server = _Server(
+            ("127.0.0.1", self._port), type("Handler", (_Handler,), {"endpoint": self})
+        )
+        self._port = self._server.server_port
+        thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
+        thread.start()
+
+    def stop(self) -> None:
+        """Stop listening; whoever connects is refused."""
+        self._ended.set()
+        if self._server is not None:
+            self._server.shutdown()
+            self._server.server_close()
+            self._server = None
+
+    def wait_for_end(self, seconds: float = 60) -> None:
+        """Wait until the server is stopped, at most so long."""
+        self._ended.wait(seconds)
+
+    def answer_to(self, asked: Asked) -> Answer:
+        """Return what a request gets, and count it."""
+        with self._lock:
+            self.requests.append(asked)
+            number = len(self.requests) - 1
+        fault = self._faults(number, asked)
+        text = self._answer(asked)
+        usage = self._usage(asked, text)
+        good = _chat(text, usage) if "messages" in asked.body else _responses(text, usage)
+        found = good if fault is None else fault(good)
+        with self._lock:
+            if isinstance(found, dict) or found.completed:
+                self.completed += 1
+                self.counted = _sum(self.counted, usage)
+            elif found.code == 200 and found.then:  # noqa: PLR2004 - work was done for nothing
+                self.wasted = _sum(self.wasted, usage)
+        return Answer(body=json.dumps(found).encode()) if isinstance(found, dict) else found
+
+    def _usage(self, asked: Asked, text: str) -> Usage:
+        """Count a request; what lies in a prefix that was sent before comes from the cache."""
+        prompt = cached = 0
+        prefix = 0
+        for message in asked.messages:
+            size = count_tokens(str(message.get("content"))) + _MESSAGE_TOKENS
+            prefix = hash((prefix, message.get("role"), message.get("content")))
+            with self._lock:
+                known = prefix in self._seen
+                self._seen.add(prefix)
+            prompt += size
+            cached += size if known and cached == prompt - size else 0
+        return Usage(
+            prompt_tokens=prompt, cached_tokens=cached, completion_tokens=count_tokens(text) + 1
+        )
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    allow_reuse_address = True
+    request_queue_size = 128
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing: a client that goes away is what is tested."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    endpoint: Endpoint
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        body = json.dumps({"object": "list", "data": self.endpoint.models}).encode()
+        self._send(Answer(body=body))
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        self._send(self.endpoint.answer_to(Asked(body, self.path)))
+
+    def _send(self, answer: Answer) -> None:
+        self.close_connection = True
+        if answer.delay:
+            self.endpoint.wait_for_end(answer.delay)
+        if answer.sent != -1:
+            self.send_response(answer.code)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(len(answer.body)))
+            self.send_header("Connection", "close")
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if answer.drips:
+                self._drip()
+            self.wfile.write(answer.body[: answer.sent])
+            self.wfile.flush()
+        if answer.then == "silence":
+            self.endpoint.wait_for_end()
+        if answer.then:
+            linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"  # a close with it resets the connection
+            self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+            self.connection.shutdown(socket.SHUT_RD)
+            self.connection.close()
+
+    def _drip(self) -> None:
+        while self.endpoint.listening:
+            self.wfile.write(b" ")
+            self.wfile.flush()
+            self.endpoint.wait_for_end(0.02)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def _in_turn(faults: Iterable[Fault | None]) -> Callable[[int, Asked], Fault | None]:
+    left, lock = iter(faults), threading.Lock()
+
+    def following(_number: int, _asked: Asked) -> Fault | None:
+        with lock:
+            return next(left, None)
+
+    return following
+
+
+def _chat(text: str, usage: Usage) -> dict[str, Any]:
+    message = {"role": "assistant", "content": text}
+    return {
+        "id": "chat-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "test-model",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+        "usage": {
+            "prompt_tokens": usage.prompt_tokens,
+            "completion_tokens": usage.completion_tokens,
+            "total_tokens": usage.tokens,
+            "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+        },
+    }
+
+
+def _responses(text: str, usage: Usage) -> dict[str, Any]:
+    content = [{"type": "output_text", "text": text}]
+    return {
+        "id": "response-1",
+        "object": "response",
+        "status": "completed",
+        "model": "test-model",
+        "output": [{"type": "message", "role": "assistant", "content": content}],
+        "usage": {
+            "input_tokens": usage.prompt_tokens,
+            "output_tokens": usage.completion_tokens,
+            "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
+        },
+    }
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    added = {name: value + getattr(other, name) for name, value in one.model_dump().items()}
+    return Usage.model_validate(added)

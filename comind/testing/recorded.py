@@ -1,0 +1,57 @@
+"""A model that says again what another one said, as the log of a piece of work holds it."""
+
+from pathlib import Path
+
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
+from comind.campaign.log import read_log
+from comind.errors import ModelServiceError
+from comind.llm.base import ModelReply, ModelRequest, Usage
+
+__all__ = ["RecordedReplies"]
+
+
+class RecordedReplies:
+    """Answers each request with the reply that was recorded for this very request.
+
+    `requests` holds what was asked, in order.
+    """
+
+    def __init__(self, *logs: Path, name: str = "recorded", context_tokens: int = 128_000) -> None:
+        """Read the logs.
+
+        Args:
+            logs: `log.jsonl` of pieces of work.
+            name: its own name; requests do not depend on it.
+            context_tokens: of the model that was recorded; prompts depend on it.
+
+        Raises:
+            LogError: a log was changed.
+        """
+        self.name = name
+        self.context_tokens = context_tokens
+        self.requests: list[ModelRequest] = []
+        self._replies: dict[str, ModelReply] = {}
+        for log in logs:
+            sent = ""
+            for record in read_log(log, WORK_EVENTS):
+                if isinstance(record.event, CallSent):
+                    sent = record.event.fingerprint
+                elif isinstance(record.event, CallAnswered):
+                    self._replies[sent] = record.event.reply
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return what the recorded reply took."""
+        reply = self._replies.get(request.fingerprint())
+        return reply.usage if reply else Usage()
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the recorded reply.
+
+        Raises:
+            ModelServiceError: this request was not recorded.
+        """
+        self.requests.append(request)
+        reply = self._replies.get(request.fingerprint())
+        if reply is None:
+            raise ModelServiceError(f"no reply to this request of {request.role} is recorded")
+        return reply

@@ -1,0 +1,143 @@
+"""Whatever an endpoint does, a campaign ends with a submission or the right exit code, within budget."""
+
+import json
+import math
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from comind.agents.comind import CoMind
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.budget import Purse
+from comind.campaign.finish import finish
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.ledger import Ledger
+from comind.campaign.log import read_log
+from comind.campaign.loop import Campaign, run
+from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.state import CampaignState
+from comind.campaign.worker import Equipment
+from comind.domain.spend import Budget, Spend
+from comind.errors import ComindError, NoSubmissionError
+from comind.llm.gate import Gate
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings, Traffic
+from comind.testing import (
+    ColumnGrader,
+    Endpoint,
+    QuickClock,
+    ScriptedModel,
+    ScriptedSession,
+    ThreadExecutor,
+)
+from tests.contract.faults import FAULTS, FaultCase, answer
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.campaign.samples import opened
+from tests.unit.campaign.world import CELLS
+
+_BASELINE = json.dumps({"goal": "A plain model.", "code": "poor"})
+_DONE = json.dumps({"goal": "It has run.", "code": ""})
+
+
+class Ended(NamedTuple):
+    """How a campaign ended."""
+
+    exit_code: int
+    message: str
+    state: CampaignState
+    spend: Spend
+    waited: float
+    purse: Purse
+
+
+def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
+    """Run a campaign of two attempts against `server`; only time, cells and labels are not real."""
+
+    def passing(now: float) -> None:
+        if case.back_at is not None and now >= case.back_at and not server.listening:
+            server.start()
+
+    clock = QuickClock(passing)
+    settings = ModelSettings(
+        timeout_seconds=case.patience, call_seconds=2 * case.patience, context_tokens=32_000
+    )
+    model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret", settings=settings)
+    budget = Budget(seconds=86_400, tokens=case.tokens or 1_000_000)
+    purse = Purse(budget, Spend())
+
+    def model_of(role: str) -> OpenAIModel | ScriptedModel:
+        said = iter([_BASELINE, _DONE, json.dumps({"summary": "Plain."})])
+        return ScriptedModel(said, name="offline") if role == BASELINE_ROLE else model
+
+    equipment = Equipment(
+        model_of,
+        purse,
+        ColumnGrader(),
+        lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
+        gate=Gate(Traffic(), clock=clock, jitter=lambda: 1.0),
+    )
+    folder, agent = CampaignFolder(root / "runs" / "faults"), CoMind(PROBLEM, seed=0)
+    campaign = Campaign(folder)
+    spec = opened(budget=budget, baseline=case.baseline, iterations=1, coders=2, steps=4)
+    campaign.record(spec)
+    executor = ThreadExecutor(folder, agent, equipment, workers=2)
+    error: ComindError | None = None
+    try:
+        ending = run(campaign, agent, executor)
+        finish(campaign, executor, ColumnGrader())
+        campaign.record(ending)
+        if campaign.state.best is None:
+            error = NoSubmissionError(ending.detail)
+    except ComindError as caught:
+        error = caught
+    campaign.close()
+    messages = [str(error or "")]
+    spend = Spend()
+    for log in sorted(folder.root.glob("*/log.jsonl")):
+        ledger = Ledger(log.parent.name)
+        for record in read_log(log, WORK_EVENTS):
+            ledger.read(record)
+        assert ledger.under_way is None
+        spend = sum((entry.spend for entry in ledger.entries if entry.model != "offline"), spend)
+    outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]
+    messages += [outcome.failure.message for outcome in outcomes if outcome.failure is not None]
+    exit_code = 0 if error is None else error.exit_code
+    return Ended(exit_code, "\n".join(messages), campaign.state, spend, clock.now(), purse)
+
+
+@pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.name)
+def test_a_campaign_survives(case: FaultCase, tmp_path: Path) -> None:
+    """The exit code, the submission, the calls, the pauses and the spend are as the table says."""
+    with Endpoint(answer) as server:
+        server.fail(case.faults(server))
+        ended = _campaign(case, server, tmp_path)
+    assert case.said in ended.message
+    assert "sk-secret" not in ended.message
+    assert ended.exit_code == case.exit_code, ended.message
+    best = ended.state.best
+    expected = {"agent": 0.9, "baseline": 0.5, "": None}[case.best_from]
+    assert (best.score.value.value if best else None) == expected
+    if case.calls is not None:
+        assert len(server.requests) == case.calls
+    assert ended.waited >= case.waited
+    limit = ended.state.budget.tokens
+    assert limit is not None
+    assert ended.purse.spent.tokens <= limit
+    exact = ended.spend.tokens - ended.spend.bound_tokens
+    assert (ended.spend.bound_tokens > 0) == case.bounded
+    assert exact <= server.counted.tokens
+    if not case.name.endswith("usage") and case.patience >= FaultCase.patience:
+        assert exact == server.counted.tokens
+    assert ended.spend.tokens >= server.counted.tokens
+    if exact and ended.spend.bound_tokens == 0:
+        assert ended.spend.cached_tokens == server.counted.cached_tokens
+    assert math.isfinite(ended.spend.usd)
+    in_flight = [record.work for record in ended.state.works.in_flight()]
+    assert ended.exit_code == 4 or not in_flight
+    assert all(isinstance(work, Code) or work.purpose for work in in_flight)
+
+
+def test_every_case_has_a_name_of_its_own() -> None:
+    """No two cases share a name, so that a row of the page leads to one test."""
+    assert len({case.name for case in FAULTS}) == len(FAULTS)

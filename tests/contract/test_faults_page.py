@@ -1,0 +1,37 @@
+"""docs/model-faults.md lists every fault that is tested, with how a campaign ends."""
+
+import os
+from pathlib import Path
+
+from tests.contract.faults import FAULTS, FaultCase
+
+_PAGE = Path(__file__).parents[2] / "docs" / "model-faults.md"
+
+_HEAD = """\
+# When the model's endpoint fails
+
+A campaign of a baseline and two attempts, against an HTTP server that errs on command
+(`comind/testing/endpoint.py`). Real are the agent, the client, the gate, the purse and the logs; time
+passes at once, cells are scripted. The tests run each row; this page is written from the same data
+(`UPDATE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/contract/test_faults_page.py`).
+
+In every row the spend stays within the budget, replies are booked as the server counted them,
+and no work that was paid for is lost: after exit code 4, `comind solve --resume` goes on from there.
+
+| name | what the endpoint does | what the user gets | exit code | said |
+|---|---|---|---|---|
+"""
+
+
+def _row(case: FaultCase) -> str:
+    said = f"... {case.said} ..." if case.said else ""
+    cells = (case.name, case.wrong, case.ends, str(case.exit_code), said)
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def test_the_page_is_up_to_date() -> None:
+    """The page has a row for every tested fault; UPDATE_SNAPSHOTS=1 writes it again."""
+    page = _HEAD + "\n".join(map(_row, FAULTS)) + "\n"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        _PAGE.write_text(page)
+    assert page == _PAGE.read_text()

@@ -1,0 +1,135 @@
+"""The ledger of a large campaign against the count that its endpoint kept for itself."""
+
+import random
+from pathlib import Path
+
+from comind.campaign.attempt import WORK_EVENTS, fold
+from comind.campaign.budget import Purse
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.ledger import Entry, Ledger, as_csv, totals
+from comind.campaign.log import read_log
+from comind.campaign.loop import Campaign, run
+from comind.campaign.plan import Code, Decision, Done, Wait
+from comind.campaign.state import CampaignState
+from comind.campaign.worker import Equipment
+from comind.domain.spend import Budget, Spend
+from comind.llm.gate import Gate
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings, Price, Traffic
+from comind.testing import (
+    ColumnGrader,
+    Endpoint,
+    QuickClock,
+    ScriptedSession,
+    ThreadExecutor,
+    TinyAgent,
+)
+from comind.testing.endpoint import Asked, Fault, raw, reset, status
+from tests.unit.campaign.samples import code, opened
+from tests.unit.campaign.world import CELLS
+
+ATTEMPTS, STEPS, SLOTS = 64, 3, 16
+PRICE = Price(prompt=2.0, cached=0.5, completion=10.0)
+
+
+class ManyAttempts(TinyAgent):
+    """Fills every slot until all attempts are planned."""
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan as many as there are slots."""
+        left = ATTEMPTS - len(state.works)
+        if left == 0:
+            return Wait() if state.works.in_flight() else Done(reason="all done")
+        numbers = range(len(state.works), len(state.works) + min(left, state.free_slots()))
+        planned: list[Code] = [code(f"draft {number}", steps=STEPS) for number in numbers]
+        return list(planned) or Wait()
+
+
+def _faults(seed: int) -> "list[Fault | None]":
+    """Return what goes wrong, for one request in four."""
+    draw = random.Random(seed)
+    kinds = [
+        status(429),
+        status(500),
+        status(503),
+        status(429, retry_after=3),
+        reset(0.5),
+        raw("<html>"),
+    ]
+    return [draw.choice(kinds) if draw.random() < 0.25 else None for _ in range(2_000)]
+
+
+def _campaign(root: Path, server: Endpoint, budget: Budget) -> tuple[list[Entry], CampaignState, Purse]:
+    settings = ModelSettings(price=PRICE, context_tokens=8_192)
+    model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=settings)
+    folder, purse = CampaignFolder(root / "runs" / "many"), Purse(budget, Spend())
+    traffic = Traffic(concurrent=8, retries=10_000)
+    equipment = Equipment(
+        lambda role: model,
+        purse,
+        ColumnGrader(),
+        lambda work, where: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
+        gate=Gate(traffic, clock=QuickClock()),
+    )
+    campaign = Campaign(folder)
+    campaign.record(opened(coders=SLOTS, steps=STEPS, budget=budget))
+    executor = ThreadExecutor(folder, ManyAttempts(), equipment, workers=SLOTS)
+    campaign.record(run(campaign, ManyAttempts(), executor))
+    campaign.close()
+    entries: list[Entry] = []
+    for log in sorted(folder.root.glob("*/log.jsonl")):
+        ledger, records = Ledger(log.parent.name), read_log(log, WORK_EVENTS)
+        for number, record in enumerate(records, start=1):
+            ledger.read(record)
+            open_call = [ledger.under_way] if ledger.under_way else []
+            mine = sum((entry.spend for entry in [*ledger.entries, *open_call]), Spend())
+            told = fold(records[:number]).owed.model_copy(update={"seconds": 0.0})
+            assert _rounded(mine) == _rounded(told), "killed after any record, both readings agree"
+        entries += ledger.entries
+    return entries, campaign.state, purse
+
+
+def _rounded(spend: Spend) -> dict[str, float]:
+    return {name: round(value, 9) for name, value in spend.model_dump().items()}
+
+
+def _answer(asked: Asked) -> str:
+    return "```python\ngood\n```" if not asked.wanted else '{"code": "good"}'
+
+
+def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
+    """64 attempts in 16 slots, a quarter of all requests fails: every token is where it belongs."""
+    with Endpoint(_answer, _faults(7)) as server:
+        entries, state, purse = _campaign(tmp_path, server, Budget(seconds=1e6))
+        spend = sum((entry.spend for entry in entries), Spend())
+    assert len(state.works) == ATTEMPTS
+    assert all(record.outcome is not None and record.outcome.failure is None for record in state.works)
+    assert server.completed == ATTEMPTS * STEPS == spend.calls
+    assert spend.retries == len(server.requests) - server.completed > 20
+    exact = [entry.spend for entry in entries if entry.spend.bound_tokens == 0]
+    assert 0 < len(exact) < len(entries)
+    assert spend.tokens - spend.bound_tokens == server.counted.tokens
+    assert spend.cached_tokens == server.counted.cached_tokens > 0
+    assert spend.bound_tokens >= server.wasted.tokens > 0
+    fresh = server.counted.prompt_tokens - server.counted.cached_tokens
+    dollars = fresh * 2 + server.counted.cached_tokens * 0.5 + server.counted.completion_tokens * 10
+    assert round(spend.usd - spend.bound_usd, 9) == round(dollars / 1e6, 9)
+    assert purse.spent.tokens == spend.tokens
+    assert round(purse.spent.usd, 9) == round(spend.usd, 9)
+    by_work = totals(entries, lambda entry: entry.work)
+    assert len(by_work) == ATTEMPTS
+    assert sum(each.tokens for each in by_work.values()) == spend.tokens
+    assert as_csv(entries).count("\n") == len(entries) + 1
+
+
+def test_a_cap_holds_while_sixteen_spend(tmp_path: Path) -> None:
+    """The campaign ends at its cap in dollars, less what is kept back, and never beyond."""
+    cap = Budget(seconds=1e6, usd=0.3, closing_share=0.1)
+    with Endpoint(_answer, _faults(8)) as server:
+        entries, state, purse = _campaign(tmp_path, server, cap)
+    spend = sum((entry.spend for entry in entries), Spend())
+    assert spend.usd <= 0.27
+    assert round(purse.spent.usd, 9) == round(spend.usd, 9)
+    assert spend.usd > 0.2, "what is in the way is one bound, not one for each slot"
+    failures = {r.outcome.failure.kind for r in state.works if r.outcome and r.outcome.failure}
+    assert failures == {"budget"}

@@ -1,0 +1,57 @@
+"""A campaign on an endpoint that errs, through the real command line: solved, and every token found."""
+
+import csv
+from pathlib import Path
+
+from comind.testing import Endpoint
+from comind.testing.endpoint import Asked, reset, status
+from tests.contract.faults import answer
+from tests.e2e.command import comind
+
+_PARAMS = """
+solve:
+  coders: 1
+  iterations: 1
+  steps: 2
+  traffic: {back_off_seconds: 0.01}
+  models:
+    default: {context_tokens: 16000, price: {prompt: 1.0, completion: 4.0}}
+"""
+_CELL = """import shutil
+for name in ("validation_submission.csv", "submission.csv"):
+    shutil.copy(f"input/demo-tumours/sample_{name}", name)"""
+
+
+def _answer(asked: Asked) -> str:
+    said = answer(asked)
+    return said.replace("look", _CELL).replace("good", _CELL) if said.startswith("```") else said
+
+
+def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared_server: str) -> None:
+    """Limits, errors and a broken connection are survived; MLflow's ledger is the endpoint's count."""
+    (tmp_path / "params.yaml").write_text(_PARAMS)
+    faults = [status(429, retry_after=0.1), status(503), None, reset(0.5), None, status(500)]
+    arguments = ("solve", "demo-tumours", "--model", "test-model", "--max-usd", "2", "--no-refit")
+    with Endpoint(_answer, faults) as server:
+        ran = comind(*arguments, "--out", tmp_path, "--json", OPENAI_BASE_URL=server.url)
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 2
+    assert "estimate: 1 round of 1 attempts, 2 steps: " in ran.stderr
+    assert ", never more than $2" in ran.stderr
+    assert "it will be asked again" in ran.stderr
+
+    [ledger] = (tmp_path / "mlruns").rglob("ledger.csv")
+    rows = list(csv.DictReader(ledger.read_text().splitlines()))
+    asked = [row for row in rows if row["model"] == "test-model"]
+    assert {row["role"] for row in asked} == {"analyze", "propose", "coordinate", "coding_agent"}
+    assert sum(int(row["retries"]) for row in asked) == 4
+
+    def total(*names: str) -> float:
+        return sum(float(row[name]) for row in asked for name in names)
+
+    bound = total("bound_tokens")
+    tokens = total("prompt_tokens", "completion_tokens")
+    assert tokens == ran.json["tokens"]
+    assert tokens - bound == server.counted.tokens
+    assert bound >= server.wasted.tokens > 0
+    assert round(total("usd"), 6) == ran.json["usd"] < 2

@@ -1,0 +1,231 @@
+"""Whatever a model says in whatever role, work ends with a whole outcome after so many calls."""
+
+import json
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from comind.agents.comind import CoMind
+from comind.agents.comind.analyzer import Analysis, analysis_of
+from comind.agents.comind.coding_agent import AttemptReport, CodingStep
+from comind.agents.comind.coordinator import Drafts, coordination_of
+from comind.agents.comind.idea_proposer import Brainstorm, Selection, proposal_of
+from comind.agents.comind.pool import pool_of
+from comind.authoring.author import EvaluateScript, SplitScript
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    MonitorHeard,
+    MonitorVerdict,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.campaign.events import WorkFinished, WorkPlanned
+from comind.campaign.log import read_log
+from comind.campaign.monitor import Monitor, MonitorSettings
+from comind.campaign.outcome import FailureKind, Outcome
+from comind.campaign.plan import Code, Think
+from comind.campaign.state import apply
+from comind.campaign.worker import carry_out
+from comind.errors import ReplyError
+from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.exchange import Prompt, parse, request_for
+from comind.session.base import CellStatus
+from comind.testing import ScriptedModel, ScriptedSession
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import after_one_round
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.test_monitor import _at_once
+from tests.unit.campaign.test_state import records
+from tests.unit.campaign.world import World
+
+_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+_TRIES = 3
+
+_ODD = (
+    *("good", "unknown", "baseline", "extend", "novel", "attempt-000", "ben/forest"),
+    *("../../etc/passwd", "a\0b", "\ud800", "```python\nx\n```", "</code>", "nan", "1e999"),
+    *("x" * 5_000, "{{ 7*7 }}", "\u202e"),
+)
+_words = st.text(max_size=30) | st.sampled_from(_ODD)
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.just(10**400) | st.floats() | _words,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_words, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def _of(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStrategy[Any]:
+    """Return values that nearly fit a schema: right keys, mostly right kinds, any content."""
+    if "$ref" in schema:
+        return _of(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    if "anyOf" in schema:
+        return st.one_of(*[_of(each, definitions) for each in schema["anyOf"]])
+    right: dict[str, Any] = {
+        "string": _words,
+        "integer": st.integers(-2, 12),
+        "boolean": st.booleans(),
+        "null": st.none(),
+        "array": st.lists(_of(schema.get("items", {}), definitions), max_size=4)
+        if schema.get("type") == "array"
+        else st.nothing(),
+        "object": _object(schema, definitions) if schema.get("type") == "object" else st.nothing(),
+    }
+    fitting = right.get(str(schema.get("type")), _values)
+    return st.integers(0, 19).flatmap(lambda dice: _values if dice == 0 else fitting)
+
+
+def _object(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStrategy[Any]:
+    properties = schema.get("properties", {})
+    return st.fixed_dictionaries({name: _of(each, definitions) for name, each in properties.items()})
+
+
+@st.composite
+def _replies(draw: st.DrawFn, request: ModelRequest) -> ModelReply:
+    """Return anything that a model may say to a request."""
+    schema = request.reply_schema
+    fitting = _object(schema, schema.get("$defs", {}))  # type: ignore[arg-type]
+    kind = draw(st.sampled_from(["fitting"] * 6 + ["any", "text", "nested", "cut"]))
+    if kind == "fitting":
+        text = json.dumps(draw(fitting))
+    elif kind == "any":
+        text = json.dumps(draw(_values))
+    elif kind == "nested":
+        text = "[" * 3_000 + "]" * 3_000
+    else:
+        text = draw(
+            st.text(max_size=200)
+            | st.sampled_from(["```python\n# goal: x\ngood\n```", "{", "1" * 6_000])
+        )
+    finish = draw(st.sampled_from(["stop"] * 9 + ["length", "refusal", "tool_calls", "odd"]))
+    form = draw(st.sampled_from(["json", "json", "text"]))
+    return ModelReply.model_validate(
+        {"text": text.encode("utf-8", "replace").decode(), "form": form, "model": "m", "finish": finish}
+    )
+
+
+class Babbling(ScriptedModel):
+    """Says what Hypothesis draws."""
+
+    def __init__(self, data: st.DataObject) -> None:
+        super().__init__(lambda request: "")
+        self._data = data
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Draw a reply."""
+        self.requests.append(request)
+        return self._data.draw(_replies(request))
+
+
+def _work(role: str) -> tuple[Think | Code, int]:
+    """Return work of a role, and the most questions that it asks."""
+    state = after_one_round()
+    pool = pool_of(state)
+    if role == "analyzer":
+        reading = analysis_of(state, pool, VIEW, seed=0, number=1)
+        assert reading is not None
+        sampled, solutions = reading.facts["sampled"], reading.facts["solutions"]
+        assert isinstance(sampled, list)
+        assert isinstance(solutions, list)
+        return reading, len(sampled) + len(solutions)
+    if role == "idea_proposer":
+        return proposal_of(state, pool), 2
+    if role == "coordinator":
+        return coordination_of(state, pool, VIEW), 1
+    return code(steps=3), 3 + 3 + 1  # steps, words that it is done, the report
+
+
+_ROLES = ["analyzer", "idea_proposer", "coordinator", "coding_agent"]
+
+
+@pytest.mark.parametrize("role", _ROLES)
+@given(data=st.data())
+@settings(max_examples=15)
+def test_no_reply_breaks_a_role(role: str, data: st.DataObject) -> None:
+    """An outcome that is no fault of ours, a log that ends with it, a campaign that goes on from it."""
+    _try(role, data)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("role", _ROLES)
+@given(data=st.data())
+@settings(max_examples=2_000, derandomize=False)
+def test_no_reply_breaks_a_role_at_length(role: str, data: st.DataObject) -> None:
+    """The same, with other replies every time."""
+    _try(role, data)
+
+
+def _try(role: str, data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        world = World(Path(name))
+        world.model = Babbling(data)
+        work, questions = _work(role)
+        folder = world.folder.work("work-000")
+        outcome = carry_out(_AGENT, work, folder, world.equipment())
+        assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
+            outcome.failure
+        )
+        assert len(world.model.requests) <= _TRIES * questions
+        assert outcome.spend.calls == len(world.model.requests)
+        last = read_log(folder.log, WORK_EVENTS)[-1].event
+        assert isinstance(last, WorkEnded)
+        assert last.outcome == outcome
+        again = carry_out(_AGENT, work, folder, world.equipment())
+        assert again == outcome
+        _plan_on(work, outcome)
+
+
+def _plan_on(work: Think | Code, outcome: Outcome) -> None:
+    """Plan with what the work came to, and tell of it."""
+    state = after_one_round()
+    work_id = state.next_id(work)
+    events = [WorkPlanned(id=work_id, work=work), WorkFinished(id=work_id, outcome=outcome)]
+    for record in records(*events):
+        state = apply(state, record)
+    assert _AGENT.plan(state) is not None
+    assert _AGENT.journal(state)
+
+
+@given(data=st.data())
+@settings(max_examples=25)
+def test_no_reply_breaks_the_monitor(data: st.DataObject) -> None:
+    """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
+    events: list[WorkEvent] = []
+    monitor = Monitor(Babbling(data), events.append, MonitorSettings(start=_at_once))
+    watch = monitor.watch("Fit.", "fit()", 3_600)
+    cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
+    result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)
+    watch.close()
+    asked = [event for event in events if event.type == "monitor-asked"]
+    heard = [event for event in events if event.type == "monitor-heard"]
+    assert len(asked) == len(heard) <= MonitorSettings().questions
+    accepted = any(isinstance(event, MonitorHeard) and event.accepted for event in heard)
+    assert (result.status is CellStatus.STOPPED) == accepted
+
+
+@pytest.mark.parametrize(
+    "reply_type",
+    [
+        *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
+        *(SplitScript, EvaluateScript, MonitorVerdict),
+    ],
+)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
+    """What is parsed can be written down again; what is not has a reason of a bounded length."""
+    prompt = Prompt(role="x", messages=())
+    reply = data.draw(_replies(request_for(prompt, reply_type)))
+    refused, written = "", ""
+    try:
+        written = parse(reply, reply_type).model_dump_json()
+    except ReplyError as error:
+        refused = str(error)
+    assert bool(refused) != bool(written)
+    assert len(refused) < 1_000
+    assert "\\u0000" not in written

@@ -1,0 +1,183 @@
+"""The purse holds its limits whatever runs at once; the metered model books every try."""
+
+import json
+import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.attempt import TryFailed
+from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.signals import BudgetOver, TimeOver
+from comind.domain.spend import Budget, Spend
+from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
+from comind.llm.base import ModelReply, ModelRequest, Usage
+from comind.llm.gate import Gate
+from comind.llm.settings import Traffic
+from comind.testing import QuickClock, ScriptedModel
+
+REQUEST = ModelRequest(role="x", messages=(), reply_name="X", reply_schema={})
+BOUND = Usage(prompt_tokens=60, completion_tokens=40, usd=1.0)
+
+
+class Erring(ScriptedModel):
+    """Raises what it is told to, then answers."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        super().__init__(lambda request: "{}", usage=BOUND)
+        self._errors = iter(errors)
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Raise the next error, if there is one."""
+        error = next(self._errors, None)
+        if error is not None:
+            self.requests.append(request)
+            raise error
+        return super().complete(request)
+
+
+def _metered(
+    model: ScriptedModel, *, seconds_left: float = 1e9, usd: float | None = None, **traffic: float
+) -> tuple[MeteredModel, Purse, list[TryFailed]]:
+    purse, noted = Purse(Budget(usd=usd, closing_share=0), Spend()), []
+    gate = Gate(Traffic.model_validate(traffic), clock=QuickClock(), jitter=lambda: 1.0)
+    metered = MeteredModel(model, purse, gate, note=noted.append, seconds_left=lambda: seconds_left)
+    return metered, purse, noted
+
+
+Calls = st.lists(
+    st.tuples(st.integers(1, 50), st.floats(0, 1), st.sampled_from(["settled", "lost"]), st.booleans()),
+    max_size=40,
+)
+
+
+@given(Calls, st.integers(0, 400), st.floats(0, 0.5), st.integers(0, 2**32))
+def test_no_limit_is_passed_whatever_runs_at_once(
+    calls: list[tuple[int, float, str, bool]], limit: int, share: float, seed: int
+) -> None:
+    """With honest bounds the cap holds to the token; only closing calls reach into what is kept back."""
+    purse = Purse(Budget(tokens=limit, usd=limit / 10, closing_share=share), Spend())
+    draw, passed = random.Random(seed), []
+
+    def call(bound: int, part: float, end: str, closing: bool) -> None:
+        most = Usage(prompt_tokens=bound, usd=bound / 10)
+        try:
+            with purse.reserve(most, closing=closing) as reservation:
+                if draw.random() < 0.5:
+                    threading.Event().wait(0.0001)
+                if end == "settled":
+                    actual = int(bound * part)
+                    reservation.settle(Usage(prompt_tokens=actual, usd=actual / 10))
+        except BudgetOver:
+            return
+        passed.append((closing, bound))
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda one: call(*one), calls))
+    assert purse.spent.tokens <= limit
+    assert purse.spent.usd <= limit / 10 + 1e-9
+    if not any(closing for closing, _ in passed):
+        assert purse.spent.tokens <= (1 - share) * limit
+
+
+def test_what_others_hold_is_waited_for() -> None:
+    """A call that fits once others have settled is made then, and not refused."""
+    purse = Purse(Budget(tokens=100, closing_share=0), Spend())
+    waiting, made = threading.Event(), threading.Event()
+
+    def other() -> None:
+        waiting.set()
+        with purse.reserve(Usage(prompt_tokens=60)) as reservation:
+            reservation.settle(Usage(prompt_tokens=5))
+        made.set()
+
+    with purse.reserve(Usage(prompt_tokens=60)) as reservation:
+        thread = threading.Thread(target=other)
+        thread.start()
+        assert waiting.wait(10)
+        assert not made.wait(0.05)
+        reservation.settle(Usage(prompt_tokens=10))
+    assert made.wait(10)
+    thread.join()
+    assert purse.spent.tokens == 15
+
+
+def test_the_last_share_is_for_endings() -> None:
+    """Ordinary calls leave what is kept back alone; a call that brings work to its end may use it."""
+    purse = Purse(Budget(tokens=100, closing_share=0.3), Spend(prompt_tokens=60))
+    with pytest.raises(BudgetOver, match="60 of 100 tokens are used up"), purse.reserve(BOUND):
+        pass
+    with purse.reserve(Usage(prompt_tokens=40), closing=True):
+        pass
+    assert purse.spent.tokens == 100
+
+
+def test_failed_tries_are_booked_and_made_again() -> None:
+    """What may have been charged is booked at its bound, what surely was not at nothing."""
+    model = Erring(ModelBusyError("reset"), ModelBusyError("429", billed=False), None)
+    metered, purse, noted = _metered(model)
+    assert metered.complete(REQUEST).text == "{}"
+    assert [each.booked.tokens for each in noted] == [100, 0]
+    assert purse.spent.tokens == 200
+    assert purse.spent.usd == 2.0
+
+
+def test_no_try_goes_beyond_the_budget() -> None:
+    """Each try reserves for itself: retries end where the money does."""
+    model = Erring(*[ModelBusyError("reset")] * 9)
+    metered, purse, noted = _metered(model, usd=3.5)
+    with pytest.raises(BudgetOver):
+        metered.complete(REQUEST)
+    assert (len(noted), purse.spent.usd) == (3, 3.0)
+
+
+def test_a_refusal_costs_one_call_and_nothing_else() -> None:
+    """A refused key is told to everyone without asking again."""
+    model = Erring(ModelRefusedError("wrong key"))
+    metered, purse, _ = _metered(model)
+    for _ in range(3):
+        with pytest.raises(ModelRefusedError):
+            metered.complete(REQUEST)
+    assert len(model.requests) == 1
+    assert purse.spent.tokens == 0
+
+
+def test_waiting_ends_with_the_works_time() -> None:
+    """An endpoint that is away for longer than there is time ends the work, not the campaign."""
+    metered, _, noted = _metered(Erring(*[ModelBusyError("down")] * 99), seconds_left=40)
+    with pytest.raises(TimeOver):
+        metered.complete(REQUEST)
+    assert len(noted) < 9
+
+
+class OthersAnswered(Gate):
+    """Whenever a call fails, another one has been answered meanwhile."""
+
+    def failed(self, error: ModelBusyError, failures: int) -> float:
+        """Count the other one's success."""
+        not_before = super().failed(error, failures)
+        self.successes += 1
+        return not_before
+
+
+def test_a_request_that_alone_fails_is_given_up() -> None:
+    """While others are answered, six failures of one call are its own fault."""
+    noted: list[TryFailed] = []
+    model = Erring(*[ModelBusyError("500")] * 99)
+    gate = OthersAnswered(clock=QuickClock())
+    metered = MeteredModel(model, Purse(Budget(), Spend()), gate, note=noted.append)
+    with pytest.raises(ReplyError, match="6 times, while others were answered"):
+        metered.complete(REQUEST)
+    assert len(noted) == 6
+
+
+def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
+    """Without anyone to note failures, a call is made once."""
+    model = Erring(ModelBusyError("reset"))
+    metered = MeteredModel(model, Purse(Budget(), Spend()), Gate(clock=QuickClock()))
+    with pytest.raises(ModelBusyError):
+        metered.complete(REQUEST)
+    assert json.loads(metered.complete(REQUEST).text) == {}

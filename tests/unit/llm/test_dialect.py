@@ -1,0 +1,285 @@
+"""What a server does not understand is learnt from its first refusal, and remembered."""
+
+import json
+from typing import Any
+
+import pytest
+
+from comind.errors import ContextError, ModelBusyError, ModelRefusedError
+from comind.llm.base import Message, ModelRequest
+from comind.llm.exchange import Prompt, ask, request_for
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
+from comind.testing.endpoint import Answer, Asked, Endpoint, Fault, changed, raw, status
+from tests.unit.llm.test_exchange import Step, Verdict
+
+PROMPT = Prompt(
+    role="monitor",
+    messages=(
+        Message(role="system", content="You watch."),
+        Message(role="user", content="Is it stuck?"),
+    ),
+    max_tokens=50,
+    temperature=0.2,
+)
+STOP = json.dumps({"stop": True})
+
+
+def _model(server: Endpoint, **settings: Any) -> OpenAIModel:
+    found = ModelSettings(**settings)
+    return OpenAIModel("test-model", base_url=server.url, api_key=None, settings=found)
+
+
+def _refusing(word: str, message: str, code: int = 400) -> Any:
+    """Refuse whatever has `word` in its body."""
+    return lambda _number, asked: status(code, message) if word in json.dumps(asked.body) else None
+
+
+def _twice(server: Endpoint, **settings: Any) -> list[dict[str, Any]]:
+    """Ask twice; return what was sent."""
+    model = _model(server, **settings)
+    for _ in range(2):
+        assert ask(model, PROMPT, Verdict).value == Verdict(stop=True)
+    return [asked.body for asked in server.requests]
+
+
+@pytest.mark.parametrize(
+    ("word", "message", "code"),
+    [
+        ('"temperature"', "Unsupported value: 'temperature' does not support 0.2 with this model.", 400),
+        (
+            '"max_tokens"',
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            400,
+        ),
+        ('"response_format"', "response_format is not supported", 422),
+        ('"strict"', "Unknown field strict", 400),
+        ('"reasoning_effort"', "Unrecognized request argument supplied: reasoning_effort", 400),
+        ('"system"', "System role not supported", 400),
+    ],
+)
+def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: int) -> None:
+    """One refusal, which costs nothing, and every later request goes without."""
+    with Endpoint(lambda asked: STOP, _refusing(word, message, code)) as server:
+        sent = _twice(server, reasoning_effort="low")
+    assert [word in json.dumps(body) for body in sent] == [True, False, False]
+
+
+def test_a_server_of_the_other_protocol_is_found() -> None:
+    """Where there are no chat completions, the responses protocol is spoken."""
+
+    def missing(_number: int, asked: Asked) -> Fault | None:
+        return raw("404 page not found", code=404) if "chat" in asked.path else None
+
+    with Endpoint(lambda asked: STOP, missing) as server:
+        sent = _twice(server, reasoning_effort="low")
+        assert [asked.path for asked in server.requests] == [
+            "/v1/chat/completions",
+            "/v1/responses",
+            "/v1/responses",
+        ]
+    assert sent[1]["input"][0] == {"role": "system", "content": "You watch."}
+    assert sent[1]["max_output_tokens"] == 50
+    assert sent[1]["reasoning"] == {"effort": "low"}
+    assert sent[1]["text"]["format"]["schema"]["required"] == ["stop"]
+
+
+def test_without_a_system_role_the_user_says_it() -> None:
+    """Instructions move to the head of the first message, and roles still alternate."""
+    with Endpoint(lambda asked: STOP, _refusing('"system"', "System role not supported")) as server:
+        sent = _twice(server)
+    assert sent[1]["messages"] == [{"role": "user", "content": "You watch.\n\nIs it stuck?"}]
+
+
+def test_a_schema_that_is_taken_and_ignored_is_found_out() -> None:
+    """A server that answers a schema with prose is asked in words from then on; one reply is lost."""
+
+    def answer(asked: Asked) -> str:
+        return "Certainly, it looks stuck!" if asked.wanted else f"Well. {STOP}"
+
+    with Endpoint(answer) as server:
+        sent = _twice(server)
+    assert ["response_format" in body for body in sent] == [True, False, False]
+    assert '"stop": true or false' in sent[1]["messages"][-1]["content"]
+
+
+def test_a_model_that_thinks_is_given_room_for_it() -> None:
+    """Reasoning tokens are counted, and limits grow by what a thinking model needs beside its reply."""
+    details = {"reasoning_tokens": 30}
+    counted = {"prompt_tokens": 40, "completion_tokens": 40, "completion_tokens_details": details}
+    thinking = lambda number, asked: changed(usage=counted)  # noqa: E731
+    request = request_for(PROMPT, Verdict)
+    with Endpoint(lambda asked: STOP, thinking) as server:
+        model = _model(server, context_tokens=100_000)
+        replies = [model.complete(request) for _ in range(2)]
+        assert [asked.body["max_tokens"] for asked in server.requests] == [50, 50 + 8_192]
+        known = OpenAIModel("gpt-5-mini", base_url=server.url, api_key=None, settings=model.settings)
+        assert known.bound(request).completion_tokens == 50 + 8_192
+        told = _model(server, context_tokens=100_000, reasoning_tokens=100, max_tokens=120)
+        told.complete(request)
+        told.complete(request)
+        assert [asked.body["max_tokens"] for asked in server.requests[2:]] == [150, 150]
+    assert replies[0].usage.reasoning_tokens == 30
+    assert replies[0].exact
+
+
+def test_thoughts_are_no_part_of_a_reply() -> None:
+    """What a local reasoning model thinks aloud first is passed over."""
+    thought = "<think>\nMaybe ```python\nx = 1\n```?\n</think>\n```python\n# goal: fit\ny = 2\n```"
+    with Endpoint(lambda asked: thought) as server:
+        assert ask(_model(server), PROMPT, Step).value == Step(goal="fit", code="y = 2")
+
+
+def test_a_long_conversation_is_cut_to_the_context() -> None:
+    """A model with a small context gets the beginning and the end of a conversation, and all of none."""
+    steps = [
+        Message(role=role, content=f"{role} {number} " + "words and more " * 60)
+        for number in range(20)
+        for role in ("assistant", "user")
+    ]
+    prompt = PROMPT.model_copy(update={"messages": (*PROMPT.messages, *steps)})
+    with Endpoint(lambda asked: STOP) as server:
+        ask(_model(server, context_tokens=2048), prompt, Verdict)
+        contents = [str(message["content"]) for message in server.requests[0].messages]
+        assert server.counted.prompt_tokens < 2048 - 50
+    assert contents[0] == "You watch."
+    assert contents[1].startswith("Is it stuck?\n\n(Earlier steps are left out here.)")
+    assert contents[-1].startswith("user 19")
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "This model's maximum context length is 1000 tokens. However, you requested 9000 tokens",
+        "the request exceeds the available context size, try increasing it",
+    ],
+)
+def test_a_context_smaller_than_thought_is_learnt(message: str) -> None:
+    """A server that finds a conversation too long gets less; with nothing left to cut, it is over."""
+    long = Message(role="user", content="words and more\n" * 900)
+    prompt = PROMPT.model_copy(update={"messages": (*PROMPT.messages, long)})
+
+    def too_long(limit: int) -> Any:
+        return lambda _n, asked: status(400, message) if len(asked.text) > limit else None
+
+    with Endpoint(lambda asked: STOP, too_long(6_000)) as server:
+        assert ask(_model(server), prompt, Verdict).value.stop
+        assert len(server.requests) <= 3
+    with Endpoint(lambda asked: STOP, too_long(0)) as server, pytest.raises(ContextError):
+        _model(server).complete(request_for(prompt, Verdict))
+
+
+def _one(fault: Fault | Answer | None, **settings: Any) -> Any:
+    """Make one try against an endpoint with one fault."""
+    with Endpoint(lambda asked: STOP, [fault]) as server:
+        model = _model(server, **settings)
+        request = request_for(PROMPT, Verdict)
+        return model.complete(request), model.bound(request)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {},
+        {"prompt_tokens": "many", "completion_tokens": 3},
+        {"prompt_tokens": 20, "completion_tokens": -1},
+        {"prompt_tokens": 20, "completion_tokens": 5_000_000},
+        {"prompt_tokens": 20, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 21}},
+        {"prompt_tokens": 10**9, "completion_tokens": 5},
+    ],
+)
+def test_a_count_that_cannot_be_true_is_booked_at_the_bound(usage: Any) -> None:
+    """Missing, negative, contradictory or absurd counts are replaced by the most that it can be."""
+    reply, bound = _one(changed(usage=usage))
+    assert not reply.exact
+    assert reply.usage == bound.model_copy(update={"prompt_tokens": reply.usage.prompt_tokens})
+    assert reply.usage.prompt_tokens <= bound.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("fault", "message", "billed"),
+    [
+        (status(500), "failed: 500", False),
+        (status(503), "failed: 503", False),
+        (status(429), "failed: 429", False),
+        (status(504), "failed: 504", True),
+        (raw("<html><h1>Bad</h1></html>", content_type="text/html"), "text/html that is no JSON", True),
+        (raw('{"choices": [', content_type="application/json"), "that is no JSON", True),
+        (raw("[1, 2]"), "no JSON object", True),
+        (raw('{"choices": 3}'), "no choices", True),
+        (changed(choices=[]), "no choices", True),
+        (raw('{"error": {"message": "overloaded"}}'), "is an error: overloaded", True),
+    ],
+)
+def test_what_may_be_tried_again(fault: Fault, message: str, billed: bool) -> None:
+    """Each is a busy endpoint; whether it may have charged for the call is told."""
+    with pytest.raises(ModelBusyError, match=message) as caught:
+        _one(fault)
+    assert caught.value.billed is billed
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (status(401, "bad key sk-secret"), "refuses the key"),
+        (status(402), "the quota is spent"),
+        (
+            status(429, "You exceeded your current quota", code="insufficient_quota"),
+            "the quota is spent",
+        ),
+        (status(404, "The model `x` does not exist"), "is not known there"),
+        (status(400, "something else"), "failed: 400 something else"),
+    ],
+)
+def test_what_will_not_get_better(fault: Fault, message: str) -> None:
+    """Each is refused for good, at the first try, in one line without the key."""
+    with pytest.raises(ModelRefusedError, match=message) as caught:
+        _one(fault)
+    assert "sk-secret" not in str(caught.value)
+
+
+def test_a_key_that_a_server_quotes_is_not_told() -> None:
+    """Whatever a server says about a key, the key is not in what we say."""
+    with Endpoint(lambda asked: STOP, [status(400, "no rights for sk-secret here")]) as server:
+        model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret")
+        with pytest.raises(ModelRefusedError, match=r"no rights for \(the key\) here"):
+            model.complete(request_for(PROMPT, Verdict))
+
+
+def test_what_an_endpoint_asks_to_wait_is_read() -> None:
+    """Seconds and dates are both understood."""
+    with pytest.raises(ModelBusyError) as caught:
+        _one(status(429, retry_after=2.5))
+    assert caught.value.retry_after == 2.5
+
+
+def test_a_form_that_stands_is_the_same_in_every_request() -> None:
+    """The usual form of a conversation is said with its task; another one at the very end."""
+    with Endpoint(
+        lambda asked: "```python\n# goal: fit\nx = 1\n```" if not asked.wanted else STOP
+    ) as server:
+        model = _model(server)
+        for length in (2, 4):
+            steps = (Message(role="assistant", content="a"), Message(role="user", content="b"))
+            messages = (*PROMPT.messages, *(steps * length))
+            ask(model, PROMPT.model_copy(update={"messages": messages}), Step)
+        schema = request_for(PROMPT, Step).reply_schema
+        ask(model, PROMPT.model_copy(update={"messages": messages, "standing": schema}), Verdict)
+        first = [asked.messages[:3] for asked in server.requests]
+        last = [asked.messages[-1]["content"] for asked in server.requests]
+    assert first[0] == first[1] == first[2]
+    assert "```python" in first[0][1]["content"]
+    assert last == ["b", "b", "b"]
+
+
+def test_a_request_without_a_role_of_its_own_is_sent() -> None:
+    """A bound holds for every dialect."""
+    request = ModelRequest(
+        role="x",
+        messages=(Message(role="user", content="é" * 100),),
+        reply_name="Verdict",
+        reply_schema=Verdict.model_json_schema(),
+    )
+    model = OpenAIModel("m", base_url="http://127.0.0.1:9/v1", api_key=None)
+    assert model.bound(request).prompt_tokens > 200

@@ -1,0 +1,72 @@
+"""Which model a role asks, and what is known of it before the first call."""
+
+import pytest
+
+from comind.errors import ModelServiceError, UsageError
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
+from comind.testing import Endpoint
+from comind.wiring.models import build_model, resolved, settings_of
+
+
+def test_roles_take_from_the_default_what_they_leave_open() -> None:
+    """A role may change a setting, or name another model, which then takes nothing over."""
+    models = {
+        "default": ModelSettings(temperature=0.7, context_tokens=16_000),
+        "analyzer": ModelSettings(temperature=0.1),
+        "monitor": ModelSettings(name="small", context_tokens=4_000),
+    }
+    found = resolved("large", models)
+    assert found["default"].name == "large"
+    assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
+    assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
+    assert settings_of("analyze", found, "large") == found["analyzer"]
+    assert settings_of("monitor", found, "large") == found["monitor"]
+    assert settings_of("coding_agent", found, "large") == found["default"]
+    assert settings_of("anything", {}, "large").name == "large"
+
+
+def test_an_unknown_role_is_told_with_the_known_ones() -> None:
+    """A misspelt role is refused, not ignored."""
+    with pytest.raises(UsageError, match="no role 'analyser'") as caught:
+        resolved("m", {"analyser": ModelSettings()})
+    assert "analyzer" in caught.value.hint
+
+
+def test_settings_of_another_default_are_not_taken_over() -> None:
+    """What params.yaml says of one model does not hold for another one named on the command line."""
+    models = {"default": ModelSettings(name="one", context_tokens=2_000)}
+    assert resolved("two", models)["default"].context_tokens is None
+    assert resolved("one", models)["default"].context_tokens == 2_000
+
+
+@pytest.mark.parametrize(
+    ("listed", "context"),
+    [
+        ({"max_model_len": 4_096}, 4_096),
+        ({"meta": {"n_ctx": 8_192}}, 8_192),
+        ({"meta": 3}, None),
+        ({"context_length": -1}, None),
+    ],
+)
+def test_an_endpoint_says_how_much_its_model_reads(
+    listed: dict[str, object], context: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The context comes from params, else the endpoint's list, else the price list."""
+    with Endpoint(lambda asked: "", models=[{"id": "mine", **listed}]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert resolved("mine", {})["default"].context_tokens == context
+        assert resolved("gpt-4o-mini", {})["default"].context_tokens == 128_000
+
+
+def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Base URL and the variable of the key are settings; the key itself never is."""
+    settings = ModelSettings(base_url="http://127.0.0.1:9/v1", key_variable="OTHER_KEY")
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    model = build_model("m", settings)
+    assert isinstance(model, OpenAIModel)
+    assert model._client.api_key == "sk-other"
+    assert "sk-other" not in settings.model_dump_json()
+    with pytest.raises(ModelServiceError, match="no endpoint") as caught:
+        build_model("m", ModelSettings(key_variable="A_KEY"))
+    assert "set A_KEY" in caught.value.hint
