@@ -42,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
     parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
     parser.add_argument("--no-monitor", action="store_true", help="stop no cell before its time is over")
+    parser.add_argument("--no-prove", action="store_true", help="leave published scripts unproved")
+    parser.add_argument("--push", action="store_true", help="send data and ref to their remotes")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "bubblewrap", "process"),
@@ -141,6 +143,8 @@ def _specification(
         baseline=values["baseline"],
         refit=values["refit"],
         monitor=values["monitor"],
+        prove=values["prove"],
+        push=values["push"],
         sandbox=values["sandbox"],
         community=community,
         as_of=as_of,
@@ -171,6 +175,8 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         | ({"baseline": False} if args.no_baseline else {})
         | ({"refit": False} if args.no_refit else {})
         | ({"monitor": False} if args.no_monitor else {})
+        | ({"prove": False} if args.no_prove else {})
+        | ({"push": True} if args.push else {})
     )
 
 

@@ -10,7 +10,9 @@ from comind.campaign.events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
+    EnvironmentRead,
     FinalPicked,
+    ScriptProved,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -20,6 +22,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.log import LogTail, Record
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.domain.draft import Operator
 from comind.system.killpoints import passed
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
@@ -63,6 +66,11 @@ class CampaignTracker:
         """MLflow's id of the campaign's run; empty before its first event is tracked."""
         return self._run.id if self._run else ""
 
+    def run_ids(self) -> dict[str, str]:
+        """Return MLflow's ids of the campaign and its attempts, by name."""
+        attempts = {n: w.run.id for n, w in self._works.items() if isinstance(w, AttemptTracker)}
+        return {self._folder.name: self.run_id, **attempts}
+
     def catch_up(self) -> None:
         """Write whatever the logs hold that is not yet written."""
         for record in self._tail.read():
@@ -82,6 +90,8 @@ class CampaignTracker:
         match record.event:
             case CampaignOpened():
                 self._open(record)
+            case EnvironmentRead() | ScriptProved() as found:
+                self._track_ground(found)
             case SplitMade() as split:
                 facts = split.model_dump()
                 self._parent.params({f"split.{name}": value for name, value in facts.items()})
@@ -106,6 +116,16 @@ class CampaignTracker:
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.end(record.at)
 
+    def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
+        """Write what the campaign runs in, and what became of the final pick's script."""
+        if isinstance(found, EnvironmentRead):
+            environment = found.environment
+            changed = "+changes" if environment.diff_sha256 else ""
+            self._parent.tags({"comind.revision": environment.revision + changed})
+            self._parent.texts({"environment.json": environment.model_dump_json(indent=2) + "\n"})
+        elif self._state.picked is not None and found.id == self._state.picked.work_id:
+            self._parent.tags({"comind.script_proof": found.proof})
+
     def _open(self, record: Record[CampaignEvent]) -> None:
         spec = self._state.spec
         self._experiment = self._store.experiment(spec.competition)
@@ -123,8 +143,12 @@ class CampaignTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
         tags = _attempt_tags(work) | {"mlflow.note.content": self._note(work)}
         run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
-        run.params(_attempt_params(work))
-        pointer = pointer_of(self._project.solution(self._folder.name, work_id))
+        spec = self._state.spec
+        given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
+        run.params(_attempt_params(work) | given)
+        refit = work.operator is Operator.REFIT
+        place = self._project.refit if refit else self._project.solution
+        pointer = pointer_of(place(self._folder.name, work_id))
         return AttemptTracker(run, folder, work, book, pointer)
 
     def _note(self, work: Code) -> str:
