@@ -6,7 +6,8 @@
     │   ├── CommunityError          a community folder cannot be read as one
     │   ├── SubmissionError         a file handed in cannot be read as a submission
     │   ├── CampaignError           no such campaign, or it is being run by someone else
-    │   └── LogError                a log was changed behind our back
+    │   ├── LogError                a log was changed behind our back
+    │   └── DataError               data or a script is not what was recorded
     ├── NoSubmissionError           exit 3: the budget ended with no valid submission
     ├── ServiceError                exit 4: something we need is missing or refuses
     │   ├── ModelServiceError       the model's endpoint
@@ -26,6 +27,7 @@ __all__ = [
     "ComindError",
     "CommunityError",
     "CompetitionError",
+    "DataError",
     "GraderError",
     "LogError",
     "ModelServiceError",
@@ -97,6 +99,12 @@ class LogError(UsageError):
     """A log has a record that was not written by us, or not in this order."""
 
     kind = "log"
+
+
+class DataError(UsageError):
+    """Versioned data, or a script, is not what was recorded of it."""
+
+    kind = "data"
 
 
 class NoSubmissionError(ComindError):

@@ -18,7 +18,7 @@ __all__ = [
     "code_revision",
     "commit_campaign",
     "enclosing_repository",
-    "fetch_ref",
+    "fetch_campaigns",
     "files_at",
     "has_remote",
     "make_repository",
@@ -154,10 +154,10 @@ def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, byt
     return {name: _blob(project, blob) for name, blob in blobs.items()}
 
 
-def fetch_ref(project: Path, remote: str, ref: str) -> bool:
-    """Bring a ref from a remote; False where it has none of this name."""
-    done = _git(project, "fetch", "--quiet", remote, f"+{ref}:{ref}", check=False)
-    return done.returncode == 0
+def fetch_campaigns(project: Path, remote: str) -> bool:
+    """Bring the refs of all campaigns that a remote has; none of ours is moved back."""
+    ref = campaign_ref("*")
+    return _git(project, "fetch", "--quiet", remote, f"{ref}:{ref}", check=False).returncode == 0
 
 
 def push_ref(project: Path, remote: str, ref: str) -> None:

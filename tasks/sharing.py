@@ -24,7 +24,7 @@ class Pushed(Value):
     """The ref that the git remote holds now; empty where there is no remote `origin`."""
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # what is there is not sent again
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # nothing is sent twice
 def push_campaign(project: Path, campaign: str) -> Pushed:
     """Send what the campaign's ref points to, then the ref itself, so that it never points to nothing."""
     return pushed(project, campaign)

@@ -12,7 +12,16 @@ from filelock import FileLock
 from comind.errors import OrchestrationError
 from tasks.git import enclosing_repository, make_repository, unstage
 
-__all__ = ["collect", "ensure_repository", "hash_in", "pointer_of", "pull", "push", "version"]
+__all__ = [
+    "cached_object",
+    "collect",
+    "ensure_repository",
+    "hash_in",
+    "pointer_of",
+    "pull",
+    "push",
+    "version",
+]
 
 _LOCK_SECONDS = 600.0
 _LINKS = "reflink,hardlink,copy"
@@ -129,6 +138,17 @@ def collect(project: Path, kept: Mapping[str, Mapping[str, bytes]], *, dry: bool
         if not dry and unneeded:
             _drop(repository, needed)
         return len(unneeded)
+
+
+def cached_object(project: Path, md5: str) -> bytes | None:
+    """Return an object of the cache by its hash; None where it is not there."""
+    _hush()
+    with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
+        path = Path(repository.cache.local.oid_to_path(md5))
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def hash_in(pointer: Path) -> str:

@@ -1,12 +1,13 @@
 """Run the script of an attempt in a fresh interpreter, and compare what it writes."""
 
+import math
 import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import read_log
@@ -20,10 +21,12 @@ from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_durably
 from comind.wiring.workshop import Workshop
 
-__all__ = ["Rerun", "prove", "rerun"]
+__all__ = ["LEAST_SECONDS", "SLACK", "Rerun", "prove", "rerun"]
 
-_LEAST_SECONDS = 120.0
-_SLACK = 5.0  # a machine may be so much slower than the one that the code ran on first
+LEAST_SECONDS = 120.0
+"""What a script may always take."""
+SLACK = 5.0
+"""How many times as long as the cells took it may take: another machine may be slower."""
 _SUBMISSION_BYTES = 512 << 20
 _ORDER = list(Verdict)
 _PROOFS: dict[Verdict, Proof] = {
@@ -59,11 +62,14 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     assert isinstance(work, Code)
     assert isinstance(outcome, CodeOutcome)
     assert outcome.submitted is not None
-    cells = cells_of(read_log(folder.log, WORK_EVENTS), outcome.submitted.step)
+    records = read_log(folder.log, WORK_EVENTS)
+    cells = cells_of(records, outcome.submitted.step)
+    ended = [record.event for record in records if isinstance(record.event, CellEnded)]
+    took = math.fsum(each.result.seconds for each in ended)
     expected = folder.submissions(outcome.submitted.step)
     proved: ScriptProved | None = None
     for script in _tries(cells):
-        limit = min(seconds, max(_LEAST_SECONDS, _SLACK * outcome.code_seconds))
+        limit = min(seconds, max(LEAST_SECONDS, SLACK * took))
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
             tried = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
         seconds -= tried.result.seconds

@@ -152,6 +152,11 @@ class Workshop:
             memory_bytes=_memory_bytes(),
         )
 
+    def published(self, work_id: str) -> Path:
+        """Return where the files lie that an attempt published; those of a refit lie apart."""
+        refit = work_id.startswith(Operator.REFIT.value)
+        return (self._project.refit if refit else self._project.solution)(self.spec.id, work_id)
+
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows for the code of an attempt.
 
