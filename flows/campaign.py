@@ -21,32 +21,9 @@ from tasks.environment import read_environment
 from tasks.sharing import push_campaign
 from tasks.submissions import hand_in
 
-__all__ = ["close_stale_runs", "solve_competition"]
+__all__ = ["solve_competition"]
 
 _MOST_AT_ONCE = 128  # the campaign's own slots are the limit; idle threads cost nothing
-
-
-def close_stale_runs(campaign: str) -> None:
-    """Mark what a killed process left running in Prefect as crashed; only the log knows better."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        FlowRunFilter,
-        FlowRunFilterName,
-        FlowRunFilterState,
-        FlowRunFilterStateType,
-    )
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
-
-    running = FlowRunFilter(
-        name=FlowRunFilterName(any_=[campaign]),
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
-    )
-    with get_client(sync_client=True) as client:
-        for stale in client.read_flow_runs(flow_run_filter=running):
-            client.set_flow_run_state(
-                stale.id, Crashed(message="its process was killed; resumed by another"), force=True
-            )
 
 
 def _run_name() -> str:

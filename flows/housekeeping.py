@@ -3,7 +3,6 @@
 Each of these is a function of the logs that may be repeated, so after a crash all are done again.
 """
 
-import json
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS
@@ -22,7 +21,7 @@ from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of
 from tasks.git import commit_campaign
 from tasks.solutions import publish_solution
-from tasks.tracking import CampaignTracker
+from tasks.tracking import CampaignTracker, run_ids_json
 from tasks.versioning import hash_in, pointer_of, version
 
 __all__ = ["Housekeeping"]
@@ -65,7 +64,7 @@ class Housekeeping:
         changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
             return
-        write_durably(self._campaign.runs, json.dumps(self._tracker.run_ids(), indent=2) + "\n")
+        write_durably(self._campaign.runs, run_ids_json(self._tracker))
         self._publish(state)
         self._trace_lineage(state)
         self._tracker.catch_up()  # with the pointers to what was published

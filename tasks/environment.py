@@ -20,13 +20,13 @@ __all__ = ["read_environment"]
 
 _SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
-_PROGRAM = """
-import json, pathlib, platform, sys
+_PROGRAM = r"""
+import json, pathlib, platform, re, sys
 found = {}
 for folder in reversed(sys.path):
     for entry in pathlib.Path(folder or ".").glob("*.dist-info"):
         name, _, version = entry.stem.rpartition("-")
-        found[name.lower().replace("_", "-")] = version
+        found[re.sub(r"[-_.]+", "-", name).lower()] = version
 print(json.dumps([platform.python_version(), [f"{n}=={v}" for n, v in sorted(found.items())]]))
 """
 

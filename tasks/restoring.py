@@ -13,7 +13,7 @@ from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaig
 from tasks.verifying import damaged
 from tasks.versioning import pull
 
-__all__ = ["find_campaign", "restore_data", "restore_logs"]
+__all__ = ["find_campaign", "needed_data", "restore_data", "restore_logs"]
 
 _ORIGIN = "origin"
 _KNOWN = 3
@@ -83,7 +83,7 @@ def restore_data(
         OrchestrationError: something is neither in the cache nor at the remote.
         DataError: what came back is not what was versioned, or not what the log says.
     """
-    wanted = {f"{name}.dvc" for name in _needed(campaign, state, work_ids)}
+    wanted = {f"{name}.dvc" for name in needed_data(campaign, state, work_ids)}
     held = files_at(project, campaign_ref(campaign), suffix=".dvc")
     missing = sorted(wanted - held.keys())
     if missing:
@@ -100,7 +100,7 @@ def restore_data(
 _HINT = "restore it from another copy of the cache or of the remote"
 
 
-def _needed(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
+def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
     """Yield the data that running the scripts of some work again, and grading it, takes."""
     assert state.split is not None
     folder = ProjectFolder(Path())

@@ -26,7 +26,7 @@ class Pushed(Value):
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # nothing is sent twice
 def push_campaign(project: Path, campaign: str) -> Pushed:
-    """Send what the campaign's ref points to, then the ref itself, so that it never points to nothing."""
+    """Send what the campaign's ref points to, then the ref, so that it never points to nothing."""
     return pushed(project, campaign)
 
 

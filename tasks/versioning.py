@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from comind.errors import OrchestrationError
 from tasks.git import enclosing_repository, make_repository, unstage
 
 __all__ = [
-    "cached_object",
+    "cached_objects",
     "collect",
     "ensure_repository",
     "hash_in",
@@ -102,53 +103,78 @@ def pull(project: Path, beside: Path, pointers: Mapping[str, bytes]) -> None:
                 repository.checkout()
 
 
-def collect(project: Path, kept: Mapping[str, Mapping[str, bytes]], *, dry: bool) -> int:
-    """Drop from the cache what nothing needs; returns how many files that are, or would be.
+def collect(
+    project: Path,
+    kept: Mapping[str, bytes],
+    gone: Mapping[str, bytes],
+    *,
+    dry: bool,
+) -> int:
+    """Drop from the cache what nothing needs; returns how many files that are, or about would be.
 
     Kept is what the working tree, any branch, tag or experiment points to, and `kept`. DVC's own `gc`
     does not see refs of campaigns and would drop their data.
 
     Args:
         project: a DVC repository.
-        kept: by campaign, the pointers that are to stay good.
+        kept: pointers that are to stay good, by any name.
+        gone: pointers of the working tree that are to keep nothing; removed with their data.
         dry: only count.
 
     Raises:
         OrchestrationError: DVC refuses.
     """
+    if not dry:
+        _forget([project / name for name in gone])
     what = "DVC cannot collect garbage"
-    with (
-        tempfile.TemporaryDirectory(prefix="comind-dvc-") as scratch,
-        _writing(project, what) as repository,
-    ):
-        others = []
-        for campaign, pointers in kept.items():
-            place = Path(scratch) / campaign
-            place.mkdir()
-            _beside(project, place, pointers, what).close()
-            others.append(str(place))
-        before = _cached(repository)
-        used = repository.used_objs(all_branches=True, all_tags=True, all_experiments=True)
-        for each in others:
-            with _repository(Path(each)) as other:
-                for place_of, ids in other.used_objs().items():
-                    used.setdefault(place_of, set()).update(ids)
-        needed = {each.value for ids in used.values() for each in ids}
-        unneeded = before - needed
-        if not dry and unneeded:
-            _drop(repository, needed)
+    with _writing(project, what) as repository:
+        commits = (
+            bool(repository.scm.list_all_commits()) if hasattr(repository.scm, "gitpython") else False
+        )
+        used = repository.used_objs(
+            all_branches=commits, all_tags=commits, all_experiments=commits, force=True
+        )
+        needed = _hashes(used)
+        if dry:
+            needed -= _used_beside(project, gone, what)
+        needed |= _used_beside(project, kept, what)
+        unneeded = _cached(repository) - needed
+        if not dry:
+            for each in unneeded:
+                path = Path(repository.cache.local.oid_to_path(each))
+                path.chmod(0o644)
+                path.unlink()
         return len(unneeded)
 
 
-def cached_object(project: Path, md5: str) -> bytes | None:
-    """Return an object of the cache by its hash; None where it is not there."""
+def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set[str]:
+    with tempfile.TemporaryDirectory(prefix="comind-dvc-") as scratch:
+        other = _beside(project, Path(scratch), pointers, what)
+        with other:
+            return _hashes(other.used_objs(force=True))
+
+
+def _hashes(used: Mapping[Any, Any]) -> set[str]:
+    """Return the hashes of objects that DVC says are used, with the lists of folders' files."""
+    return {each.value for ids in used.values() for each in ids}
+
+
+def _forget(pointers: Sequence[Path]) -> None:
+    """Remove `.dvc` files, with the data they stand for, from the working tree."""
+    for pointer in pointers:
+        data = pointer.with_suffix("")
+        if data.is_dir():
+            shutil.rmtree(data)
+        else:
+            data.unlink(missing_ok=True)
+        pointer.unlink(missing_ok=True)
+
+
+def cached_objects(project: Path, hashes: Sequence[str]) -> list[Path]:
+    """Return where the cache keeps objects with these hashes, whether or not they are there."""
     _hush()
     with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
-        path = Path(repository.cache.local.oid_to_path(md5))
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
+        return [Path(repository.cache.local.oid_to_path(each)) for each in hashes]
 
 
 def hash_in(pointer: Path) -> str:
@@ -225,14 +251,6 @@ def _require_remote(project: Path) -> None:
 
 def _cached(repository: Any) -> set[str]:
     return set(repository.cache.local.all())
-
-
-def _drop(repository: Any, needed: set[str]) -> None:
-    cache = repository.cache.local
-    for each in _cached(repository) - needed:
-        path = Path(cache.oid_to_path(each))
-        path.chmod(0o644)
-        path.unlink()
 
 
 def _hush() -> None:

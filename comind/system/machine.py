@@ -2,6 +2,7 @@
 
 import os
 import platform
+import re
 import subprocess
 import sys
 from functools import cache
@@ -64,5 +65,5 @@ def installed_packages() -> tuple[str, ...]:
     for folder in reversed(sys.path):  # the first folder wins, as in an import
         for entry in Path(folder or ".").glob("*.dist-info"):
             name, _, version = entry.stem.rpartition("-")
-            found[name.lower().replace("_", "-")] = version
+            found[re.sub(r"[-_.]+", "-", name).lower()] = version
     return tuple(f"{name}=={version}" for name, version in sorted(found.items()))

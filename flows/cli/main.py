@@ -14,12 +14,22 @@ from typing import NoReturn, TextIO
 
 from comind import __version__
 from comind.errors import ComindError, UsageError
-from flows.cli import doctor, grade, reproduce, solve, ui
+from flows.cli import collect, doctor, grade, lineage, push, repair, reproduce, solve, ui
 from flows.cli.answer import Answer, CommandError
 
 __all__ = ["main"]
 
-_COMMANDS = {"solve": solve, "grade": grade, "reproduce": reproduce, "doctor": doctor, "ui": ui}
+_COMMANDS = {
+    "solve": solve,
+    "grade": grade,
+    "lineage": lineage,
+    "reproduce": reproduce,
+    "repair": repair,
+    "push": push,
+    "gc": collect,
+    "doctor": doctor,
+    "ui": ui,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -235,16 +235,19 @@ def _prepare_project(project: Path) -> None:
 
 def _run_flow(project: Path, folder: "CampaignFolder") -> None:
     from comind.campaign.loop import read_state
+    from flows.orphans import close_orphans
     from flows.server import prefect_server
     from flows.view import watching
 
     if read_state(folder).ended is not None:
         return
+    close_orphans(project)
     with watching(folder), prefect_server(project):
         # Not earlier: Prefect reads its server's address when it is imported.
-        from flows.campaign import close_stale_runs, solve_competition
+        from flows.campaign import solve_competition
+        from flows.orphans import close_stale_runs
 
-        close_stale_runs(folder.name)
+        close_stale_runs(project)
         solve_competition(project, folder.name)
 
 

@@ -1,5 +1,6 @@
 """The parent run of a campaign, and everything below it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tasks.tracking.store import Store, TrackedRun
 from tasks.tracking.traces import TraceBook
 from tasks.versioning import pointer_of
 
-__all__ = ["CampaignTracker", "run_of", "views_of"]
+__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_ids_json", "run_of", "views_of"]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
@@ -40,9 +41,35 @@ def run_of(project: Path, campaign: str) -> str | None:
     return Store(project).find({_CAMPAIGN: campaign})
 
 
+def run_ids_json(tracker: "CampaignTracker") -> str:
+    """Return the content of a campaign's `runs.json`."""
+    return json.dumps(tracker.run_ids(), indent=2) + "\n"
+
+
 def views_of(project: Path, most: int) -> list[tuple[str, str]]:
     """Return the newest campaigns, each with the page of MLflow that compares its attempts."""
     return Store(project).views(most)
+
+
+def drop_runs(project: Path, campaign: str) -> int:
+    """Drop all runs of a campaign; returns how many there were."""
+    store = Store(project)
+    runs = store.runs({_CAMPAIGN: campaign})
+    for run_id, _ in runs:
+        store.drop(run_id)
+    return len(runs)
+
+
+def drop_doubles(project: Path, campaign: str) -> int:
+    """Drop what stands twice for the campaign or for an attempt; returns how many runs that were."""
+    store, seen, doubled = Store(project), set(), 0
+    for run_id, tags in store.runs({_CAMPAIGN: campaign}):
+        attempt = tags.get(_ATTEMPT, "")
+        if attempt in seen:
+            store.drop(run_id)
+            doubled += 1
+        seen.add(attempt)
+    return doubled
 
 
 class CampaignTracker:
