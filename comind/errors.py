@@ -13,6 +13,7 @@
     │   ├── ModelServiceError       the model's endpoint
     │   ├── SandboxError            the place where an agent's code runs
     │   ├── GraderError             the grader process
+    │   ├── DiskError               no room to write what has to be kept
     │   └── OrchestrationError      Prefect, MLflow, DVC or git
     └── ReplyError                  a model's reply has not the promised form (no user sees it)
 
@@ -28,6 +29,7 @@ __all__ = [
     "CommunityError",
     "CompetitionError",
     "DataError",
+    "DiskError",
     "GraderError",
     "LogError",
     "ModelServiceError",
@@ -137,6 +139,12 @@ class GraderError(ServiceError):
     """The grader process is gone or answers nonsense."""
 
     kind = "grader"
+
+
+class DiskError(ServiceError):
+    """There is no room to write what has to be kept; with room, everything goes on where it was."""
+
+    kind = "disk"
 
 
 class OrchestrationError(ServiceError):

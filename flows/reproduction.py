@@ -24,7 +24,7 @@ from comind.wiring.models import OFFLINE
 from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun
 from comind.wiring.workshop import Workshop
 from tasks.environment import read_environment
-from tasks.restoring import find_campaign, restore_data, restore_logs
+from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
 from tasks.versioning import ensure_repository
 
 __all__ = ["reproduce"]
@@ -76,8 +76,10 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
         DataError: data or script are not what was recorded.
         ServiceError: DVC, git or the sandbox is missing or refuses.
     """
-    ensure_repository(project)
     campaign, attempt = find_campaign(project, name)
+    if not (project / ".dvc" / "config").is_file():
+        ensure_repository(project)
+        restore_settings(project, campaign)
     home = project / ".dvc" / "tmp"
     home.mkdir(parents=True, exist_ok=True)
     place = Path(tempfile.mkdtemp(prefix="reproduce-", dir=home))

@@ -19,6 +19,7 @@ from flows.orphans import OWNER, owner
 
 __all__ = [
     "announce",
+    "answers",
     "api_address",
     "free_port",
     "is_free",
@@ -46,7 +47,7 @@ def prefect_server(project: Path) -> Iterator[str]:
     """
     configured = os.environ.get("PREFECT_API_URL")
     if configured:
-        if not _answers(f"{configured}/health"):
+        if not answers(f"{configured}/health"):
             raise OrchestrationError(
                 f"the Prefect server at {configured} does not answer",
                 hint="start it, or unset PREFECT_API_URL",
@@ -123,7 +124,7 @@ def wait_for(address: str, server: LeashedProcess) -> bool:
     """Wait until `address` answers; False when the server ends or does not answer in time."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
-        if _answers(address):
+        if answers(address):
             return True
         time.sleep(0.1)
     return False
@@ -142,10 +143,11 @@ def _announced(project: Path) -> str | None:
         address = str(json.loads(note.read_text())["api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if _answers(f"{address}/health") else None
+    return address if answers(f"{address}/health") else None
 
 
-def _answers(address: str) -> bool:
+def answers(address: str) -> bool:
+    """Say whether a server answers here and now."""
     try:
         with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - always http
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK

@@ -4,16 +4,18 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import ProjectFolder
+from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError, DataError
-from comind.system.files import hash_tree
+from comind.system.files import hash_tree, write_durably
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
 from tasks.verifying import damaged
 from tasks.versioning import pull
 
-__all__ = ["find_campaign", "needed_data", "restore_data", "restore_logs"]
+__all__ = ["find_campaign", "needed_data", "restore_data", "restore_logs", "restore_settings"]
 
 _ORIGIN = "origin"
 _KNOWN = 3
@@ -71,7 +73,17 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
         target = place / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
-    return read_state(ProjectFolder(place).campaign(campaign))
+    folder = ProjectFolder(place).campaign(campaign)
+    for log in sorted(folder.root.glob("*/log.jsonl")):
+        read_log(log, WORK_EVENTS)
+    return read_state(folder)
+
+
+def restore_settings(project: Path, campaign: str) -> None:
+    """Give a new DVC repository the settings that the campaign's had, its remotes among them."""
+    settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
+    for name, content in settings.items():
+        write_durably(project / name, content)
 
 
 def restore_data(

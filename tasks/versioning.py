@@ -5,6 +5,7 @@ import logging
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -172,9 +173,16 @@ def _forget(pointers: Sequence[Path]) -> None:
 
 def cached_objects(project: Path, hashes: Sequence[str]) -> list[Path]:
     """Return where the cache keeps objects with these hashes, whether or not they are there."""
+    root = _cache_of(project)
+    return [root / each[:2] / each[2:] for each in hashes]
+
+
+@cache
+def _cache_of(project: Path) -> Path:
+    """Return the folder of the cache's objects; opening a repository takes a moment."""
     _hush()
     with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
-        return [Path(repository.cache.local.oid_to_path(each)) for each in hashes]
+        return Path(repository.cache.local.path)
 
 
 def hash_in(pointer: Path) -> str:
@@ -227,10 +235,10 @@ def _beside(project: Path, place: Path, pointers: Mapping[str, bytes], what: str
             Repo.init(str(place), no_scm=True).close()
         with _repository(project) as own, _repository(place) as other:
             settings = own.config
-            cache = str(Path(own.cache.local.path).parents[1])
+            kept = str(Path(own.cache.local.path).parents[1])
             with other.config.edit() as edited:
                 edited["core"] = {"analytics": False, "no_scm": True}
-                edited["cache"] = {"dir": cache, "type": _LINKS}
+                edited["cache"] = {"dir": kept, "type": _LINKS}
                 if settings["core"].get("remote"):
                     edited["core"]["remote"] = settings["core"]["remote"]
                 edited["remote"] = {name: dict(each) for name, each in settings["remote"].items()}

@@ -1,5 +1,6 @@
 """Durable writes, and reads that trust nothing about the file."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -9,6 +10,8 @@ from pathlib import Path
 from comind.errors import SubmissionError
 
 __all__ = [
+    "DISK_FULL",
+    "ROOM",
     "append_durably",
     "copy_plain_tree",
     "hash_file",
@@ -16,6 +19,10 @@ __all__ = [
     "read_untrusted",
     "write_durably",
 ]
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a write fails with where there is no room for it."""
+ROOM = "make room; then go on with comind solve --resume"
 
 _CHUNK = 1 << 20
 
@@ -25,10 +32,14 @@ def write_durably(path: Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with staged.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with staged.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        staged.unlink(missing_ok=True)  # a full disk has no room for halves
+        raise
     staged.replace(path)
     _sync_folder(path.parent)
 

@@ -235,6 +235,7 @@ def _prepare_project(project: Path) -> None:
 
 def _run_flow(project: Path, folder: "CampaignFolder") -> None:
     from comind.campaign.loop import read_state
+    from flows.breakdown import explained
     from flows.orphans import close_orphans
     from flows.server import prefect_server
     from flows.view import watching
@@ -242,13 +243,21 @@ def _run_flow(project: Path, folder: "CampaignFolder") -> None:
     if read_state(folder).ended is not None:
         return
     close_orphans(project)
-    with watching(folder), prefect_server(project):
+    with watching(folder), prefect_server(project) as api:
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.campaign import solve_competition
         from flows.orphans import close_stale_runs
 
         close_stale_runs(project)
-        solve_competition(project, folder.name)
+        try:
+            solve_competition(project, folder.name)
+        except ComindError:
+            raise
+        except Exception as error:
+            known = explained(error, project, api)
+            if known is None:
+                raise
+            raise known from None
 
 
 def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:

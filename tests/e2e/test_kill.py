@@ -61,7 +61,7 @@ def _final_state(project: Path, campaign: str) -> dict[str, Any]:
 def undisturbed(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> dict[str, Any]:
     """The final state of a campaign that nobody killed."""
     project = tmp_path_factory.mktemp("undisturbed")
-    ran = comind(*_SOLVE, "--out", project, "--json")
+    ran = comind(*_SOLVE, "--out", project, "--json", prove=True)
     assert ran.exit_code == 0, ran.stderr
     return _final_state(project, ran.json["campaign"])
 
@@ -94,7 +94,7 @@ def test_a_campaign_survives_a_kill_at_every_point(
     arguments = [*_SOLVE, "--out", project, "--json"]
     campaign = ""
     for point in KILL_POINTS:
-        ran = comind(*arguments, COMIND_KILL_AT=point)
+        ran = comind(*arguments, prove=True, COMIND_KILL_AT=point)
         assert ran.exit_code == _SIGKILLED, f"{point} was not reached: {ran.stderr}"
         left = next((rest for rest in _gone(project) if not rest), processes_of(project))
         assert left == [], f"killed at {point}, these were left behind"
