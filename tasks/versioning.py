@@ -263,6 +263,8 @@ def _cached(repository: Any) -> set[str]:
 
 def _hush() -> None:
     """Keep DVC's progress bars and its advice on git off the terminal; errors come as exceptions."""
+    import dvc.repo  # noqa: F401 - sets its own levels when it is imported
+
     for name in ("dvc", "dvc_data", "dvc_objects"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

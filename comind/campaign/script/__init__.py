@@ -2,6 +2,7 @@
 
     cells.py     the log of an attempt -> the cells that ran, as plain Python
     effects.py   what a statement binds, changes and needs, as far as its text tells
+    paths.py     the files that a program names
     derive.py    backwards from the two submissions to the statements that lead to them
 
 It knows neither sandbox nor grader. Whether a script gives the same submissions is shown by running it.

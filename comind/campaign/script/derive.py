@@ -10,7 +10,8 @@ from pathlib import PurePosixPath
 from comind.campaign.attempt import WorkEvent
 from comind.campaign.log import Record
 from comind.campaign.script.cells import RanCell, cells_of, parsed
-from comind.campaign.script.effects import ANY_FILE, Effects, Known, effects_of, file_of
+from comind.campaign.script.effects import Effects, Known, effects_of
+from comind.campaign.script.paths import ANY_FILE, file_of
 
 __all__ = ["Script", "ScriptKind", "all_cells", "derive", "script_of"]
 

@@ -5,10 +5,10 @@ can tell (a library that draws from a global generator) is left to whoever runs 
 """
 
 import ast
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from comind.campaign.script.paths import ANY_FILE, file_of, mode_of, named_files
 from comind.campaign.script.words import (
     ADDERS,
     FILE_READERS,
@@ -25,20 +25,10 @@ from comind.campaign.script.words import (
     WORLD_BUILTINS,
 )
 
-__all__ = ["ANY_FILE", "RANDOM", "Effects", "Known", "effects_of", "file_of"]
+__all__ = ["RANDOM", "Effects", "Known", "effects_of"]
 
-ANY_FILE = "file:*"
-"""In place of a file whose name the text does not tell."""
 RANDOM = "random:"
 """The global random generators, as if they were one variable."""
-
-_FILE = re.compile(r"(?:^|/)([\w\-. ]*[\w\-]\.[A-Za-z][\w.]{0,9})$")
-
-
-def file_of(text: str) -> str | None:
-    """Return the name that stands for a file in `Effects`; None for text that names none."""
-    found = _FILE.search(text.strip())
-    return f"file:{found.group(1)}" if found and len(text) < 300 else None  # noqa: PLR2004 - no path
 
 
 @dataclass(slots=True)
@@ -352,7 +342,7 @@ def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
         found.touches.add(RANDOM)
     if name in FILE_READERS or name == "open":
         _read_file(call, found)
-    if name in FILE_WRITERS or (name == "open" and _mode(call) != "r"):
+    if name in FILE_WRITERS or (name == "open" and mode_of(call) != "r"):
         _write_file(call, found)
     elif isinstance(function, ast.Attribute) and not imported:
         _read_method(call, function, found, known)
@@ -388,30 +378,12 @@ def _read_function(call: ast.Call, name: str, found: Effects, known: Known) -> N
 
 
 def _read_file(call: ast.Call, found: Effects) -> None:
-    if not _named_files(call):
+    if not named_files(call):
         found.uses.add(ANY_FILE)
 
 
 def _write_file(call: ast.Call, found: Effects) -> None:
-    named = _named_files(call)
+    named = named_files(call)
     found.touches |= named
     if not named or any(name.endswith(".py") for name in named):
         found.lasting = True  # it may be a submission, or a module
-
-
-def _named_files(call: ast.Call) -> set[str]:
-    """Return the files that a call names in full; a name that is put together names none."""
-    if any(isinstance(each, ast.JoinedStr) for each in ast.walk(call)):
-        return set()
-    texts = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
-    return {name for text in texts if isinstance(text, str) and (name := file_of(text))}
-
-
-def _mode(call: ast.Call) -> str:
-    given = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "mode")]
-    if not given and isinstance(call.func, ast.Attribute):  # Path.open(mode)
-        given = call.args[:1]
-    if not given:
-        return "r"
-    text = given[0].value if isinstance(given[0], ast.Constant) else "w"
-    return "r" if str(text).strip("tb") == "r" else "w"
