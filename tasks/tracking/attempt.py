@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from comind.campaign.attempt import (
     WORK_EVENTS,
     CellEnded,
@@ -73,7 +75,10 @@ class AttemptTracker:
             return
         if text == self._lineage:
             return
-        lineage = AttemptLineage.model_validate_json(text)
+        try:
+            lineage = AttemptLineage.model_validate_json(text)
+        except ValidationError:
+            return  # damaged; `comind repair` says so
         files = {"lineage.json": text}
         if lineage.script is not None:
             name = lineage.script.file

@@ -102,7 +102,8 @@ class Run:
             return True
         for child in psutil.Process(self.process.pid).children(recursive=True):
             try:
-                if VICTIMS[victim] in " ".join(child.cmdline()):
+                command = " ".join(child.cmdline())
+                if VICTIMS[victim] in command and "leash" not in command:
                     child.send_signal(signal.SIGKILL)
                     return True
             except psutil.Error:
@@ -125,8 +126,6 @@ def test_budget_raised_later_goes_on(tmp_path: Path, shared_server: str) -> None
     ran = comind(*SOLVE, "--minutes", "0.0001", "--out", tmp_path, "--json")
     assert ran.exit_code == 3, ran.stderr
     campaign = ran.json["campaign"]
-    again = comind("solve", "--resume", campaign, "--out", tmp_path, "--json")
-    assert again.exit_code == 3, again.stderr
     raised = comind("solve", "--resume", campaign, "--minutes", "20", "--out", tmp_path, "--json")
     assert raised.exit_code == 0, raised.stderr
     assert raised.json["valid_attempts"] == 2

@@ -1,7 +1,9 @@
 """kill -9 between any two writes: the campaign goes on to the same end, and nothing is doubled."""
 
+import json
 import subprocess
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -87,6 +89,18 @@ def _gone(project: Path) -> Iterator[list[str]]:
         time.sleep(0.1)
 
 
+def _going_on(api: str, campaign: str) -> list[str]:
+    """Return the states of the campaign's flow runs that Prefect believes to be going on."""
+    wanted = {"name": {"any_": [campaign]}, "state": {"type": {"any_": ["RUNNING", "PENDING"]}}}
+    request = urllib.request.Request(
+        f"{api}/flow_runs/filter",
+        data=json.dumps({"flow_runs": wanted}).encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return [run["state_name"] for run in json.load(answer)]
+
+
 def test_a_campaign_survives_a_kill_at_every_point(
     tmp_path: Path, shared_server: str, undisturbed: dict[str, Any]
 ) -> None:
@@ -105,6 +119,7 @@ def test_a_campaign_survives_a_kill_at_every_point(
     assert ran.exit_code == 0, ran.stderr
     assert _final_state(project, campaign) == undisturbed
     assert len(list((project / "runs").iterdir())) == 1
+    assert _going_on(shared_server, campaign) == []
 
 
 def test_a_killed_campaign_takes_its_own_server_along(tmp_path: Path) -> None:
