@@ -60,7 +60,8 @@ def prefect_server(project: Path) -> Iterator[str]:
     try:
         yield address
     finally:
-        _send_what_is_queued()
+        if answers(f"{address}/health"):  # else it would wait for a server that is gone
+            _send_what_is_queued()
         del os.environ["PREFECT_API_URL"]
         if server is not None:
             server.stop()

@@ -254,6 +254,8 @@ def _run_flow(project: Path, folder: "CampaignFolder") -> None:
         except ComindError:
             raise
         except Exception as error:
+            if read_state(folder).ended is not None:
+                return  # only telling Prefect so has failed
             known = explained(error, project, api)
             if known is None:
                 raise

@@ -101,6 +101,7 @@ def _going_on(api: str, campaign: str) -> list[str]:
         return [run["state_name"] for run in json.load(answer)]
 
 
+@pytest.mark.timeout(900)  # twenty processes, one after another
 def test_a_campaign_survives_a_kill_at_every_point(
     tmp_path: Path, shared_server: str, undisturbed: dict[str, Any]
 ) -> None:

@@ -57,6 +57,7 @@ def _dvc(clone: Path, *arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.timeout(900)  # two campaigns, and DVC around them
 def test_stages_run_in_a_fresh_clone(clone: Path, shared_server: str) -> None:
     """`dvc repro` splits, solves and grades; `dvc exp run -S` solves again with another seed."""
     _dvc(clone, "repro", "--quiet")
