@@ -135,28 +135,30 @@ def test_budget_raised_later_goes_on(tmp_path: Path, shared_server: str) -> None
 
 
 @pytest.mark.timeout(600)
-def test_a_killed_server_is_said_and_survived(tmp_path: Path) -> None:
-    """With its Prefect server killed, a campaign ends well or with a clear line, and can be resumed."""
+def test_a_killed_server_is_survived(tmp_path: Path) -> None:
+    """With its Prefect server killed, a campaign goes on; taken up again, it comes to its end."""
     run = Run(*SOLVE, "--no-prove", "--out", tmp_path, PREFECT_API_URL="")
-    log = None
-    for _ in range(1200):
-        log = next(iter(tmp_path.glob("runs/*/log.jsonl")), None)
-        if log is not None and b"work-planned" in log.read_bytes():
-            break
-        time.sleep(0.1)
+    log = _until(tmp_path, b"work-planned", run)
     assert run.kill("prefect server")
-    try:
-        _, said = run.process.communicate(timeout=280)
-    finally:
-        run.process.kill()
-    assert log is not None
-    ended = read_state(ProjectFolder(tmp_path).campaign(log.parent.name)).ended is not None
-    assert run.process.returncode == (0 if ended else 4), said.decode()
-    assert ended or "has ended" in said.decode()
+    _until(tmp_path, b"campaign-ended", run)
+    run.process.kill()  # Prefect's client would try to send its events for minutes
+    assert run.wait(60) is not None
     assert left_behind(tmp_path) == []
     ran = comind("solve", "--resume", log.parent.name, "--out", tmp_path, "--json", PREFECT_API_URL="")
     assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 2
     assert calls_of(tmp_path, log.parent.name)["asked again although recorded"] == 0
+
+
+def _until(project: Path, words: bytes, run: Run) -> Path:
+    """Wait until the campaign's log holds `words`, or its process has ended; returns the log."""
+    for _ in range(2400):
+        log = next(iter(project.glob("runs/*/log.jsonl")), None)
+        if log is not None and (words in log.read_bytes() or run.process.poll() is not None):
+            return log
+        time.sleep(0.1)
+    run.process.kill()
+    pytest.fail(f"the log never said {words.decode()}")
 
 
 @pytest.mark.torture
