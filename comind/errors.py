@@ -6,7 +6,8 @@
     │   ├── CommunityError          a community folder cannot be read as one
     │   ├── SubmissionError         a file handed in cannot be read as a submission
     │   ├── CampaignError           no such campaign, or it is being run by someone else
-    │   └── LogError                a log was changed behind our back
+    │   ├── LogError                a log was changed behind our back
+    │   └── DataError               data or a script is not what was recorded
     ├── NoSubmissionError           exit 3: the budget ended with no valid submission
     ├── ServiceError                exit 4: something we need is missing or refuses
     │   ├── ModelServiceError       the model's endpoint
@@ -14,6 +15,7 @@
     │   │   └── ModelBusyError      it is busy, down or broken; asked again it may answer
     │   ├── SandboxError            the place where an agent's code runs
     │   ├── GraderError             the grader process
+    │   ├── DiskError               no room to write what has to be kept
     │   └── OrchestrationError      Prefect, MLflow, DVC or git
     └── ReplyError                  a model's reply has not the promised form (no user sees it)
         └── ContextError            the conversation is longer than the model can read
@@ -30,6 +32,8 @@ __all__ = [
     "CommunityError",
     "CompetitionError",
     "ContextError",
+    "DataError",
+    "DiskError",
     "GraderError",
     "LogError",
     "ModelBusyError",
@@ -105,6 +109,12 @@ class LogError(UsageError):
     kind = "log"
 
 
+class DataError(UsageError):
+    """Versioned data, or a script, is not what was recorded of it."""
+
+    kind = "data"
+
+
 class NoSubmissionError(ComindError):
     """The budget ended and no attempt had produced a valid submission."""
 
@@ -154,6 +164,12 @@ class GraderError(ServiceError):
     """The grader process is gone or answers nonsense."""
 
     kind = "grader"
+
+
+class DiskError(ServiceError):
+    """There is no room to write what has to be kept; with room, everything goes on where it was."""
+
+    kind = "disk"
 
 
 class OrchestrationError(ServiceError):

@@ -5,43 +5,25 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from comind.campaign.events import NO_COMMUNITY
+from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
 from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
+from comind.system.files import write_durably
+from comind.wiring.models import OFFLINE
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
+from flows.proofs import prove_scripts
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
+from tasks.environment import read_environment
+from tasks.sharing import push_campaign
 from tasks.submissions import hand_in
 
-__all__ = ["close_stale_runs", "solve_competition"]
+__all__ = ["solve_competition"]
 
 _MOST_AT_ONCE = 128  # the campaign's own slots are the limit; idle threads cost nothing
-
-
-def close_stale_runs(campaign: str) -> None:
-    """Mark what a killed process left running in Prefect as crashed; only the log knows better."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        FlowRunFilter,
-        FlowRunFilterName,
-        FlowRunFilterState,
-        FlowRunFilterStateType,
-    )
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
-
-    running = FlowRunFilter(
-        name=FlowRunFilterName(any_=[campaign]),
-        state=FlowRunFilterState(type=FlowRunFilterStateType(any_=[StateType.RUNNING])),
-    )
-    with get_client(sync_client=True) as client:
-        for stale in client.read_flow_runs(flow_run_filter=running):
-            client.set_flow_run_state(
-                stale.id, Crashed(message="its process was killed; resumed by another"), force=True
-            )
 
 
 def _run_name() -> str:
@@ -63,6 +45,7 @@ def solve_competition(project: Path, campaign: str) -> None:
     running = Campaign(ProjectFolder(project).campaign(campaign))
     housekeeping = Housekeeping(project, campaign)
     try:
+        _note_environment(running)
         housekeeping.round(running.state)
         if running.state.split is None:
             split = split_competition(project, campaign)
@@ -77,9 +60,24 @@ def solve_competition(project: Path, campaign: str) -> None:
         finish(running, executor, workshop.grader, housekeeping.round)
         housekeeping.round(running.state)
         hand_in(project, campaign)
+        if running.state.spec.prove:
+            prove_scripts(running, project)
+            housekeeping.round(running.state)
         running.record(ending)
     finally:
         housekeeping.round(running.state)
         housekeeping.commit(running.state)
+        if running.state.ended is not None and running.state.spec.push:
+            push_campaign(project, campaign)
         running.close()
         close_workshops()
+
+
+def _note_environment(running: Campaign) -> None:
+    """Record what the campaign's work will run in, where that is not what was recorded last."""
+    spec = running.state.spec
+    environment, diff = read_environment(spec.sandbox, own_code=spec.model == OFFLINE)
+    if diff:
+        write_durably(running.folder.code_diff(environment.diff_sha256), diff)
+    if running.state.environments[-1:] != (environment,):
+        running.record(EnvironmentRead(environment=environment))

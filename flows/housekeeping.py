@@ -5,8 +5,11 @@ Each of these is a function of the logs that may be repeated, so after a crash a
 
 from pathlib import Path
 
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
+from comind.campaign.lineage import lineage_of, script_for
+from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
@@ -18,8 +21,8 @@ from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of
 from tasks.git import commit_campaign
 from tasks.solutions import publish_solution
-from tasks.tracking import CampaignTracker
-from tasks.versioning import pointer_of, version
+from tasks.tracking import CampaignTracker, run_ids_json
+from tasks.versioning import hash_in, pointer_of, version
 
 __all__ = ["Housekeeping"]
 
@@ -34,6 +37,7 @@ class Housekeeping:
         self._tracker = CampaignTracker(project, campaign)
         self._published: set[str] = set()
         self._kept: object = None
+        self._traced: dict[str, object] = {}
         self.revision = ""
         """Commit of the campaign's ref that holds everything so far."""
 
@@ -57,10 +61,12 @@ class Housekeeping:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
         self._tracker.catch_up()
         finished = sum(record.outcome is not None for record in state.works)
-        changed = (finished, state.picked)
+        changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
             return
+        write_durably(self._campaign.runs, run_ids_json(self._tracker))
         self._publish(state)
+        self._trace_lineage(state)
         self._tracker.catch_up()  # with the pointers to what was published
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
@@ -94,7 +100,8 @@ class Housekeeping:
     def commit(self, state: CampaignState) -> None:
         """Commit pointers and logs to the campaign's ref."""
         files = [self._project / ".dvc" / "config", self._campaign.log]
-        files += sorted(self._campaign.root.glob("*/log.jsonl"))
+        for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
+            files += sorted(self._campaign.root.glob(pattern))
         if state.split is not None:
             split = SplitFolder(self._folder.splits / state.split.key)
             files += [pointer_of(split.public), pointer_of(split.sealed), split.described]
@@ -113,8 +120,6 @@ class Housekeeping:
             outcome, work = record.outcome, record.work
             if not isinstance(work, Code) or record.id in self._published:
                 continue
-            if work.operator is Operator.REFIT:
-                continue  # it has seen the validation labels; no attempt may build on it
             if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
                 publish_solution(self._project, self._campaign.name, record.id, work, outcome)
                 new.append(record.id)
@@ -124,4 +129,21 @@ class Housekeeping:
         self._published.update(new)
 
     def _solution(self, work_id: str) -> Path:
-        return self._folder.solution(self._campaign.name, work_id)
+        """Return where an attempt's files are published; a refit's apart, as it has seen all labels."""
+        refit = work_id.startswith(Operator.REFIT.value)
+        return (self._folder.refit if refit else self._folder.solution)(self._campaign.name, work_id)
+
+    def _trace_lineage(self, state: CampaignState) -> None:
+        """Write lineage and script of every attempt that has ended since, or whose proof is new."""
+        for attempt in (*state.works.attempts(), *state.works.refits()):
+            known = (attempt.outcome is not None, state.proofs.get(attempt.id))
+            if attempt.outcome is None or self._traced.get(attempt.id) == known:
+                continue
+            folder = self._campaign.work(attempt.id)
+            pointer = pointer_of(self._solution(attempt.id))
+            lineage = lineage_of(state, self._campaign, attempt.id, hash_in(pointer))
+            script = script_for(state, read_log(folder.log, WORK_EVENTS), attempt.id)
+            if script is not None:
+                write_durably(folder.script(script.file_name), script.text)
+            write_durably(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
+            self._traced[attempt.id] = known

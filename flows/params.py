@@ -70,6 +70,10 @@ class SolveParams(Value):
     """Whether the final pick's code is run once more on all labelled rows."""
     monitor: bool = True
     """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
+    prove: bool = True
+    """Whether scripts of published solutions are run at the end, to show that they give the same."""
+    push: bool = False
+    """Whether data goes to the DVC remote, and the campaign's ref to `origin`, at the end."""
     sandbox: str = "auto"
     packages: PackagesParams = PackagesParams()
     community: str | None = None

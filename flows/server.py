@@ -15,9 +15,11 @@ from comind.campaign.folder import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.files import write_durably
 from comind.system.leash import LeashedProcess, start_leashed
+from flows.orphans import OWNER, owner
 
 __all__ = [
     "announce",
+    "answers",
     "api_address",
     "free_port",
     "is_free",
@@ -45,7 +47,7 @@ def prefect_server(project: Path) -> Iterator[str]:
     """
     configured = os.environ.get("PREFECT_API_URL")
     if configured:
-        if not _answers(f"{configured}/health"):
+        if not answers(f"{configured}/health"):
             raise OrchestrationError(
                 f"the Prefect server at {configured} does not answer",
                 hint="start it, or unset PREFECT_API_URL",
@@ -58,7 +60,8 @@ def prefect_server(project: Path) -> Iterator[str]:
     try:
         yield address
     finally:
-        _send_what_is_queued()
+        if answers(f"{address}/health"):  # else it would wait for a server that is gone
+            _send_what_is_queued()
         del os.environ["PREFECT_API_URL"]
         if server is not None:
             server.stop()
@@ -107,7 +110,7 @@ def start_service(
     """Start a Python module as a server that ends with us; it logs to a file of its name."""
     return start_leashed(
         [sys.executable, "-m", *command],
-        env={**os.environ, **settings},
+        env={**os.environ, **settings, OWNER: owner()},
         cwd=project,
         log=service_log(project, name),
     )
@@ -122,7 +125,7 @@ def wait_for(address: str, server: LeashedProcess) -> bool:
     """Wait until `address` answers; False when the server ends or does not answer in time."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
-        if _answers(address):
+        if answers(address):
             return True
         time.sleep(0.1)
     return False
@@ -141,10 +144,11 @@ def _announced(project: Path) -> str | None:
         address = str(json.loads(note.read_text())["api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if _answers(f"{address}/health") else None
+    return address if answers(f"{address}/health") else None
 
 
-def _answers(address: str) -> bool:
+def answers(address: str) -> bool:
+    """Say whether a server answers here and now."""
     try:
         with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - always http
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK

@@ -34,7 +34,9 @@ from comind.campaign.events import (
     CampaignOpened,
     CampaignResumed,
     CommunityRead,
+    EnvironmentRead,
     FinalPicked,
+    ScriptProved,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -206,11 +208,10 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
                 f"campaign {spec.id}: {spec.agent} on {spec.competition}, model {spec.model}, "
                 f"seed {spec.seed}"
             )
-        case SplitMade() as split:
-            sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
-            return f"split {split.key}: {sealed}; {split.rule}"
-        case CommunityRead() as community:
-            return _known(community)
+        case EnvironmentRead() | SplitMade() | CommunityRead() as ground:
+            return _ground_line(ground)
+        case ScriptProved(id=work_id, proof=proof, kind=kind, reason=reason):
+            return f"script of {work_id} ({kind}): {proof}{f', {reason}' if reason else ''}"
         case WorkPlanned(id=work_id, work=work):
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
@@ -221,6 +222,17 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+
+
+def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
+    match event:
+        case EnvironmentRead(environment=environment):
+            return f"runs in {environment.sandbox}, Python {environment.python}"
+        case SplitMade() as split:
+            sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
+            return f"split {split.key}: {sealed}; {split.rule}"
+        case CommunityRead() as community:
+            return _known(community)
 
 
 def _known(community: CommunityRead) -> str:

@@ -1,5 +1,6 @@
 """Campaigns in git, without touching the user's branch, index or working tree."""
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -13,12 +14,19 @@ from comind.system.killpoints import passed
 __all__ = [
     "campaign_commit",
     "campaign_ref",
+    "campaigns_in",
+    "code_revision",
     "commit_campaign",
     "enclosing_repository",
+    "fetch_campaigns",
+    "files_at",
+    "has_remote",
     "make_repository",
+    "push_ref",
     "unstage",
 ]
 
+_CODE = ("comind", "tasks", "flows", "requirements", "pyproject.toml")
 _IDENTITY = {
     f"GIT_{who}_{what}": value
     for who in ("AUTHOR", "COMMITTER")
@@ -44,6 +52,22 @@ def enclosing_repository(folder: Path) -> Path | None:
         return None
     ignored = _git(folder, "check-ignore", "--quiet", str(folder.absolute()), check=False)
     return None if ignored.returncode == 0 else Path(found.stdout.strip())
+
+
+def code_revision(folder: Path) -> tuple[str, str, str]:
+    """Return the commit of the code in `folder`, and hash and text of what differs from it.
+
+    All are empty where the code is not kept in git; hash and text where nothing differs.
+    """
+    if enclosing_repository(folder) is None:
+        return "", "", ""
+    revision = _resolve(folder, "HEAD") or ""
+    diff = _git(folder, "diff", "HEAD", "--binary", "--", *_CODE, check=False).stdout
+    new = _git(folder, "ls-files", "-z", "--others", "--exclude-standard", "--", *_CODE).stdout
+    for name in filter(None, new.split("\0")):
+        done = _git(folder, "diff", "--no-index", "--binary", "--", os.devnull, name, check=False)
+        diff += done.stdout
+    return revision, hashlib.sha256(diff.encode()).hexdigest() if diff else "", diff
 
 
 def make_repository(folder: Path) -> None:
@@ -102,6 +126,64 @@ def commit_campaign(project: Path, campaign: str, files: Sequence[Path], message
 def campaign_commit(project: Path, campaign: str) -> str | None:
     """Return the newest commit of a campaign, or None before its first one."""
     return _resolve(project, campaign_ref(campaign))
+
+
+def campaigns_in(project: Path) -> list[str]:
+    """Return the campaigns that have a ref here, in order."""
+    found = _git(project, "for-each-ref", "--format=%(refname)", campaign_ref(""), check=False)
+    return [line.removeprefix(campaign_ref("")) for line in found.stdout.split()]
+
+
+def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, bytes]:
+    """Return the files of a campaign (pointers, logs, settings) as a commit holds them, by name.
+
+    Names are relative to the project; code and other files of the user are left out.
+
+    Raises:
+        OrchestrationError: there is no such commit, or an object of it is damaged.
+    """
+    prefix = _git(project, "rev-parse", "--show-prefix").stdout.strip()
+    listed = _git(project, "ls-tree", "-r", "-z", "--full-tree", revision).stdout
+    blobs = {}
+    for line in filter(None, listed.split("\0")):
+        facts, _, name = line.partition("\t")
+        inner = name.removeprefix(prefix)
+        ours = name.startswith(prefix) and inner.startswith(("runs/", "data/", ".dvc/config"))
+        if ours and inner.endswith(suffix):
+            blobs[inner] = facts.split()[2]
+    return {name: _blob(project, blob) for name, blob in blobs.items()}
+
+
+def fetch_campaigns(project: Path, remote: str) -> bool:
+    """Bring the refs of all campaigns that a remote has; none of ours is moved back."""
+    ref = campaign_ref("*")
+    return _git(project, "fetch", "--quiet", remote, f"{ref}:{ref}", check=False).returncode == 0
+
+
+def push_ref(project: Path, remote: str, ref: str) -> None:
+    """Send a ref to a remote, where only its own history may stand.
+
+    Raises:
+        OrchestrationError: the remote refuses, or holds another campaign of this name.
+    """
+    _git(project, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}")
+
+
+def has_remote(project: Path, remote: str) -> bool:
+    """Say whether the project's git knows a remote of this name."""
+    return remote in _git(project, "remote").stdout.split()
+
+
+def _blob(project: Path, blob: str) -> bytes:
+    program = shutil.which("git") or "git"
+    done = subprocess.run(
+        [program, "-C", str(project), "cat-file", "blob", blob], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        raise OrchestrationError(
+            f"git holds a damaged object ({blob[:12]})", hint="fetch the campaign's ref again"
+        )
+    return done.stdout
 
 
 def _resolve(project: Path, name: str) -> str | None:

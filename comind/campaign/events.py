@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
+from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
@@ -21,8 +22,11 @@ __all__ = [
     "CampaignSpec",
     "CommunityRead",
     "EndReason",
+    "EnvironmentRead",
     "FinalPicked",
+    "Proof",
     "Ranked",
+    "ScriptProved",
     "SplitMade",
     "WorkFinished",
     "WorkPlanned",
@@ -51,6 +55,10 @@ class CampaignSpec(Value):
     baseline: bool = True
     refit: bool = True
     monitor: bool = True
+    push: bool = False
+    """Whether data and ref go to the remotes at the end."""
+    prove: bool = True
+    """Whether the scripts of published solutions are run, to show that they give the same."""
     sandbox: str
     packages: tuple[str, ...] = ()
     """Names of packages that attempts may have installed."""
@@ -71,6 +79,13 @@ class CampaignOpened(Value):
 
     type: Literal["campaign-opened"] = "campaign-opened"
     spec: CampaignSpec
+
+
+class EnvironmentRead(Value):
+    """What work that is planned from now on runs in; written again when it has changed."""
+
+    type: Literal["environment-read"] = "environment-read"
+    environment: Environment
 
 
 class SplitMade(Value):
@@ -145,6 +160,26 @@ class FinalPicked(Value):
     leaderboard: tuple[Ranked, ...]
 
 
+Proof = Literal["identical", "equivalent", "unproved"]
+
+
+class ScriptProved(Value):
+    """The standalone script of an attempt was run in a fresh interpreter."""
+
+    type: Literal["script-proved"] = "script-proved"
+    id: Name
+    """The attempt's."""
+    proof: Proof
+    """How far the submissions that it wrote agree with those that were graded."""
+    kind: str
+    """How the script came to be: derived, or all cells in their order."""
+    script_sha256: str
+    reason: str = ""
+    """What differs, or why it could not be run."""
+    seconds: float = 0.0
+    """How long it ran."""
+
+
 class CampaignResumed(Value):
     """A process took the campaign up again; the budget may have been raised."""
 
@@ -165,11 +200,13 @@ class CampaignEnded(Value):
 
 CampaignEvent = Annotated[
     CampaignOpened
+    | EnvironmentRead
     | SplitMade
     | CommunityRead
     | WorkPlanned
     | WorkFinished
     | FinalPicked
+    | ScriptProved
     | CampaignResumed
     | CampaignEnded,
     Field(discriminator="type"),

@@ -32,6 +32,15 @@ class WorkFolder:
         """Names, versions and hashes of these packages."""
         return self.root / "packages.json"
 
+    @property
+    def lineage(self) -> Path:
+        """What an attempt came from, by hash."""
+        return self.root / "lineage.json"
+
+    def script(self, name: str = "script.py") -> Path:
+        """Return where the standalone script of an attempt lies."""
+        return self.root / name
+
     def submissions(self, step: int) -> Path:
         """Folder of the pair of files that a step handed in, as taken in by us."""
         return self.root / "submissions" / f"step-{step:03d}"
@@ -77,6 +86,15 @@ class CampaignFolder:
         return self.root / "journal.md"
 
     @property
+    def runs(self) -> Path:
+        """MLflow's ids of the campaign's runs, by work; the campaign's own under its name."""
+        return self.root / "runs.json"
+
+    def code_diff(self, sha256: str) -> Path:
+        """Return where the changes of CoMind's code lie that no commit holds."""
+        return self.root / f"code-{sha256[:12]}.diff"
+
+    @property
     def leaderboard(self) -> Path:
         """All scored attempts, best first, each compared with the best on the same rows."""
         return self.root / "leaderboard.csv"
@@ -115,6 +133,10 @@ class ProjectFolder:
     def solution(self, campaign: str, work_id: str) -> Path:
         """Published solution of one attempt; DVC versions it."""
         return self.root / "data" / "solutions" / campaign / work_id
+
+    def refit(self, campaign: str, work_id: str) -> Path:
+        """What a refit handed in; DVC versions it, and no attempt may see it."""
+        return self.root / "data" / "refits" / campaign / work_id
 
     @property
     def tracking(self) -> Path:

@@ -5,6 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from immutables import Map
+
 from comind.campaign.events import (
     CampaignEnded,
     CampaignEvent,
@@ -12,7 +14,9 @@ from comind.campaign.events import (
     CampaignResumed,
     CampaignSpec,
     CommunityRead,
+    EnvironmentRead,
     FinalPicked,
+    ScriptProved,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -22,6 +26,7 @@ from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import Code, Think
 from comind.campaign.works import Attempt, Works
 from comind.domain.draft import Operator
+from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
@@ -43,6 +48,12 @@ class CampaignState:
     """Everything that planning may look at; made by `fold` alone."""
 
     opened: CampaignSpec | None = None
+    environments: tuple[Environment, ...] = ()
+    """What the campaign ran in, one after another."""
+    ran_in: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    """By work, which of the environments it ended in."""
+    proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
+    """By attempt, what became of its script."""
     split: SplitMade | None = None
     community: CommunityRead | None = None
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
@@ -147,27 +158,40 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
     match record.event:
         case CampaignOpened(spec=spec):
             return replace(state, opened=spec, budget=spec.budget)
-        case SplitMade() as split:
-            return replace(state, split=split)
-        case CommunityRead() as community:
-            return replace(state, community=community)
+        case EnvironmentRead() | SplitMade() | CommunityRead() as found:
+            return _with_given(state, found)
         case WorkPlanned(id=work_id, work=work):
             return replace(state, works=state.works.planned(work_id, work))
         case WorkFinished(id=work_id, outcome=outcome):
             return replace(
                 state,
                 works=state.works.finished(work_id, outcome),
+                ran_in=state.ran_in.set(work_id, len(state.environments) - 1),
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
         case FinalPicked() as final:
             return replace(state, picked=final)
+        case ScriptProved(id=work_id) as proved:
+            return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
             # With an end taken back, more attempts may follow, and another final pick.
             picked = None if state.ended else state.picked
             return replace(state, budget=budget, ended=None, picked=picked)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
+
+
+def _with_given(
+    state: CampaignState, found: EnvironmentRead | SplitMade | CommunityRead
+) -> CampaignState:
+    match found:
+        case EnvironmentRead(environment=environment):
+            return replace(state, environments=(*state.environments, environment))
+        case SplitMade():
+            return replace(state, split=found)
+        case CommunityRead():
+            return replace(state, community=found)
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:

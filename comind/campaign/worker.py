@@ -26,11 +26,12 @@ from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Workbench
 from comind.domain.draft import Operator
-from comind.errors import ReplyError, ServiceError
+from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.session.base import Session
+from comind.system.files import DISK_FULL, ROOM
 from comind.system.killpoints import passed
 
 __all__ = ["Equipment", "carry_out"]
@@ -146,10 +147,18 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
         return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
     except ReplayDivergedError as error:
         return nothing, Failure(kind=FailureKind.REPLAY, message=str(error))
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            return nothing, _internal(error)
+        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM) from None
     except Exception as error:  # noqa: BLE001 - see below
         # One attempt must not end the campaign, whatever is wrong with our own code.
-        _log.exception("work failed inside CoMind")
-        return nothing, Failure(kind=FailureKind.INTERNAL, message=f"{type(error).__name__}: {error}")
+        return nothing, _internal(error)
+
+
+def _internal(error: Exception) -> Failure:
+    _log.exception("work failed inside CoMind")
+    return Failure(kind=FailureKind.INTERNAL, message=f"{type(error).__name__}: {error}")
 
 
 def _code_outcome(

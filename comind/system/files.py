@@ -1,5 +1,6 @@
 """Durable writes, and reads that trust nothing about the file."""
 
+import errno
 import hashlib
 import os
 import shutil
@@ -9,6 +10,8 @@ from pathlib import Path
 from comind.errors import SubmissionError
 
 __all__ = [
+    "DISK_FULL",
+    "ROOM",
     "append_durably",
     "copy_plain_tree",
     "copy_untrusted_tree",
@@ -18,6 +21,10 @@ __all__ = [
     "write_durably",
 ]
 
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a write fails with where there is no room for it."""
+ROOM = "make room; then go on with comind solve --resume"
+
 _CHUNK = 1 << 20
 
 
@@ -26,10 +33,14 @@ def write_durably(path: Path, content: bytes | str) -> None:
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}.new")
-    with staged.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with staged.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        staged.unlink(missing_ok=True)  # a full disk has no room for halves
+        raise
     staged.replace(path)
     _sync_folder(path.parent)
 

@@ -27,6 +27,7 @@ KILL_POINTS = (
     "checkpoints-versioned",  # DVC | git
     "ref-committed",  # git | the next event
     "final-picked",  # the event that names the pick | its refit
+    "script-proved",  # the event that says how far a script agrees | the next script
     "submission-delivered",  # the delivered file | the campaign's last event
 )
 

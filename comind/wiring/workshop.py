@@ -37,10 +37,12 @@ from comind.evaluation.splits import SplitFolder
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.llm.settings import ModelSettings
-from comind.session.base import Input, Session
+from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
+from comind.session.environment import thread_settings
 from comind.session.kernel import KernelSession
 from comind.session.packages import Packages
+from comind.session.program import run_program
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
@@ -147,26 +149,65 @@ class Workshop:
 
         The attempt's shares of cores and GPUs are fixed here: they depend on who else runs just now.
         """
-        own_code = self.model_of(work.role).name == OFFLINE
-        public = self.split_folder.public
-        if work.operator is Operator.REFIT:
-            public = self._all_labelled_rows(folder)
-        given = [Input(public, f"input/{self.spec.competition}")]
-        given += [found for given_id in work.inputs if (found := self._input(given_id))]
         # The thread count can change results in their last digits, so an attempt keeps its own.
         before = fold(read_log(folder.log, WORK_EVENTS)).threads
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
-            choose_sandbox(self.spec.sandbox, own_code=own_code),
+            self.sandbox_for(work),
             folder.workspace,
-            inputs=tuple(given),
-            env={"PYTHONHASHSEED": str(self.spec.seed), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
-            memory_bytes=math.floor(psutil.virtual_memory().total * 0.75),
+            inputs=self._inputs(work, folder),
+            env={**self._settings(), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
+            memory_bytes=_memory_bytes(),
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
             threads=_cores.lease(str(folder.root), before),
             packages=Packages(folder.packages, folder.installed, allowed=self.spec.packages),
         )
+
+    def run_script(
+        self, work: Code, folder: WorkFolder, arguments: tuple[str, ...], workspace: Path, seconds: float
+    ) -> CellResult:
+        """Run `python ARGUMENTS` in a fresh interpreter, with what the attempt in `folder` had.
+
+        Raises:
+            SandboxError: it could not be started.
+        """
+        threads = fold(read_log(folder.log, WORK_EVENTS)).threads
+        return run_program(
+            self.sandbox_for(work),
+            arguments,
+            workspace,
+            inputs=self._inputs(work, folder),
+            env={**self._settings(), **(thread_settings(threads) if threads else {})},
+            seconds=seconds,
+            memory_bytes=_memory_bytes(),
+        )
+
+    def published(self, work_id: str) -> Path:
+        """Return where the files lie that an attempt published; those of a refit lie apart."""
+        refit = work_id.startswith(Operator.REFIT.value)
+        return (self._project.refit if refit else self._project.solution)(self.spec.id, work_id)
+
+    def sandbox_for(self, work: Code) -> Sandbox:
+        """Return the strongest sandbox that the user allows for the code of an attempt.
+
+        Raises:
+            SandboxError: there is none.
+        """
+        own_code = self.spec.model == OFFLINE or work.role == BASELINE_ROLE
+        return choose_sandbox(self.spec.sandbox, own_code=own_code)
+
+    def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
+        refit = work.operator is Operator.REFIT
+        public = self._all_labelled_rows(folder) if refit else self.split_folder.public
+        mounted = (self._input(given_id) for given_id in work.inputs)
+        return (
+            Input(public, f"input/{self.spec.competition}"),
+            *(found for found in mounted if found is not None),
+        )
+
+    def _settings(self) -> dict[str, str]:
+        return {"PYTHONHASHSEED": str(self.spec.seed)}
 
     def _input(self, given_id: str) -> Input | None:
         """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
@@ -197,6 +238,10 @@ class Workshop:
         grader = self.__dict__.get("grader")
         if isinstance(grader, GraderProcess):
             grader.stop()
+
+
+def _memory_bytes() -> int:
+    return math.floor(psutil.virtual_memory().total * 0.75)
 
 
 _cores = Cores(usable_cores())  # all campaigns of this process share one machine

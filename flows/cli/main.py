@@ -14,7 +14,19 @@ from typing import NoReturn, TextIO
 
 from comind import __version__
 from comind.errors import ComindError, UsageError
-from flows.cli import bench, doctor, grade, report, solve, ui
+from flows.cli import (
+    bench,
+    collect,
+    doctor,
+    grade,
+    lineage,
+    push,
+    repair,
+    report,
+    reproduce,
+    solve,
+    ui,
+)
 from flows.cli.answer import Answer, CommandError
 
 __all__ = ["main"]
@@ -24,6 +36,11 @@ _COMMANDS = {
     "grade": grade,
     "report": report,
     "bench": bench,
+    "lineage": lineage,
+    "reproduce": reproduce,
+    "repair": repair,
+    "push": push,
+    "gc": collect,
     "doctor": doctor,
     "ui": ui,
 }

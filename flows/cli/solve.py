@@ -44,6 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
     parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
     parser.add_argument("--no-monitor", action="store_true", help="stop no cell before its time is over")
+    parser.add_argument("--no-prove", action="store_true", help="leave published scripts unproved")
+    parser.add_argument("--push", action="store_true", help="send data and ref to their remotes")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
@@ -146,6 +148,8 @@ def _specification(
         baseline=values["baseline"],
         refit=values["refit"],
         monitor=values["monitor"],
+        prove=values["prove"],
+        push=values["push"],
         sandbox=values["sandbox"],
         packages=params.solve.packages.allow,
         community=community,
@@ -193,6 +197,8 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         | ({"baseline": False} if args.no_baseline else {})
         | ({"refit": False} if args.no_refit else {})
         | ({"monitor": False} if args.no_monitor else {})
+        | ({"prove": False} if args.no_prove else {})
+        | ({"push": True} if args.push else {})
     )
 
 
@@ -280,17 +286,31 @@ def _prepare_project(project: Path) -> None:
 
 def _run_flow(project: Path, folder: "CampaignFolder") -> None:
     from comind.campaign.loop import read_state
+    from flows.breakdown import explained
+    from flows.orphans import close_orphans
     from flows.server import prefect_server
     from flows.view import watching
 
     if read_state(folder).ended is not None:
         return
-    with watching(folder), prefect_server(project):
+    close_orphans(project)
+    with watching(folder), prefect_server(project) as api:
         # Not earlier: Prefect reads its server's address when it is imported.
-        from flows.campaign import close_stale_runs, solve_competition
+        from flows.campaign import solve_competition
+        from flows.orphans import close_stale_runs
 
-        close_stale_runs(folder.name)
-        solve_competition(project, folder.name)
+        close_stale_runs(project)
+        try:
+            solve_competition(project, folder.name)
+        except ComindError:
+            raise
+        except Exception as error:
+            if read_state(folder).ended is not None:
+                return  # only telling Prefect so has failed
+            known = explained(error, project, api)
+            if known is None:
+                raise
+            raise known from None
 
 
 def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:

@@ -13,18 +13,37 @@ Names that hold for every agent:
                               per step: step/score step/score_low step/score_high step/seconds
                               step/failed
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
-                              comind.threads comind.failure comind.failure_message
+                              comind.threads comind.failure comind.failure_message; where it came from:
+                              comind.revision comind.environment comind.prompts comind.split
+                              comind.split_sha256 comind.community comind.submission_sha256
+                              comind.script comind.script_sha256 comind.script_proof
     artifacts of an attempt   draft.json code.py notebook.ipynb report.md log.jsonl submissions/...
+                              lineage.json script.py
                               checkpoints.dvc (DVC's pointer to the published solution)
     trace of an attempt       its model calls and cells; of a `Think`, at the campaign's run; tags
                               comind.campaign comind.work
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
                               attempts valid_attempts seconds tokens usd
-    artifacts of a campaign   leaderboard.csv attempts.csv compare.html
+    artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
     view of an experiment     one for each campaign, named like it: its attempts in useful columns
 """
 
-from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.campaign import (
+    CampaignTracker,
+    drop_doubles,
+    drop_runs,
+    run_ids_json,
+    run_of,
+    views_of,
+)
 from tasks.tracking.store import tracking_uri
 
-__all__ = ["CampaignTracker", "run_of", "tracking_uri", "views_of"]
+__all__ = [
+    "CampaignTracker",
+    "drop_doubles",
+    "drop_runs",
+    "run_ids_json",
+    "run_of",
+    "tracking_uri",
+    "views_of",
+]

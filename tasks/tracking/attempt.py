@@ -3,6 +3,8 @@
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from comind.campaign.attempt import (
     WORK_EVENTS,
     CellEnded,
@@ -14,6 +16,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.code_metrics import measure
 from comind.campaign.folder import WorkFolder
+from comind.campaign.lineage import AttemptLineage
 from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
@@ -46,6 +49,7 @@ class AttemptTracker:
         self._book = book
         self._pointer: Path | None = pointer
         self._tail: LogTail[WorkEvent] = LogTail(folder.log, WORK_EVENTS)
+        self._lineage = ""
         self._step = 0
         self._cells: list[Cell] = []
 
@@ -58,9 +62,30 @@ class AttemptTracker:
             if trace is not None:
                 self.run.trace(trace)
         self.run.metrics(found)
+        self._track_lineage()
         if self._pointer is not None and self._pointer.exists():
             self.run.texts({"checkpoints.dvc": self._pointer.read_text()})
             self._pointer = None
+
+    def _track_lineage(self) -> None:
+        """Write lineage and script, again when a proof has come in."""
+        try:
+            text = self._folder.lineage.read_text()
+        except FileNotFoundError:
+            return
+        if text == self._lineage:
+            return
+        try:
+            lineage = AttemptLineage.model_validate_json(text)
+        except ValidationError:
+            return  # damaged; `comind repair` says so
+        files = {"lineage.json": text}
+        if lineage.script is not None:
+            name = lineage.script.file
+            files[name] = self._folder.script(name).read_text()
+        self.run.texts(files)
+        self.run.tags(_lineage_tags(lineage))
+        self._lineage = text
 
     def _track(self, record: Record[WorkEvent]) -> list[Point]:
         match record.event:
@@ -113,6 +138,25 @@ class AttemptTracker:
         self.run.copy(self._folder.log)
         if outcome.submitted is not None:
             self.run.copy(self._folder.submissions(outcome.submitted.step), "submissions")
+
+
+def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:
+    tags = {
+        "comind.revision": lineage.revision + ("+changes" if lineage.diff_sha256 else ""),
+        "comind.environment": lineage.environment_sha256,
+        "comind.prompts": lineage.prompts_sha256,
+        "comind.split": lineage.split.key,
+        "comind.split_sha256": lineage.split.public_sha256,
+    }
+    if lineage.community is not None:
+        tags["comind.community"] = lineage.community.key
+    if lineage.submitted is not None:
+        tags["comind.submission_sha256"] = lineage.submitted.test_sha256
+    if lineage.script is not None:
+        tags["comind.script"] = lineage.script.kind
+        tags["comind.script_sha256"] = lineage.script.sha256
+        tags["comind.script_proof"] = lineage.script.proof
+    return tags
 
 
 def points(values: dict[str, float], record: Record[Any], *, step: int) -> list[Point]:

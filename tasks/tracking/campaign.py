@@ -1,5 +1,6 @@
 """The parent run of a campaign, and everything below it."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ from comind.campaign.events import (
     CampaignEvent,
     CampaignOpened,
     CampaignResumed,
+    EnvironmentRead,
     FinalPicked,
+    ScriptProved,
     SplitMade,
     WorkFinished,
     WorkPlanned,
@@ -22,6 +25,7 @@ from comind.campaign.ledger import as_csv as ledger_csv
 from comind.campaign.log import LogTail, Record
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.domain.draft import Operator
 from comind.system.killpoints import passed
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
@@ -29,7 +33,7 @@ from tasks.tracking.store import Store, TrackedRun
 from tasks.tracking.traces import TraceBook
 from tasks.versioning import pointer_of
 
-__all__ = ["CampaignTracker", "run_of", "views_of"]
+__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_ids_json", "run_of", "views_of"]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
@@ -39,9 +43,35 @@ def run_of(project: Path, campaign: str) -> str | None:
     return Store(project).find({_CAMPAIGN: campaign})
 
 
+def run_ids_json(tracker: "CampaignTracker") -> str:
+    """Return the content of a campaign's `runs.json`."""
+    return json.dumps(tracker.run_ids(), indent=2) + "\n"
+
+
 def views_of(project: Path, most: int) -> list[tuple[str, str]]:
     """Return the newest campaigns, each with the page of MLflow that compares its attempts."""
     return Store(project).views(most)
+
+
+def drop_runs(project: Path, campaign: str) -> int:
+    """Drop all runs of a campaign; returns how many there were."""
+    store = Store(project)
+    runs = store.runs({_CAMPAIGN: campaign})
+    for run_id, _ in runs:
+        store.drop(run_id)
+    return len(runs)
+
+
+def drop_doubles(project: Path, campaign: str) -> int:
+    """Drop what stands twice for the campaign or for an attempt; returns how many runs that were."""
+    store, seen, doubled = Store(project), set(), 0
+    for run_id, tags in store.runs({_CAMPAIGN: campaign}):
+        attempt = tags.get(_ATTEMPT, "")
+        if attempt in seen:
+            store.drop(run_id)
+            doubled += 1
+        seen.add(attempt)
+    return doubled
 
 
 class CampaignTracker:
@@ -66,6 +96,11 @@ class CampaignTracker:
         """MLflow's id of the campaign's run; empty before its first event is tracked."""
         return self._run.id if self._run else ""
 
+    def run_ids(self) -> dict[str, str]:
+        """Return MLflow's ids of the campaign and its attempts, by name."""
+        attempts = {n: w.run.id for n, w in self._works.items() if isinstance(w, AttemptTracker)}
+        return {self._folder.name: self.run_id, **attempts}
+
     def catch_up(self) -> None:
         """Write whatever the logs hold that is not yet written."""
         for record in self._tail.read():
@@ -85,6 +120,8 @@ class CampaignTracker:
         match record.event:
             case CampaignOpened():
                 self._open(record)
+            case EnvironmentRead() | ScriptProved() as found:
+                self._track_ground(found)
             case SplitMade() as split:
                 facts = split.model_dump()
                 self._parent.params({f"split.{name}": value for name, value in facts.items()})
@@ -111,6 +148,16 @@ class CampaignTracker:
                 self._parent.texts({"ledger.csv": ledger_csv(self._entries())})
                 self._parent.end(record.at)
 
+    def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
+        """Write what the campaign runs in, and what became of the final pick's script."""
+        if isinstance(found, EnvironmentRead):
+            environment = found.environment
+            changed = "+changes" if environment.diff_sha256 else ""
+            self._parent.tags({"comind.revision": environment.revision + changed})
+            self._parent.texts({"environment.json": environment.model_dump_json(indent=2) + "\n"})
+        elif self._state.picked is not None and found.id == self._state.picked.work_id:
+            self._parent.tags({"comind.script_proof": found.proof})
+
     def _open(self, record: Record[CampaignEvent]) -> None:
         spec = self._state.spec
         self._experiment = self._store.experiment(spec.competition)
@@ -129,8 +176,12 @@ class CampaignTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
         tags = _attempt_tags(work) | {"mlflow.note.content": self._note(work)}
         run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
-        run.params(_attempt_params(work))
-        pointer = pointer_of(self._project.solution(self._folder.name, work_id))
+        spec = self._state.spec
+        given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
+        run.params(_attempt_params(work) | given)
+        refit = work.operator is Operator.REFIT
+        place = self._project.refit if refit else self._project.solution
+        pointer = pointer_of(place(self._folder.name, work_id))
         return AttemptTracker(run, folder, work, book, pointer)
 
     def _note(self, work: Code) -> str:

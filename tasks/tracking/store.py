@@ -160,6 +160,21 @@ class Store:
                 return str(run.info.run_id)
         return None
 
+    def runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+        """Return ids and tags of all runs with these tags, the newest first."""
+        experiments = [each.experiment_id for each in self.client.search_experiments()]
+        found, token = [], None
+        while True:
+            page = self.client.search_runs(experiments, _query(identity), page_token=token)
+            found += [(str(run.info.run_id), run.data.tags) for run in page]
+            token = page.token
+            if not token:
+                return found
+
+    def drop(self, run_id: str) -> None:
+        """Take a run out of sight; MLflow's own garbage collection removes it."""
+        self.client.delete_run(run_id)
+
     def views(self, most: int) -> list[tuple[str, str]]:
         """Return names and pages of the views that were kept, the newest campaign first."""
         found = []

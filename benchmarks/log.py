@@ -1,0 +1,69 @@
+"""A campaign's log at 100,000 events: append, read and fold."""
+
+import os
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log import EventLog, read_log
+from comind.campaign.state import fold
+from tests.unit.campaign.samples import code, opened, scored
+
+EVENTS, SYNCED = 100_000, 2_000
+
+
+def events(count: int) -> list[CampaignEvent]:
+    """Return a campaign's first `count` events: attempts, one after another."""
+    found: list[CampaignEvent] = [opened()]
+    for n in range(count // 2):
+        found.append(WorkPlanned(id=f"attempt-{n:06d}", work=code()))
+        found.append(WorkFinished(id=f"attempt-{n:06d}", outcome=scored(0.5 + n / count / 10)))
+    return found[:count]
+
+
+def append(path: Path, count: int) -> float:
+    """Return how many seconds it takes to append `count` events."""
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        begun = time.perf_counter()
+        for event in events(count):
+            log.append(event)
+        return time.perf_counter() - begun
+
+
+def folded(path: Path) -> tuple[float, float]:
+    """Return how many seconds it takes to read and verify a log, and to fold it."""
+    begun = time.perf_counter()
+    records = read_log(path, CAMPAIGN_EVENTS)
+    read = time.perf_counter() - begun
+    state = fold(records)
+    assert len(state.works) >= len(records) // 2 - 1
+    return read, time.perf_counter() - begun - read
+
+
+def main() -> None:
+    """Print the figures."""
+    root = Path(tempfile.mkdtemp(prefix="b-"))
+    synced = append(root / "synced.jsonl", SYNCED) / SYNCED
+    os.fsync = lambda descriptor: None  # the rest is about our own work, not the disk's
+    written = append(root / "whole.jsonl", EVENTS)
+    append(root / "tenth.jsonl", EVENTS // 10)
+    print(
+        f"append: {1e6 * written / EVENTS:.0f} us an event at {EVENTS} events, "
+        f"{1e6 * synced:.0f} us with the disk's sync"
+    )
+    (read, fold_all), (read_tenth, fold_tenth) = (
+        folded(root / "whole.jsonl"),
+        folded(root / "tenth.jsonl"),
+    )
+    print(
+        f"read and verify {EVENTS} events: {read:.1f} s, {read / read_tenth:.1f}x a tenth of them; "
+        f"fold: {fold_all:.2f} s, {fold_all / fold_tenth:.1f}x"
+    )
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"memory at that: {memory:.0f} MB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,206 @@
+"""What an attempt came from, as hashes: enough to say whether it could be had again."""
+
+import hashlib
+from collections.abc import Iterable
+
+from pydantic import AwareDatetime, JsonValue
+
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    CallAnswered,
+    CellEnded,
+    CellStarted,
+    MonitorHeard,
+    WorkEvent,
+    fold,
+)
+from comind.campaign.events import Proof, ScriptProved
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.log import Record, read_log
+from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.campaign.plan import Code
+from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
+from comind.campaign.state import CampaignState
+from comind.domain.environment import Environment
+from comind.domain.value import Value
+from comind.llm.base import ModelReply
+from comind.session.notebook import Cell, notebook_of
+
+__all__ = ["AttemptLineage", "Parent", "ScriptLineage", "cells_ran", "lineage_of", "script_for"]
+
+
+class SplitLineage(Value):
+    """The rows that everything was measured on."""
+
+    key: str
+    public_sha256: str
+    sealed_sha256: str
+
+
+class CommunityLineage(Value):
+    """What the community was known to know."""
+
+    key: str
+    sha256: str
+    as_of: AwareDatetime | None
+
+
+class Parent(Value):
+    """Another attempt that this one started from."""
+
+    attempt: str
+    test_sha256: str = ""
+    """Of its submission; empty where it has none."""
+
+
+class ScriptLineage(Value):
+    """The standalone script."""
+
+    file: str
+    kind: str
+    sha256: str
+    proof: Proof = "unproved"
+    reason: str = "nobody has run it"
+
+
+class AttemptLineage(Value):
+    """`lineage.json` of an attempt; a function of the logs and of DVC's pointer to what it published."""
+
+    campaign: str
+    attempt: str
+    operator: str
+    parameters: dict[str, JsonValue]
+    """What the user asked for: agent, model, seeds, limits."""
+    environment_sha256: str
+    revision: str
+    diff_sha256: str
+    prompts_sha256: str
+    sandbox_image: str
+    split: SplitLineage
+    community: CommunityLineage | None
+    draft_sha256: str
+    sources: tuple[str, ...]
+    parents: tuple[Parent, ...]
+    inputs: tuple[str, ...]
+    replies: int
+    replies_sha256: str
+    """Over the recorded replies, in their order."""
+    notebook_sha256: str
+    threads: int
+    sealed: bool | None
+    script: ScriptLineage | None
+    submitted: Submitted | None
+    score: float | None
+    solution_md5: str = ""
+    """DVC's hash of code, report, submissions and checkpoints that were published."""
+
+
+def lineage_of(
+    state: CampaignState, folder: CampaignFolder, work_id: str, solution_md5: str = ""
+) -> AttemptLineage:
+    """Return the lineage of a finished attempt.
+
+    Raises:
+        LogError: the attempt's log was changed.
+    """
+    work, outcome = state.works[work_id].work, state.works[work_id].outcome
+    assert isinstance(work, Code)
+    assert isinstance(outcome, CodeOutcome)
+    assert state.split is not None
+    records = read_log(folder.work(work_id).log, WORK_EVENTS)
+    environment = _environment(state, work_id)
+    replies = list(_replies(records))
+    ran = fold(records)
+    script = script_for(state, records, work_id)
+    notebook = notebook_of(work.draft.title, cells_ran(records))
+    return AttemptLineage(
+        campaign=folder.name,
+        attempt=work_id,
+        operator=work.operator.value,
+        parameters=state.spec.model_dump(mode="json", exclude={"id"}),
+        environment_sha256=environment.sha256,
+        revision=environment.revision,
+        diff_sha256=environment.diff_sha256,
+        prompts_sha256=environment.prompts_sha256,
+        sandbox_image=environment.image,
+        split=SplitLineage(
+            key=state.split.key,
+            public_sha256=state.split.public_sha256,
+            sealed_sha256=state.split.sealed_sha256,
+        ),
+        community=_community(state),
+        draft_sha256=_sha256(work.draft.model_dump_json()),
+        sources=work.draft.sources,
+        parents=tuple(_parent(state, each) for each in work.parents),
+        inputs=work.inputs,
+        replies=len(replies),
+        replies_sha256=_sha256("\0".join(reply.model_dump_json() for reply in replies)),
+        notebook_sha256=_sha256(notebook),
+        threads=ran.threads,
+        sealed=ran.sealed,
+        script=_script_lineage(script, state.proofs.get(work_id)) if script else None,
+        submitted=outcome.submitted,
+        score=outcome.score.value.value if outcome.score else None,
+        solution_md5=solution_md5,
+    )
+
+
+def script_for(
+    state: CampaignState, records: Iterable[Record[WorkEvent]], work_id: str
+) -> Script | None:
+    """Return the script of an attempt, of the kind that was proved; None where nothing was handed in."""
+    outcome = state.works[work_id].outcome
+    if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
+        return None
+    cells = cells_of(records, outcome.submitted.step)
+    proved = state.proofs.get(work_id)
+    whole = proved is not None and proved.kind == ScriptKind.CELLS
+    return all_cells(cells) if whole else derive(cells)
+
+
+def cells_ran(records: Iterable[Record[WorkEvent]]) -> list[Cell]:
+    """Return the cells of an attempt with their results, as its notebook shows them."""
+    cells: list[Cell] = []
+    for record in records:
+        match record.event:
+            case CellStarted(goal=goal, code=code):
+                cells.append(Cell(goal=goal, code=code))
+            case CellEnded(result=result):
+                cells[-1].result = result
+            case _:
+                pass
+    return cells
+
+
+def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineage:
+    known = ScriptLineage(file=script.file_name, kind=script.kind.value, sha256=script.sha256)
+    if proved is None or proved.script_sha256 != script.sha256:
+        return known
+    return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
+
+
+def _community(state: CampaignState) -> CommunityLineage | None:
+    read = state.community
+    return CommunityLineage(key=read.key, sha256=read.sha256, as_of=read.as_of) if read else None
+
+
+def _environment(state: CampaignState, work_id: str) -> Environment:
+    number = state.ran_in.get(work_id, -1)
+    return state.environments[number] if 0 <= number < len(state.environments) else Environment()
+
+
+def _parent(state: CampaignState, work_id: str) -> Parent:
+    outcome = state.works[work_id].outcome
+    submitted = outcome.submitted if isinstance(outcome, CodeOutcome) else None
+    return Parent(attempt=work_id, test_sha256=submitted.test_sha256 if submitted else "")
+
+
+def _replies(records: Iterable[Record[WorkEvent]]) -> Iterable[ModelReply]:
+    for record in records:
+        event = record.event
+        if isinstance(event, CallAnswered | MonitorHeard) and event.reply is not None:
+            yield event.reply
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,139 @@
+"""The cells of an attempt that left something behind, as plain Python."""
+
+import ast
+import re
+import textwrap
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from comind.campaign.attempt import CellEnded, CellStarted, SubmissionNames, WorkEvent
+from comind.campaign.log import Record
+from comind.session.base import CellStatus
+
+__all__ = ["RanCell", "cells_of", "parsed", "to_python"]
+
+_FAILED_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.MULTILINE)
+_DROPPED_MAGICS = {
+    "matplotlib",
+    "config",
+    "load_ext",
+    "autoreload",
+    "pip",
+    "conda",
+    "precision",
+    "pinfo",
+}
+_TIMING = ("time ", "timeit ", "prun ")
+
+
+@dataclass(frozen=True, slots=True)
+class RanCell:
+    """A cell, or as much of it as ran before it failed."""
+
+    step: int
+    goal: str
+    code: str
+    """Plain Python where that can be had, else as it was written."""
+    life: int
+    """Number of the interpreter that ran it; a new one knows no names, only files."""
+    names: SubmissionNames
+
+
+def cells_of(records: Iterable[Record[WorkEvent]], step: int) -> list[RanCell]:
+    """Return the cells up to `step` whose effects a fresh interpreter can have again.
+
+    A cell that failed counts as far as it ran. One that had to be stopped is left out: nobody could say
+    where it was.
+
+    Args:
+        records: the log of the attempt, in order.
+        step: the one that handed in.
+    """
+    cells: list[RanCell] = []
+    started: CellStarted | None = None
+    life = 0
+    for record in records:
+        event = record.event
+        if isinstance(event, CellStarted):
+            started = event
+        elif isinstance(event, CellEnded) and started is not None:
+            if started.step > step:
+                break
+            code = _ran_part(to_python(started.code), event)
+            if code.strip():
+                names = started.submission or SubmissionNames()
+                cells.append(RanCell(started.step, started.goal, code, life, names))
+            life += event.result.state_lost
+    return cells
+
+
+def _ran_part(code: str, ended: CellEnded) -> str:
+    """Return the statements of a cell that ran to their end."""
+    if ended.result.status is CellStatus.OK:
+        return code
+    found = _FAILED_LINE.search(ended.result.error)
+    tree = parsed(code)
+    if ended.result.status is not CellStatus.ERROR or found is None or tree is None:
+        return ""
+    line = int(found.group(1))
+    whole = [each for each in tree.body if (each.end_lineno or each.lineno) < line]
+    return "\n".join(code.split("\n")[: whole[-1].end_lineno]) if whole else ""
+
+
+def parsed(code: str) -> ast.Module | None:
+    """Return the syntax tree, or None for what is no plain Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
+            return ast.parse(code)
+    # Anyone may have written it: half a statement, no text at all, or too deep for the parser.
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def to_python(code: str) -> str:
+    """Return `code` without a notebook's magics; as it stands where that does not make it Python.
+
+    Every line keeps its place, so that line numbers of a traceback still fit.
+    """
+    if parsed(code) is not None:
+        return code
+    lines = code.split("\n")
+    first = next((n for n, line in enumerate(lines) if line.strip()), 0)
+    if lines[first].startswith("%%"):
+        return _cell_magic(lines, first) or code
+    plain = "\n".join(_line(each) for each in lines)
+    return plain if parsed(plain) is not None else code
+
+
+def _cell_magic(lines: list[str], first: int) -> str | None:
+    name, _, rest = lines[first].removeprefix("%%").strip().partition(" ")
+    body = "\n".join(lines[first + 1 :])
+    match name:
+        case "time" | "timeit" | "capture" | "prun":
+            kept = to_python(body)
+            return "\n" * (first + 1) + kept if parsed(kept) is not None else None
+        case "writefile" | "file" if rest and not rest.startswith("-"):
+            return f"open({rest.strip()!r}, 'w').write({body!r})"
+        case "bash" | "sh":
+            return f"import subprocess; subprocess.run({body!r}, shell=True)"
+        case _:
+            return None
+
+
+def _line(line: str) -> str:
+    indent, text = line[: len(line) - len(line.lstrip())], line.strip()
+    if text.startswith("!"):
+        return f"{indent}import subprocess; subprocess.run({text[1:].strip()!r}, shell=True)"
+    if text.startswith("%"):
+        magic = text[1:].lstrip("%")
+        for timing in _TIMING:
+            if magic.startswith(timing):
+                return indent + textwrap.dedent(magic.removeprefix(timing)).strip()
+        if magic.split(" ")[0] in _DROPPED_MAGICS:
+            return f"{indent}pass  # {text}"
+        return line
+    if text.startswith("?") or (text.endswith("?") and not text.startswith("#")):
+        return f"{indent}pass  # {text}"
+    return line

@@ -1,0 +1,179 @@
+"""Backwards from the two submissions to the statements that lead to them."""
+
+import ast
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+from comind.campaign.attempt import WorkEvent
+from comind.campaign.log import Record
+from comind.campaign.script.cells import RanCell, cells_of, parsed
+from comind.campaign.script.effects import Effects, Known, effects_of
+from comind.campaign.script.paths import ANY_FILE, file_of
+
+__all__ = ["Script", "ScriptKind", "all_cells", "derive", "script_of"]
+
+
+class ScriptKind(StrEnum):
+    """How a script came to be."""
+
+    DERIVED = "derived"  # the statements that the submissions need
+    CELLS = "cells"  # all cells that ran, in order
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """A program that needs no notebook and writes both submissions."""
+
+    kind: ScriptKind
+    text: str
+    plain: bool
+    """Whether Python alone runs it; else it takes IPython."""
+    validation: str
+    test: str
+    """The files that it writes, relative to its working directory."""
+
+    @property
+    def sha256(self) -> str:
+        """Hash of its text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @property
+    def file_name(self) -> str:
+        """The name that makes its interpreter read it rightly."""
+        return "script.py" if self.plain else "script.ipy"
+
+
+@dataclass(slots=True)
+class _Unit:
+    """Statements that share lines: kept or left out together."""
+
+    cell: RanCell
+    text: str
+    statements: list[ast.stmt]
+    effects: Effects
+
+
+def script_of(records: Iterable[Record[WorkEvent]], step: int) -> Script:
+    """Return the script of an attempt whose submissions were handed in at `step`."""
+    return derive(cells_of(records, step))
+
+
+def derive(cells: Sequence[RanCell]) -> Script:
+    """Return what the submissions of the last cell need; all cells where one cannot be read.
+
+    What is kept is kept as it stands, in its order.
+    """
+    trees = [parsed(cell.code) for cell in cells]
+    known = Known(tree for tree in trees if tree is not None)
+    units: list[_Unit] = []
+    for cell, tree in zip(cells, trees, strict=True):
+        if tree is None:
+            return all_cells(cells)
+        units += [
+            _Unit(cell, text, statements, effects_of(statements, known))
+            for text, statements in _units(cell.code, tree)
+        ]
+    names = cells[-1].names
+    wanted = {file_of(names.validation) or ANY_FILE, file_of(names.test) or ANY_FILE}
+    kept = _slice(units, wanted)
+    return _script(ScriptKind.DERIVED, cells, kept)
+
+
+def all_cells(cells: Sequence[RanCell]) -> Script:
+    """Return all cells in their order."""
+    return _script(ScriptKind.CELLS, cells, [(cell, cell.code) for cell in cells])
+
+
+def _units(code: str, tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:
+    """Return the statements with their text and the comments right above it."""
+    lines = code.split("\n")
+    found: list[tuple[int, int, list[ast.stmt]]] = []
+    for statement in tree.body:
+        decorators = [each.lineno for each in getattr(statement, "decorator_list", [])]
+        start, end = min([statement.lineno, *decorators]), statement.end_lineno or statement.lineno
+        if found and start <= found[-1][1]:
+            before = found.pop()
+            found.append((before[0], max(end, before[1]), [*before[2], statement]))
+        else:
+            found.append((start, end, [statement]))
+    units, above = [], 0
+    for start, end, statements in found:
+        first = start
+        while first - 1 > above and lines[first - 2].startswith("#"):
+            first -= 1
+        units.append(("\n".join(lines[first - 1 : end]), statements))
+        above = end
+    return units
+
+
+def _slice(units: list[_Unit], wanted: set[str]) -> list[tuple[RanCell, str]]:
+    groups = _Groups(share for unit in units for share in unit.effects.shares)
+    live = set(wanted)
+    kept: list[tuple[RanCell, str]] = []
+    life = units[-1].cell.life if units else 0
+    for unit in reversed(units):
+        if unit.cell.life != life:  # of another interpreter, only files are left
+            live, life = {name for name in live if name.startswith("file:")}, unit.cell.life
+        if _matters(unit.effects, live, groups):
+            live -= unit.effects.binds - unit.effects.uses
+            live |= unit.effects.uses
+            kept.append((unit.cell, unit.text))
+    return kept[::-1]
+
+
+def _matters(effects: Effects, live: set[str], groups: "_Groups") -> bool:
+    if effects.lasting or effects.binds & live:
+        return True
+    written = {name for name in effects.touches if name.startswith("file:")}
+    if written and ANY_FILE in live:
+        return True
+    changed = {groups.of(name) for name in effects.touches}
+    return bool(changed & {groups.of(name) for name in live})
+
+
+class _Groups:
+    """Names that may hold the same object, at any time."""
+
+    def __init__(self, shares: Iterable[set[str]]) -> None:
+        self._parent: dict[str, str] = {}
+        for names in shares:
+            first, *others = sorted(names)
+            for other in others:
+                self._parent[self.of(other)] = self.of(first)
+
+    def of(self, name: str) -> str:
+        while (parent := self._parent.get(name, name)) != name:
+            name = parent
+        return name
+
+
+def _script(kind: ScriptKind, cells: Sequence[RanCell], parts: list[tuple[RanCell, str]]) -> Script:
+    names = cells[-1].names
+    body: list[str] = []
+    future: list[str] = []
+    step = -1
+    for cell, text in parts:
+        if cell.step != step:
+            goal = " ".join(cell.goal.split())[:90]
+            body.append(f"\n# --- step {cell.step}: {goal}")
+            step = cell.step
+        (future if text.startswith("from __future__") else body).append(text)
+    whole = "\n".join(body).strip("\n")
+    text = "\n".join([*future, *_prelude(whole, names.test), whole]) + "\n"
+    return Script(kind, text, parsed(text) is not None, names.validation, names.test)
+
+
+def _prelude(body: str, test: str) -> list[str]:
+    """Return what a notebook gives for nothing."""
+    lines = []
+    if ".py'" in body or '.py"' in body:
+        lines.append("import sys; sys.path.insert(0, '')  # modules that a cell wrote")
+    if "display(" in body:
+        lines.append("from IPython.display import display")
+    folder = PurePosixPath(test).parent
+    if folder != PurePosixPath():
+        lines.append(f"import os; os.makedirs({str(folder)!r}, exist_ok=True)")
+    return lines

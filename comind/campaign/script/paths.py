@@ -1,0 +1,36 @@
+"""Files that a program names, as far as its text tells."""
+
+import ast
+import re
+
+__all__ = ["ANY_FILE", "file_of", "mode_of", "named_files"]
+
+ANY_FILE = "file:*"
+"""In place of a file whose name the text does not tell."""
+
+_FILE = re.compile(r"(?:^|/)([\w\-. ]*[\w\-]\.[A-Za-z][\w.]{0,9})$")
+
+
+def file_of(text: str) -> str | None:
+    """Return the name that stands for a file in `Effects`; None for text that names none."""
+    found = _FILE.search(text.strip())
+    return f"file:{found.group(1)}" if found and len(text) < 300 else None  # noqa: PLR2004 - no path
+
+
+def named_files(call: ast.Call) -> set[str]:
+    """Return the files that a call names in full; a name that is put together names none."""
+    if any(isinstance(each, ast.JoinedStr) for each in ast.walk(call)):
+        return set()
+    texts = [each.value for each in ast.walk(call) if isinstance(each, ast.Constant)]
+    return {name for text in texts if isinstance(text, str) and (name := file_of(text))}
+
+
+def mode_of(call: ast.Call) -> str:
+    """Return `r` where a call of `open` only reads, else `w`."""
+    given = [*call.args[1:2], *(each.value for each in call.keywords if each.arg == "mode")]
+    if not given and isinstance(call.func, ast.Attribute):  # Path.open(mode)
+        given = call.args[:1]
+    if not given:
+        return "r"
+    text = given[0].value if isinstance(given[0], ast.Constant) else "w"
+    return "r" if str(text).strip("tb") == "r" else "w"

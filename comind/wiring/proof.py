@@ -1,0 +1,147 @@
+"""Run the script of an attempt in a fresh interpreter, and compare what it writes."""
+
+import math
+import shutil
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames
+from comind.campaign.events import Proof, ScriptProved
+from comind.campaign.folder import WorkFolder
+from comind.campaign.log import read_log
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import Code
+from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
+from comind.errors import SubmissionError
+from comind.evaluation.agreement import Agreement, Verdict, agreement
+from comind.session.base import CellResult, CellStatus
+from comind.system.files import read_untrusted, write_durably
+from comind.wiring.workshop import Workshop
+
+__all__ = ["LEAST_SECONDS", "SLACK", "Rerun", "prove", "rerun"]
+
+LEAST_SECONDS = 120.0
+"""What a script may always take."""
+SLACK = 5.0
+"""How many times as long as the cells took it may take: another machine may be slower."""
+_SUBMISSION_BYTES = 512 << 20
+_ORDER = list(Verdict)
+_PROOFS: dict[Verdict, Proof] = {
+    Verdict.IDENTICAL: "identical",
+    Verdict.EQUIVALENT: "equivalent",
+    Verdict.DRIFT: "unproved",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rerun:
+    """What a script did."""
+
+    result: CellResult
+    agreement: Agreement
+    """Of both submissions with those that were graded; the worse of the two."""
+
+
+def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
+    """Return whether an attempt's script gives its submissions again: the derived one, else all cells.
+
+    Args:
+        workshop: of the campaign.
+        work_id: an attempt that handed in.
+        seconds: what is left of the campaign's time, for both tries together.
+
+    Raises:
+        SandboxError: no sandbox can be started.
+    """
+    folder = workshop.folder.work(work_id)
+    record = read_state(workshop.folder).works[work_id]
+    work, outcome = record.work, record.outcome
+    assert isinstance(work, Code)
+    assert isinstance(outcome, CodeOutcome)
+    assert outcome.submitted is not None
+    records = read_log(folder.log, WORK_EVENTS)
+    cells = cells_of(records, outcome.submitted.step)
+    ended = [record.event for record in records if isinstance(record.event, CellEnded)]
+    took = math.fsum(each.result.seconds for each in ended)
+    expected = folder.submissions(outcome.submitted.step)
+    proved: ScriptProved | None = None
+    for script in _tries(cells):
+        limit = min(seconds, max(LEAST_SECONDS, SLACK * took))
+        with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
+            tried = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
+        seconds -= tried.result.seconds
+        verdict = tried.agreement.verdict
+        before = proved
+        proved = ScriptProved(
+            id=work_id,
+            proof=_PROOFS[verdict],
+            kind=script.kind.value,
+            script_sha256=script.sha256,
+            reason=tried.agreement.difference if before is None else _both(before, tried),
+            seconds=tried.result.seconds,
+        )
+        if verdict is not Verdict.DRIFT or seconds <= 0:
+            break
+    assert proved is not None
+    return proved
+
+
+def _tries(cells: Sequence[RanCell]) -> list[Script]:
+    derived, whole = derive(cells), all_cells(cells)
+    return [derived] if derived.text == whole.text else [derived, whole]
+
+
+def _both(before: ScriptProved, tried: Rerun) -> str:
+    return f"{tried.agreement.difference or 'all cells agree'}; the derived script: {before.reason}"
+
+
+def rerun(
+    workshop: Workshop,
+    work: Code,
+    folder: WorkFolder,
+    script: Script,
+    expected: Path,
+    scratch: Path,
+    seconds: float,
+) -> Rerun:
+    """Run `script` as the attempt ran, in a working directory of its own, and compare.
+
+    What it wrote is left in `scratch / "found"`, under the usual names.
+
+    Args:
+        workshop: of the campaign.
+        work: the attempt's work; it says what is mounted.
+        folder: the attempt's own.
+        script: what to run.
+        expected: folder with both submissions as they were graded.
+        scratch: an empty folder.
+        seconds: after this time the script is ended.
+
+    Raises:
+        SandboxError: no sandbox can be started.
+    """
+    workspace = scratch / "workspace"
+    write_durably(workspace / script.file_name, script.text)
+    arguments = (script.file_name,) if script.plain else ("-m", "IPython", "--quick", script.file_name)
+    result = workshop.run_script(work, folder, arguments, workspace, seconds)
+    usual, found = SubmissionNames(), scratch / "found"
+    if result.status is not CellStatus.OK:
+        last = result.error.strip().rpartition("\n")[2][:300]
+        shutil.rmtree(workspace, ignore_errors=True)
+        difference = f"the script ended with: {last or result.status}"
+        return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
+    worst = Agreement(verdict=Verdict.IDENTICAL)
+    for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
+        try:
+            content = read_untrusted(workspace, name, limit=_SUBMISSION_BYTES)
+        except SubmissionError as error:
+            return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
+        write_durably(found / target, content)
+        found_here = agreement(expected / target, found / target)
+        if _ORDER.index(found_here.verdict) > _ORDER.index(worst.verdict):
+            difference = f"{target}: {found_here.difference}"
+            worst = Agreement(verdict=found_here.verdict, difference=difference)
+    return Rerun(result, worst)

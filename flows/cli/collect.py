@@ -1,0 +1,37 @@
+"""`comind gc`: drop data that no campaign needs."""
+
+import argparse
+
+from flows.cli.answer import Answer
+from flows.cli.places import find_project
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Drop from DVC's cache what neither branches nor campaigns need."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "--finals",
+        action="store_true",
+        help="of each ended campaign, keep only what its final submission needs",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only count")
+    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Collect; what a kept submission needs stays, down to its parents' checkpoints."""
+    from flows.environment import prepare_environment
+    from tasks.keeping import collect_garbage
+    from tasks.versioning import ensure_repository
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    ensure_repository(project)
+    dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)
+    values = {"dropped": dropped, "campaigns": campaigns, "dry_run": args.dry_run}
+    verb = "would be dropped" if args.dry_run else "dropped"
+    return Answer(values=values, text=f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n")

@@ -1,0 +1,53 @@
+"""`comind lineage`: where a submission came from."""
+
+import argparse
+
+from flows.cli.answer import Answer
+from flows.cli.places import find_project
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Show where a submission came from: community items, ideas and attempts, with their scores."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--mermaid", action="store_true", help="draw it as a Mermaid graph")
+    form.add_argument("--dot", action="store_true", help="draw it in Graphviz's language")
+    parser.add_argument("--out", metavar="DIR", help="folder with the campaign, or its ref")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Read the logs and draw."""
+    from flows.environment import prepare_environment
+    from flows.lineage import as_dot, as_mermaid, as_tree, lineage
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    values = lineage(project, args.name)
+    if args.mermaid or args.dot:
+        return Answer(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
+    lines = [f"{name:12}{told}" for name, told in _facts(values) if told]
+    lines += [f"missing     {each}" for each in values["missing"]]
+    return Answer(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
+
+
+def _facts(values: dict[str, object]) -> list[tuple[str, str]]:
+    facts = [(name, str(values[name])) for name in ("competition", "agent", "model", "dvc_rev")]
+    recorded = values["recorded"]
+    if not isinstance(recorded, dict):
+        return facts
+    script = recorded["script"] or {}
+    return [
+        *facts,
+        ("code", recorded["revision"] + ("  with changes" if recorded["diff_sha256"] else "")),
+        ("split", recorded["split"]["key"]),
+        ("community", (recorded["community"] or {}).get("key", "")),
+        ("replies", f"{recorded['replies']}, sha256 {recorded['replies_sha256'][:12]}"),
+        ("script", f"{script['kind']}, {script['proof']}" if script else ""),
+    ]

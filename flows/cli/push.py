@@ -1,0 +1,42 @@
+"""`comind push`: campaigns to the remotes."""
+
+import argparse
+
+from comind.errors import CampaignError
+from flows.cli.answer import Answer
+from flows.cli.places import find_project
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Send a campaign's data to the DVC remote, and its ref to the git remote `origin`."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
+    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Send data first, then refs; what is there already is not sent again."""
+    from flows.environment import prepare_environment
+    from tasks.git import campaigns_in
+    from tasks.sharing import pushed
+    from tasks.versioning import ensure_repository
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    ensure_repository(project)
+    known = campaigns_in(project)
+    if args.campaign is not None and args.campaign not in known:
+        raise CampaignError(
+            f"{project}: there is no campaign {args.campaign!r}",
+            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none has a ref here",
+        )
+    sent = [pushed(project, each) for each in ([args.campaign] if args.campaign else known)]
+    lines = [
+        f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
+        for each in sent
+    ]
+    return Answer(values={"pushed": [each.model_dump() for each in sent]}, text="\n".join(lines) + "\n")

@@ -1,0 +1,56 @@
+"""`comind reproduce`: a submission again, from its lineage alone."""
+
+import argparse
+from typing import Any
+
+from comind.errors import ComindError, DataError, LogError
+from flows.cli.answer import Answer, CommandError
+from flows.cli.places import find_project
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Run the script of a submission again, without any model, and say whether it is the same."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
+    )
+    parser.add_argument("--all", action="store_true", help="every published solution of the campaign")
+    parser.add_argument("--sandbox", metavar="NAME", help="where to run it; else as the campaign did")
+    parser.add_argument("--out", metavar="DIR", help="folder with the campaign's ref")
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Reproduce, and tell; drift is an answer, damaged inputs are a failure that says drift as well."""
+    from flows.environment import prepare_environment
+    from flows.reproduction import reproduce
+
+    project = find_project(args.out)
+    prepare_environment(project)
+    try:
+        values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
+    except (DataError, LogError) as error:
+        raise CommandError(Answer.failure(error, {"verdict": "drift"})) from None
+    except ComindError as error:
+        raise CommandError(Answer.failure(error)) from None
+    return Answer(values=values, text=_text(values))
+
+
+def _text(values: dict[str, Any]) -> str:
+    lines = []
+    for part in values["parts"]:
+        score = "" if part["expected_score"] is None else f", validation score {_number(part['score'])}"
+        why = f": {part['difference']}" if part["difference"] else ""
+        lines.append(f"{part['attempt']:12} {part['verdict']}{why} ({part['script']} script{score})")
+    if values["environment_matches"]:
+        lines.append("environment  matches")
+    lines += [f"environment  {each}" for each in values["environment_differences"]]
+    lines.append(f"verdict      {values['verdict']}")
+    return "\n".join(lines) + "\n"
+
+
+def _number(score: float | None) -> str:
+    return "none" if score is None else f"{score:.6g}"

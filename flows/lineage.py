@@ -1,0 +1,215 @@
+"""Where a submission came from: items, ideas and attempts with their scores, told and drawn."""
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from comind.agents.comind.lineage import graph_of_campaign
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import Code
+from comind.campaign.state import CampaignState
+from comind.community.graph import Node, NodeKind, node_id
+from comind.community.snapshot import SnapshotFolder
+from comind.domain.community import CommunityView
+from comind.errors import CampaignError, CommunityError
+from tasks.git import campaign_commit
+from tasks.restoring import find_campaign, restore_logs
+
+__all__ = ["as_dot", "as_mermaid", "as_tree", "lineage"]
+
+_LABEL_LENGTH = 60
+_HASH = 12
+
+
+def lineage(project: Path, name: str) -> dict[str, Any]:
+    """Return everything that a submission came from.
+
+    `nodes` are in an order in which parents come first; the last one is the submission.
+
+    Args:
+        project: folder with the campaign's logs, or its ref.
+        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
+
+    Raises:
+        CampaignError: there is no such campaign, run or attempt, or nothing was handed in.
+        LogError: a log was changed.
+    """
+    campaign, attempt = _find(project, name)
+    with _state(project, campaign) as (state, recorded):
+        attempt = attempt or _handed_in(state)
+        parents = _refitted(state, attempt)
+        root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
+        view, missing = _view(project, state)
+        graph = graph_of_campaign(state, view)
+        if root not in graph:
+            raise CampaignError(f"{campaign}: {attempt} has no solution")
+        nodes = [_node(each, state, view) for each in (*graph.lineage(root), graph[root])]
+    if parents:
+        nodes.append(
+            {
+                "id": node_id(NodeKind.SOLUTION, attempt),
+                "kind": "refit",
+                "title": f"refit of {parents[0]} on all labelled rows",
+                "parents": [root],
+            }
+        )
+    return {
+        "campaign": campaign,
+        "attempt": attempt,
+        "competition": state.spec.competition,
+        "agent": state.spec.agent,
+        "model": state.spec.model,
+        "dvc_rev": campaign_commit(project, campaign),
+        "nodes": nodes,
+        "recorded": recorded.get(attempt),
+        "missing": missing,
+    }
+
+
+def _find(project: Path, name: str) -> tuple[str, str | None]:
+    campaign, _, attempt = name.partition("/")
+    if ProjectFolder(project).campaign(campaign).log.is_file() and campaign:
+        return campaign, attempt or None
+    for ids in ProjectFolder(project).runs.glob("*/runs.json"):
+        for work, run_id in json.loads(ids.read_text()).items():
+            if run_id == name:
+                return ids.parent.name, None if work == ids.parent.name else work
+    return find_campaign(project, name)
+
+
+@contextlib.contextmanager
+def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mapping[str, Any]]]:
+    """Yield a campaign's state and the lineage files of its attempts, from its folder, else its ref."""
+    folder = ProjectFolder(project).campaign(campaign)
+    with contextlib.ExitStack() as stack:
+        if folder.log.is_file():
+            state = read_state(folder)
+        else:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="comind-l-")))
+            state = restore_logs(project, campaign, place)
+            folder = ProjectFolder(place).campaign(campaign)
+        files = folder.root.glob("*/lineage.json")
+        yield state, {file.parent.name: json.loads(file.read_text()) for file in files}
+
+
+def _handed_in(state: CampaignState) -> str:
+    delivered = state.delivered()
+    if delivered is None:
+        raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
+    return delivered[0]
+
+
+def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
+    """Return what a refit was a refit of; nothing for any other attempt."""
+    known = {each.id for each in state.works.attempts()}
+    refits = {each.id: each.work.parents for each in state.works.refits()}
+    if attempt not in known | refits.keys():
+        raise CampaignError(
+            f"{state.spec.id} has no attempt {attempt!r}", hint=f"it has {', '.join(sorted(known))}"
+        )
+    return refits.get(attempt, ())
+
+
+def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]]:
+    """Return what the community was known to know, or that it is not here."""
+    if state.community is None:
+        return CommunityView(), []
+    folder = SnapshotFolder(ProjectFolder(project).communities / state.community.key)
+    try:
+        return folder.read(), []
+    except CommunityError:
+        name = folder.root.relative_to(project)
+        return CommunityView(), [f"{name} is not here, so its items are left out (dvc pull brings it)"]
+
+
+def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "id": node.id,
+        "kind": node.kind.value,
+        "title": node.title,
+        "parents": list(node.parents),
+    }
+    if node.kind is NodeKind.SOLUTION:
+        outcome = state.works[node.name].outcome
+        proved = state.proofs.get(node.name)
+        if isinstance(outcome, CodeOutcome) and outcome.score is not None:
+            told["score"] = outcome.score.value.value
+            told["metric"] = outcome.score.metric
+        if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
+            told["submission_sha256"] = outcome.submitted.test_sha256
+        told["script"] = proved.proof if proved else "unproved"
+    elif node.kind is NodeKind.DRAFT:
+        work = state.works[node.name].work
+        if isinstance(work, Code):
+            told["operator"] = work.operator.value
+    elif node.kind is NodeKind.NOTEBOOK:
+        found = next((each for each in view.notebooks if each.ref == node.name), None)
+        if found is not None:
+            told |= {"votes": found.votes, "score": found.public_score}
+    return told
+
+
+def as_tree(values: Mapping[str, Any]) -> str:
+    """Return the lineage as an indented tree, the submission on top, each thing told once."""
+    nodes = {node["id"]: node for node in values["nodes"]}
+    told: set[str] = set()
+
+    def lines(node_id: str, indent: str) -> Iterator[str]:
+        parents = [parent for parent in nodes[node_id]["parents"] if parent in nodes]
+        for number, parent in enumerate(parents):
+            last = number == len(parents) - 1
+            again = parent in told
+            more = " (above)" if again and nodes[parent]["parents"] else ""
+            yield f"{indent}{'└─ ' if last else '├─ '}{_label(nodes[parent])}{more}"
+            if not again:
+                told.add(parent)
+                yield from lines(parent, indent + ("   " if last else "│  "))
+
+    root = values["nodes"][-1]
+    return "\n".join([_label(root), *lines(root["id"], "")]) + "\n"
+
+
+def as_mermaid(values: Mapping[str, Any]) -> str:
+    """Return the lineage as a Mermaid graph."""
+    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
+    lines = [f'  {numbers[n["id"]]}["{_quoted(_label(n))}"]' for n in values["nodes"]]
+    lines += [f"  {numbers[a]} --> {numbers[b]}" for a, b in _edges(values)]
+    return "\n".join(["graph TD", *lines]) + "\n"
+
+
+def as_dot(values: Mapping[str, Any]) -> str:
+    """Return the lineage in Graphviz's language."""
+    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
+    lines = [f'  {numbers[n["id"]]} [label="{_quoted(_label(n))}"];' for n in values["nodes"]]
+    lines += [f"  {numbers[a]} -> {numbers[b]};" for a, b in _edges(values)]
+    return "\n".join(["digraph lineage {", "  node [shape=box];", *lines, "}"]) + "\n"
+
+
+def _edges(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    known = {node["id"] for node in values["nodes"]}
+    for node in values["nodes"]:
+        yield from ((parent, node["id"]) for parent in node["parents"] if parent in known)
+
+
+def _label(node: Mapping[str, Any]) -> str:
+    title = node["title"]
+    short = title if len(title) <= _LABEL_LENGTH else f"{title[: _LABEL_LENGTH - 1]}…"
+    facts = []
+    if node.get("score") is not None:
+        facts.append(f"{node.get('metric', 'public score')} {node['score']:.5g}")
+    if node.get("votes"):
+        facts.append(f"{node['votes']} votes")
+    if "submission_sha256" in node:
+        facts.append(f"submission {node['submission_sha256'][:_HASH]}, script {node['script']}")
+    more = f"  [{'; '.join(facts)}]" if facts else ""
+    name = node["id"].partition(":")[2]
+    return f"{node['kind']} {name}: {short}{more}"
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', "'").replace("\n", " ")

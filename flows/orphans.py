@@ -1,0 +1,96 @@
+"""Servers that a dead process of this project left behind, and what it left running in Prefect."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import psutil
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import Campaign
+from comind.errors import CampaignError, LogError
+
+__all__ = ["OWNER", "close_orphans", "close_stale_runs", "owner"]
+
+OWNER = "COMIND_OWNER"
+"""Variable in a server's environment that names the process it was started for."""
+_WAIT_SECONDS = 5.0
+_PAGE = 200
+
+
+def owner() -> str:
+    """Return what tells this process from any other, also from one that gets its number later."""
+    return f"{os.getpid()}:{psutil.Process().create_time():.2f}"
+
+
+def close_orphans(project: Path) -> list[str]:
+    """End servers of this project whose owner is gone; returns what they were.
+
+    Each server hangs on a leash and ends with its owner; this is for those whose keeper was killed, too.
+    """
+    home = str(ProjectFolder(project).orchestration)
+    orphans = []
+    for process in psutil.process_iter():
+        try:
+            settings = process.environ()
+            if settings.get("PREFECT_HOME") == home and OWNER in settings and not _alive(settings):
+                orphans.append((process, " ".join(process.cmdline()[:6])))
+        except (psutil.Error, OSError):
+            continue  # it has ended, or is none of ours
+    for process, _ in orphans:
+        process.terminate()
+    _, stubborn = psutil.wait_procs([process for process, _ in orphans], timeout=_WAIT_SECONDS)
+    for process in stubborn:
+        process.kill()
+    return [f"{command} (process {process.pid})" for process, command in orphans]
+
+
+def _alive(settings: Mapping[str, str]) -> bool:
+    number, _, created = settings[OWNER].partition(":")
+    try:
+        return f"{psutil.Process(int(number)).create_time():.2f}" == created
+    except (psutil.Error, ValueError):
+        return False
+
+
+def close_stale_runs(project: Path) -> list[str]:
+    """Mark what killed processes left running in Prefect as crashed; returns the campaigns' names.
+
+    Only the log knows how far a campaign is: one whose log nobody writes is not running, whatever
+    Prefect says. Runs of other projects on the same server are left alone.
+    """
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterState,
+        FlowRunFilterStateType,
+    )
+    from prefect.client.schemas.objects import StateType
+    from prefect.states import Crashed
+
+    going_on = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=going_on)))
+    stale = []
+    with get_client(sync_client=True) as client:
+        for offset in range(0, 50 * _PAGE, _PAGE):
+            page = client.read_flow_runs(flow_run_filter=running, limit=_PAGE, offset=offset)
+            stale += [each for each in page if _is_stale(project, str(each.name))]
+            if len(page) < _PAGE:
+                break
+        for each in stale:
+            message = "its process was killed; only the campaign's log knows how far it came"
+            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
+    return [str(each.name) for each in stale]
+
+
+def _is_stale(project: Path, campaign: str) -> bool:
+    folder = ProjectFolder(project).campaign(campaign)
+    if not folder.log.is_file():
+        return False
+    try:
+        Campaign(folder).close()
+    except CampaignError:
+        return False
+    except LogError:
+        return True
+    return True

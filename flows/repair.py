@@ -1,0 +1,99 @@
+"""Hold logs, ref, data and MLflow against each other; rebuild what follows from the logs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.loop import Campaign, read_state
+from comind.campaign.state import CampaignState
+from comind.errors import CampaignError, LogError
+from comind.system.files import write_durably
+from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
+from tasks.git import campaigns_in, commit_campaign
+from tasks.tracking import CampaignTracker, drop_doubles, drop_runs, run_ids_json
+
+__all__ = ["known_campaigns", "repair", "repair_campaign"]
+
+
+def known_campaigns(project: Path) -> list[str]:
+    """Return the campaigns that have a log or a ref here, in order."""
+    runs = ProjectFolder(project).runs
+    return sorted({*campaigns_in(project), *(log.parent.name for log in runs.glob("*/log.jsonl"))})
+
+
+def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, Any]:
+    """Return what disagreed in the campaigns of a project, and what was made anew.
+
+    Raises:
+        CampaignError: there is no campaign of this name.
+    """
+    known = known_campaigns(project)
+    if name is not None and name not in known:
+        raise CampaignError(
+            f"{project}: there is no campaign {name!r}",
+            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
+        )
+    disagreements: list[str] = []
+    repaired: list[str] = []
+    for campaign in [name] if name is not None else known:
+        wrong, done = repair_campaign(project, campaign, from_scratch=from_scratch)
+        disagreements += wrong
+        repaired += done
+    checked = [name] if name is not None else known
+    return {"campaigns": checked, "disagreements": disagreements, "repaired": repaired}
+
+
+def repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
+    """Return what disagrees in one campaign, and what was done about it."""
+    folder = ProjectFolder(project).campaign(campaign)
+    if _is_running(folder):
+        return [], [f"{campaign} is being run; it was left alone"]
+    done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
+    wrong = list(dict.fromkeys(_disagreements(project, folder)))
+    if any(check_logs(folder)):
+        wrong.append(f"{campaign}: MLflow was left as it is, since a log is damaged")
+        return wrong, done
+    done += _rebuild(project, folder, from_scratch=from_scratch)
+    return wrong, done
+
+
+def _disagreements(project: Path, folder: CampaignFolder) -> Iterator[str]:
+    damaged = list(check_logs(folder))
+    yield from damaged
+    yield from check_ref(project, folder.name)
+    state: CampaignState | None = None
+    if not damaged:
+        state = read_state(folder)
+        yield from check_work(folder, state)
+    yield from check_data(project, folder.name, state)
+
+
+def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> list[str]:
+    """Write MLflow's runs from the logs; ids stay where there is one run for each attempt."""
+    if from_scratch:
+        dropped = drop_runs(project, folder.name)
+        done = [f"{folder.name}: {dropped} MLflow runs were dropped, to be written anew"]
+    else:
+        doubles = drop_doubles(project, folder.name)
+        done = [f"{folder.name}: {doubles} doubled MLflow runs were dropped"] if doubles else []
+    tracker = CampaignTracker(project, folder.name)
+    tracker.catch_up()
+    ids = run_ids_json(tracker)
+    if not folder.runs.is_file() or folder.runs.read_text() != ids:
+        write_durably(folder.runs, ids)
+        commit_campaign(project, folder.name, [folder.runs], f"{folder.name}: MLflow rebuilt")
+        done.append(f"{folder.name}: MLflow was rebuilt from the logs")
+    return done
+
+
+def _is_running(folder: CampaignFolder) -> bool:
+    if not folder.log.is_file():
+        return False
+    try:
+        Campaign(folder).close()
+    except CampaignError:
+        return True
+    except LogError:
+        return False
+    return False

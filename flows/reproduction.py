@@ -1,0 +1,239 @@
+"""Have a submission again from its lineage alone, and say how far it is the same; no model is called."""
+
+import math
+import shutil
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from comind.campaign.attempt import WORK_EVENTS, CellEnded
+from comind.campaign.folder import ProjectFolder, WorkFolder
+from comind.campaign.lineage import AttemptLineage, script_for
+from comind.campaign.log import read_log
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.script import Script
+from comind.campaign.state import CampaignState
+from comind.domain.environment import Environment
+from comind.errors import CampaignError, DataError, SubmissionError
+from comind.evaluation.agreement import Verdict
+from comind.evaluation.splits import SplitFolder
+from comind.system.files import hash_file, read_untrusted
+from comind.wiring.models import OFFLINE
+from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun
+from comind.wiring.workshop import Workshop
+from tasks.environment import read_environment
+from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
+from tasks.versioning import ensure_repository
+
+__all__ = ["reproduce"]
+
+_SHOWN_DIFFERENCES = 20
+_ORDER = list(Verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One attempt, run again."""
+
+    work_id: str
+    verdict: Verdict
+    difference: str
+    submission_sha256: str | None
+    expected_sha256: str
+    score: float | None
+    expected_score: float | None
+    script: str
+    seconds: float
+
+    def values(self) -> dict[str, Any]:
+        return {
+            "attempt": self.work_id,
+            "verdict": self.verdict.value,
+            "difference": self.difference,
+            "submission_sha256": self.submission_sha256,
+            "expected_sha256": self.expected_sha256,
+            "score": self.score,
+            "expected_score": self.expected_score,
+            "script": self.script,
+            "seconds": self.seconds,
+        }
+
+
+def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
+    """Return the contract's answer of `comind reproduce`.
+
+    Args:
+        project: a git repository with the campaign's ref, or a clone of one that has it.
+        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
+        sandbox: where to run the scripts; None for what the campaign asked for.
+        everything: whether all that was published is run again, not only what was handed in.
+
+    Raises:
+        CampaignError: there is no such campaign or run, or it handed nothing in.
+        LogError: a log was changed.
+        DataError: data or script are not what was recorded.
+        ServiceError: DVC, git or the sandbox is missing or refuses.
+    """
+    campaign, attempt = find_campaign(project, name)
+    if not (project / ".dvc" / "config").is_file():
+        ensure_repository(project)
+        restore_settings(project, campaign)
+    home = project / ".dvc" / "tmp"
+    home.mkdir(parents=True, exist_ok=True)
+    place = Path(tempfile.mkdtemp(prefix="reproduce-", dir=home))
+    try:
+        state = restore_logs(project, campaign, place)
+        targets = _targets(state, attempt, everything=everything)
+        restore_data(project, campaign, place, state, targets)
+        workshop = _workshop(place, campaign, state, sandbox)
+        try:
+            parts = [_part(workshop, state, work_id) for work_id in targets]
+        finally:
+            workshop.close()
+        differences = _environment_differences(state, targets[-1], workshop.spec.sandbox)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return _answer(campaign, state, parts, differences)
+
+
+def _answer(
+    campaign: str, state: CampaignState, parts: list[_Part], differences: tuple[str, ...]
+) -> dict[str, Any]:
+    """Put the parts together: hashes of what was handed in, the score of what was scored."""
+    worst = max(parts, key=lambda part: _ORDER.index(part.verdict))
+    delivered = state.delivered()
+    handed_in = next((p for p in parts if delivered and p.work_id == delivered[0]), parts[-1])
+    scored = next((part for part in parts if part.expected_score is not None), handed_in)
+    return {
+        "campaign": campaign,
+        "attempt": handed_in.work_id,
+        "verdict": worst.verdict.value,
+        "difference": worst.difference,
+        "submission_sha256": handed_in.submission_sha256,
+        "expected_sha256": handed_in.expected_sha256,
+        "score": scored.score,
+        "expected_score": scored.expected_score,
+        "environment_matches": not differences,
+        "environment_differences": list(differences[:_SHOWN_DIFFERENCES]),
+        "parts": [part.values() for part in parts],
+    }
+
+
+def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> list[str]:
+    """Return whose scripts are run again: the pick first, then its refit, then others."""
+    handed_in = [
+        each.id
+        for each in (*state.works.attempts(), *state.works.refits())
+        if each.outcome is not None and each.outcome.submitted is not None
+    ]
+    if attempt is not None:
+        if attempt not in handed_in:
+            raise CampaignError(
+                f"{attempt} of {state.spec.id} handed nothing in",
+                hint=f"these did: {', '.join(handed_in)}",
+            )
+        return [attempt]
+    delivered = state.delivered()
+    if delivered is None:
+        raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
+    picked = state.picked.work_id if state.picked else delivered[0]
+    wanted = [picked, delivered[0], *(handed_in if everything else [])]
+    return list(dict.fromkeys(wanted))
+
+
+def _workshop(place: Path, campaign: str, state: CampaignState, sandbox: str | None) -> Workshop:
+    assert state.split is not None
+    folder = ProjectFolder(place)
+    # DVC keeps no modes; labels are for us alone.
+    SplitFolder(folder.splits / state.split.key).sealed.chmod(0o700)
+    workshop = Workshop(folder, folder.campaign(campaign))
+    if sandbox is not None:
+        workshop.spec = workshop.spec.model_copy(update={"sandbox": sandbox})
+    return workshop
+
+
+def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
+    work, outcome = state.works[work_id].work, state.works[work_id].outcome
+    assert isinstance(work, Code)
+    assert isinstance(outcome, CodeOutcome)
+    submitted = outcome.submitted
+    assert submitted is not None
+    folder = workshop.folder.work(work_id)
+    script = _script(state, folder, work_id)
+    expected = workshop.published(work_id)
+    for path, sha256 in (
+        (expected / "validation_submission.csv", submitted.validation_sha256),
+        (expected / "submission.csv", submitted.test_sha256),
+    ):
+        if not path.is_file() or hash_file(path) != sha256:
+            raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
+    ended = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, CellEnded)]
+    limit = max(LEAST_SECONDS, SLACK * math.fsum(each.result.seconds for each in ended))
+    with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
+        again = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
+        found = Path(scratch) / "found"
+        score, sha256_found = None, None
+        if (found / "submission.csv").is_file():
+            sha256_found = hash_file(found / "submission.csv")
+        if outcome.score is not None and (found / "validation_submission.csv").is_file():
+            pair = found / "validation_submission.csv", found / "submission.csv"
+            report = workshop.grader.grade(*pair) if pair[1].is_file() else None
+            score = report.score.value.value if report and report.score else None
+    return _Part(
+        work_id=work_id,
+        verdict=again.agreement.verdict,
+        difference=_explained(again.agreement.difference, score, outcome),
+        submission_sha256=sha256_found,
+        expected_sha256=submitted.test_sha256,
+        score=score,
+        expected_score=outcome.score.value.value if outcome.score else None,
+        script=script.kind.value,
+        seconds=again.result.seconds,
+    )
+
+
+def _explained(difference: str, score: float | None, outcome: CodeOutcome) -> str:
+    if not difference or score is None or outcome.score is None:
+        return difference
+    before = outcome.score.value.value
+    said = (
+        "the score is the same"
+        if score == before
+        else f"the score is {score:.6g} instead of {before:.6g}"
+    )
+    return f"{difference}; {said}"
+
+
+def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
+    """Return the script as the ref holds it, if it is what was recorded.
+
+    Raises:
+        DataError: it is missing, or was changed.
+    """
+    script = script_for(state, read_log(folder.log, WORK_EVENTS), work_id)
+    assert script is not None
+    try:
+        lineage = AttemptLineage.model_validate_json(folder.lineage.read_text())
+        assert lineage.script is not None
+        text = read_untrusted(folder.root, lineage.script.file, limit=64 << 20).decode()
+    except (OSError, ValueError, AssertionError, SubmissionError):
+        raise DataError(f"{work_id}: its lineage or its script is missing or damaged") from None
+    proved = state.proofs.get(work_id)
+    kept = Script(script.kind, text, script.plain, script.validation, script.test)
+    recorded = proved.script_sha256 if proved else lineage.script.sha256
+    if kept.sha256 != recorded or lineage.script.sha256 != recorded:
+        raise DataError(f"{work_id}: {lineage.script.file} is not the script that was recorded")
+    return kept
+
+
+def _environment_differences(state: CampaignState, work_id: str, sandbox: str) -> tuple[str, ...]:
+    number = state.ran_in.get(work_id, -1)
+    if not 0 <= number < len(state.environments):
+        return ("the campaign did not record what it ran in",)
+    work = state.works[work_id].work
+    own_code = state.spec.model == OFFLINE or (isinstance(work, Code) and work.role == BASELINE_ROLE)
+    now, _ = read_environment(sandbox, own_code=own_code)
+    before: Environment = state.environments[number]
+    return before.differences(now)

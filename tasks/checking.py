@@ -1,0 +1,121 @@
+"""A campaign's logs, its ref, its data and its MLflow runs, held against each other."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.campaign.attempt import WORK_EVENTS, WorkEnded
+from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.lineage import script_for
+from comind.campaign.log import read_log
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.campaign.state import CampaignState
+from comind.errors import ComindError, LogError
+from comind.system.files import hash_file, hash_tree, write_durably
+from tasks.git import campaign_commit, campaign_ref, files_at
+from tasks.verifying import damaged, damaged_cache
+
+__all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
+
+
+def check_logs(folder: CampaignFolder) -> Iterator[str]:
+    """Yield what is wrong with the logs of a campaign and of its work, a line each."""
+    for log in sorted(folder.root.glob("*/log.jsonl")):
+        try:
+            read_log(log, WORK_EVENTS)
+        except LogError as error:
+            yield str(error)
+    try:
+        read_state(folder).spec  # noqa: B018 - it says what is missing
+    except LogError as error:
+        yield str(error)
+
+
+def check_ref(project: Path, campaign: str) -> Iterator[str]:
+    """Yield where the files here and those in the campaign's ref part, a line each."""
+    if campaign_commit(project, campaign) is None:
+        yield f"{campaign_ref(campaign)} is missing; the next resume makes it"
+        return
+    try:
+        held = files_at(project, campaign_ref(campaign))
+    except ComindError as error:
+        yield f"{campaign_ref(campaign)}: {error}"
+        return
+    for name, content in held.items():
+        path = project / name
+        if name.startswith(".dvc/"):
+            continue
+        if not path.is_file():
+            yield f"{path} is missing; {campaign_ref(campaign)} has it"
+        elif name.endswith("log.jsonl"):
+            if not path.read_bytes().startswith(content):
+                yield f"{path} is not the log that {campaign_ref(campaign)} has, or is behind it"
+        elif not name.endswith("runs.json") and path.read_bytes() != content:
+            yield f"{path} is not what {campaign_ref(campaign)} has"
+
+
+def restore_missing(project: Path, campaign: str) -> list[str]:
+    """Write what the campaign's ref has and the folder has not, and return the names."""
+    if campaign_commit(project, campaign) is None:
+        return []
+    restored = []
+    for name, content in files_at(project, campaign_ref(campaign)).items():
+        if not name.startswith(".dvc/") and not (project / name).exists():
+            write_durably(project / name, content)
+            restored.append(name)
+    return restored
+
+
+def check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:
+    """Yield where outcomes, submissions and scripts are not what the logs say, a line each."""
+    for record in state.works:
+        work = folder.work(record.id)
+        if record.outcome is None:
+            continue
+        records = read_log(work.log, WORK_EVENTS) if work.log.is_file() else []
+        last = records[-1].event if records else None
+        if not isinstance(last, WorkEnded) or last.outcome != record.outcome:
+            yield f"{work.log} does not end as the campaign's log says"
+            continue
+        if not isinstance(record.outcome, CodeOutcome) or record.outcome.submitted is None:
+            continue
+        yield from _check_submission(folder, record.id, record.outcome.submitted)
+        script = script_for(state, records, record.id)
+        proved = state.proofs.get(record.id)
+        if script is None or not work.script(script.file_name).is_file():
+            continue
+        path = work.script(script.file_name)
+        if hash_file(path) != (proved.script_sha256 if proved else script.sha256):
+            yield f"{path} is not the script that was recorded"
+
+
+def _check_submission(folder: CampaignFolder, work_id: str, submitted: Submitted) -> Iterator[str]:
+    work = folder.work(work_id)
+    for path, sha256 in (
+        (work.validation_submission(submitted.step), submitted.validation_sha256),
+        (work.test_submission(submitted.step), submitted.test_sha256),
+    ):
+        if path.is_file() and hash_file(path) != sha256:
+            yield f"{path} is not what was graded"
+
+
+def check_data(project: Path, campaign: str, state: CampaignState | None) -> Iterator[str]:
+    """Yield which versioned data is damaged or lost, here or in DVC's cache, a line each."""
+    if campaign_commit(project, campaign) is None:
+        return
+    for name, pointer in files_at(project, campaign_ref(campaign), suffix=".dvc").items():
+        data = project / name.removesuffix(".dvc")
+        here = data.exists()
+        if here:
+            yield from (f"{data}: {each}" for each in damaged(project, data, pointer))
+        for each in damaged_cache(project, pointer):
+            lost = "is neither here nor in" if not here and "missing" in each else "in"
+            yield f"{data}: {lost} DVC's cache: {each} (dvc pull brings it from the remote)"
+    if state is not None and state.split is not None:
+        split = ProjectFolder(project).splits / state.split.key
+        for part, sha256 in (
+            ("public", state.split.public_sha256),
+            ("sealed", state.split.sealed_sha256),
+        ):
+            if (split / part).is_dir() and hash_tree(split / part) != sha256:
+                yield f"{split / part} is not the split that the log names"

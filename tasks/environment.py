@@ -1,0 +1,87 @@
+"""What work runs in: code, interpreter, packages, sandbox, machine."""
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+
+import comind
+from comind.domain.environment import Environment, Machine
+from comind.errors import SandboxError
+from comind.session.base import CellStatus, Sandbox
+from comind.session.choice import choose_sandbox
+from comind.session.program import run_program
+from comind.system import machine
+from comind.system.cores import usable_cores
+from comind.wiring.prompts import prompts_sha256
+from tasks.git import code_revision
+
+__all__ = ["read_environment"]
+
+_SECONDS = 120.0
+_MEMORY_BYTES = 8 << 30
+_PROGRAM = r"""
+import json, pathlib, platform, re, sys
+found = {}
+for folder in reversed(sys.path):
+    for entry in pathlib.Path(folder or ".").glob("*.dist-info"):
+        name, _, version = entry.stem.rpartition("-")
+        found[re.sub(r"[-_.]+", "-", name).lower()] = version
+print(json.dumps([platform.python_version(), [f"{n}=={v}" for n, v in sorted(found.items())]]))
+"""
+
+
+def read_environment(wanted: str, *, own_code: bool) -> tuple[Environment, str]:
+    """Return what code would run in here and now, and what differs from the commit of CoMind's code.
+
+    Args:
+        wanted: the sandbox that the user asked for.
+        own_code: whether only code of ours will run.
+
+    Raises:
+        SandboxError: the sandbox does not work here.
+    """
+    sandbox = choose_sandbox(wanted, own_code=own_code)
+    revision, diff_sha256, diff = code_revision(Path(comind.__file__).parents[1])
+    python, packages = _inside(sandbox)
+    environment = Environment(
+        revision=revision,
+        diff_sha256=diff_sha256,
+        version=comind.__version__,
+        prompts_sha256=prompts_sha256(),
+        python=python,
+        packages=packages,
+        sandbox=sandbox.name,
+        image=str(getattr(sandbox, "digest", "")),
+        machine=Machine(
+            system=machine.system_name(),
+            cpu=machine.cpu_name(),
+            cores=usable_cores(),
+            memory_bytes=machine.memory_bytes(),
+            gpus=machine.gpu_names(),
+        ),
+    )
+    return environment, diff
+
+
+def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
+    """Return the interpreter's version and the packages that code in the sandbox finds."""
+    if sandbox.python == machine.OWN_PYTHON:
+        return machine.python_version(), machine.installed_packages()
+    workspace = Path(tempfile.mkdtemp(prefix="comind-e-"))
+    try:
+        told = run_program(
+            sandbox,
+            ("-c", _PROGRAM),
+            workspace,
+            inputs=(),
+            env={},
+            seconds=_SECONDS,
+            memory_bytes=_MEMORY_BYTES,
+        )
+    finally:
+        shutil.rmtree(workspace, ignore_errors=True)
+    if told.status is not CellStatus.OK:
+        raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {told.error[-200:]}")
+    python, packages = json.loads(told.output.strip().splitlines()[-1])
+    return str(python), tuple(packages)

@@ -1,0 +1,47 @@
+"""What is kept of campaigns' data, and what may go."""
+
+import tempfile
+from pathlib import Path
+
+from tasks.git import campaign_ref, campaigns_in, files_at
+from tasks.restoring import needed_data, restore_logs
+from tasks.versioning import collect
+
+__all__ = ["collect_garbage"]
+
+
+def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int, list[str]]:
+    """Drop from DVC's cache what nothing needs; returns how many files, and the campaigns kept.
+
+    Nothing that a campaign's ref points to is dropped; with `finals_only`, of ended campaigns only what
+    their final submission needs is kept, with its refit and all that was mounted for them.
+
+    Raises:
+        LogError: a log in a ref was changed; then nothing is dropped.
+        OrchestrationError: git or DVC refuses.
+    """
+    kept: dict[str, bytes] = {}
+    gone: dict[str, bytes] = {}
+    campaigns = campaigns_in(project)
+    for campaign in campaigns:
+        pointers = files_at(project, campaign_ref(campaign), suffix=".dvc")
+        wanted = _finals(project, campaign) if finals_only else None
+        for name, pointer in pointers.items():
+            (kept if wanted is None or name in wanted else gone)[name] = pointer
+    gone = {name: pointer for name, pointer in gone.items() if name not in kept}
+    return collect(project, kept, gone, dry=dry), campaigns
+
+
+def _finals(project: Path, campaign: str) -> set[str] | None:
+    """Return the pointers that the final submission needs; None where a campaign is not at its end."""
+    with tempfile.TemporaryDirectory(prefix="comind-g-") as place:
+        state = restore_logs(project, campaign, Path(place))
+    delivered = state.delivered()
+    if state.ended is None or state.split is None or delivered is None:
+        return None
+    picked = state.picked.work_id if state.picked else delivered[0]
+    works = {picked, delivered[0]}
+    named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
+    if state.community is not None:
+        named.add(f"data/community/{state.community.key}.dvc")
+    return named

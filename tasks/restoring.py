@@ -1,0 +1,145 @@
+"""A campaign from its ref and the DVC remote, in a folder of its own."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.log import read_log
+from comind.campaign.loop import read_state
+from comind.campaign.state import CampaignState
+from comind.errors import CampaignError, DataError
+from comind.system.files import hash_tree, write_durably
+from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
+from tasks.verifying import damaged
+from tasks.versioning import pull
+
+__all__ = ["find_campaign", "needed_data", "restore_data", "restore_logs", "restore_settings"]
+
+_ORIGIN = "origin"
+_KNOWN = 3
+
+
+def find_campaign(project: Path, name: str) -> tuple[str, str | None]:
+    """Return the campaign that `name` means and, where it names an attempt, which.
+
+    A name is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. What is not here is looked
+    for at `origin`.
+
+    Raises:
+        CampaignError: there is no such campaign or run, here or at `origin`.
+    """
+    found = _look_up(project, name)
+    if found is None and has_remote(project, _ORIGIN) and fetch_campaigns(project, _ORIGIN):
+        found = _look_up(project, name)
+    if found is None:
+        known = campaigns_in(project)
+        raise CampaignError(
+            f"{project}: there is no campaign or run {name!r}",
+            hint=f"campaigns with a ref here: {', '.join(known[-_KNOWN:])}"
+            if known
+            else "fetch it: git fetch ORIGIN 'refs/comind/*:refs/comind/*'",
+        )
+    return found
+
+
+def _look_up(project: Path, name: str) -> tuple[str, str | None] | None:
+    campaign, _, attempt = name.partition("/")
+    known = campaigns_in(project)
+    if campaign in known:
+        return campaign, attempt or None
+    for each in known:
+        for file, content in files_at(project, campaign_ref(each), suffix="/runs.json").items():
+            ids: dict[str, str] = json.loads(content)
+            work = next((work for work, run_id in ids.items() if run_id == name), None)
+            if work is not None and file == f"runs/{each}/runs.json":
+                return each, None if work == each else work
+    return None
+
+
+def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
+    """Write what the campaign's ref holds, all but data, below `place`, and return its state.
+
+    Raises:
+        CampaignError: the campaign has no ref here.
+        LogError: a log was changed.
+    """
+    if campaign_commit(project, campaign) is None:
+        raise CampaignError(f"{project}: the campaign {campaign} has no ref here")
+    for name, content in files_at(project, campaign_ref(campaign)).items():
+        if name.endswith(".dvc") or name.startswith(".dvc/"):
+            continue
+        target = place / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(content)
+    folder = ProjectFolder(place).campaign(campaign)
+    for log in sorted(folder.root.glob("*/log.jsonl")):
+        read_log(log, WORK_EVENTS)
+    return read_state(folder)
+
+
+def restore_settings(project: Path, campaign: str) -> None:
+    """Give a new DVC repository the settings that the campaign's had, its remotes among them."""
+    settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
+    for name, content in settings.items():
+        write_durably(project / name, content)
+
+
+def restore_data(
+    project: Path, campaign: str, place: Path, state: CampaignState, work_ids: list[str]
+) -> None:
+    """Restore the data that the work `work_ids` needs below `place`, and check it to the last byte.
+
+    Raises:
+        OrchestrationError: something is neither in the cache nor at the remote.
+        DataError: what came back is not what was versioned, or not what the log says.
+    """
+    wanted = {f"{name}.dvc" for name in needed_data(campaign, state, work_ids)}
+    held = files_at(project, campaign_ref(campaign), suffix=".dvc")
+    missing = sorted(wanted - held.keys())
+    if missing:
+        raise DataError(f"the ref of {campaign} has no pointer {missing[0]}")
+    pointers = {name: content for name, content in held.items() if name in wanted}
+    pull(project, place, pointers)
+    for name, content in pointers.items():
+        problem = next(damaged(project, place / name.removesuffix(".dvc"), content), None)
+        if problem is not None:
+            raise DataError(f"{name.removesuffix('.dvc')}: {problem}", hint=_HINT)
+    _check_hashes(place, state)
+
+
+_HINT = "restore it from another copy of the cache or of the remote"
+
+
+def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
+    """Yield the data that running the scripts of some work again, and grading it, takes."""
+    assert state.split is not None
+    folder = ProjectFolder(Path())
+    yield from (f"data/splits/{state.split.key}/{part}" for part in ("public", "sealed"))
+    for work_id in work_ids:
+        work = state.works[work_id].work
+        assert work.kind == "code"
+        refit = work_id.startswith("refit")
+        yield str((folder.refit if refit else folder.solution)(campaign, work_id))
+        for given in work.inputs:
+            if "/" in given and state.community is not None:
+                yield f"data/community/{state.community.key}"
+            elif "/" not in given:
+                yield str(folder.solution(campaign, given))
+
+
+def _check_hashes(place: Path, state: CampaignState) -> None:
+    assert state.split is not None
+    folder = ProjectFolder(place)
+    split = folder.splits / state.split.key
+    expected = [
+        (split / "public", state.split.public_sha256),
+        (split / "sealed", state.split.sealed_sha256),
+    ]
+    if state.community is not None:
+        expected.append((folder.communities / state.community.key, state.community.sha256))
+    for path, sha256 in expected:
+        if path.is_dir() and hash_tree(path) != sha256:
+            name = path.relative_to(place)
+            raise DataError(f"{name}: is not what the campaign's log says", hint=_HINT)

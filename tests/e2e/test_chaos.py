@@ -1,0 +1,216 @@
+"""Kills at random moments, of us and of everything that we start: the same leaderboard in the end."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.log import read_log
+from comind.campaign.loop import read_state
+from comind.system.killpoints import KILL_POINTS
+from tests.e2e.command import comind, processes_of
+
+SCRIPT = Path(__file__).parent / "chaos.yaml"
+SOLVE = (
+    "solve",
+    "demo-tumours",
+    "--model",
+    f"scripted:{SCRIPT}",
+    "--no-baseline",
+    "--iterations",
+    "1",
+    "--coders",
+    "2",
+)
+VICTIMS = {"prefect server": "prefect server start", "grader": "grading_server", "kernel": "ipykernel"}
+
+
+def outcome_of(project: Path, campaign: str) -> dict[str, Any]:
+    """Return all that must not depend on kills: leaderboard, submission, runs, published data."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking import tracking_uri
+
+    folder = ProjectFolder(project).campaign(campaign)
+    state = read_state(folder)
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    experiment = client.get_experiment_by_name("demo-tumours").experiment_id
+    return {
+        "leaderboard": [(each.work_id, str(each.score)) for each in state.picked.leaderboard],
+        "submission": folder.submission.read_bytes(),
+        "proofs": {name: proved.proof for name, proved in state.proofs.items()},
+        "tracked": sorted(
+            (
+                run.data.tags.get("comind.attempt", "campaign"),
+                run.info.status,
+                run.data.metrics.get("score"),
+            )
+            for run in client.search_runs([experiment])
+        ),
+        "published": sorted(
+            path.relative_to(project).as_posix().replace(campaign, "CAMPAIGN")
+            for path in (project / "data" / "solutions").rglob("*.dvc")
+        ),
+        "ended": state.ended,
+    }
+
+
+def calls_of(project: Path, campaign: str) -> Counter[str]:
+    """Count, over all work, calls that were sent, answered, and answered more than once."""
+    counts: Counter[str] = Counter()
+    for log in (ProjectFolder(project).runs / campaign).glob("*/log.jsonl"):
+        events = [record.event for record in read_log(log, WORK_EVENTS)]
+        sent = Counter(each.ordinal for each in events if isinstance(each, CallSent))
+        answered = Counter(each.ordinal for each in events if isinstance(each, CallAnswered))
+        counts["asked again although recorded"] += sum(n - 1 for n in answered.values())
+        counts["re-sent"] += sum(n - 1 for n in sent.values())
+        counts["answered"] += sum(answered.values())
+    return counts
+
+
+class Run:
+    """One process of `comind solve`, to be killed."""
+
+    def __init__(self, *arguments: str | Path, **env: str) -> None:
+        command = [sys.executable, "-m", "flows.cli", *map(str, arguments)]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env={**os.environ, **env}
+        )
+
+    def wait(self, seconds: float) -> int | None:
+        """Return the exit code, or None while it still runs after so many seconds."""
+        try:
+            self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            return None
+        return self.process.returncode
+
+    def kill(self, victim: str) -> bool:
+        """Kill ourselves or a child by its name; False where there is no such child at this moment."""
+        if victim == "orchestrator":
+            self.process.kill()
+            return True
+        for child in psutil.Process(self.process.pid).children(recursive=True):
+            try:
+                command = " ".join(child.cmdline())
+                if VICTIMS[victim] in command and "leash" not in command:
+                    child.send_signal(signal.SIGKILL)
+                    return True
+            except psutil.Error:
+                continue
+        return False
+
+
+def left_behind(project: Path) -> list[str]:
+    """Return what is left of a project's processes, once they have had time to end."""
+    for _ in range(150):
+        left = processes_of(project)
+        if not left:
+            return []
+        time.sleep(0.1)
+    return left
+
+
+def test_budget_raised_later_goes_on(tmp_path: Path, shared_server: str) -> None:
+    """A campaign whose time was over before its first attempt goes on when it is given more."""
+    ran = comind(*SOLVE, "--minutes", "0.0001", "--out", tmp_path, "--json")
+    assert ran.exit_code == 3, ran.stderr
+    campaign = ran.json["campaign"]
+    raised = comind("solve", "--resume", campaign, "--minutes", "20", "--out", tmp_path, "--json")
+    assert raised.exit_code == 0, raised.stderr
+    assert raised.json["valid_attempts"] == 2
+    ended = read_state(ProjectFolder(tmp_path).campaign(campaign)).ended
+    assert ended is not None
+    assert ended.reason == "done"
+
+
+@pytest.mark.timeout(600)
+def test_a_killed_server_is_survived(tmp_path: Path) -> None:
+    """With its Prefect server killed, a campaign goes on; taken up again, it comes to its end."""
+    run = Run(*SOLVE, "--no-prove", "--out", tmp_path, PREFECT_API_URL="")
+    log = _until(tmp_path, b"work-planned", run)
+    assert run.kill("prefect server")
+    _until(tmp_path, b"campaign-ended", run)
+    run.process.kill()  # Prefect's client would try to send its events for minutes
+    assert run.wait(60) is not None
+    assert left_behind(tmp_path) == []
+    ran = comind("solve", "--resume", log.parent.name, "--out", tmp_path, "--json", PREFECT_API_URL="")
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 2
+    assert calls_of(tmp_path, log.parent.name)["asked again although recorded"] == 0
+
+
+def _until(project: Path, words: bytes, run: Run) -> Path:
+    """Wait until the campaign's log holds `words`, or its process has ended; returns the log."""
+    for _ in range(2400):
+        log = next(iter(project.glob("runs/*/log.jsonl")), None)
+        if log is not None and (words in log.read_bytes() or run.process.poll() is not None):
+            return log
+        time.sleep(0.1)
+    run.process.kill()
+    pytest.fail(f"the log never said {words.decode()}")
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(7200)
+def test_thirty_kills_change_nothing(tmp_path: Path) -> None:
+    """Thirty kills over all phases: same leaderboard, nothing asked again, lost or left behind."""
+    draw = random.Random(20261121)
+    calm = tmp_path / "calm"
+    begun = time.monotonic()
+    ran = comind(*SOLVE, "--out", calm, "--json", prove=True, PREFECT_API_URL="")
+    took = time.monotonic() - begun
+    assert ran.exit_code == 0, ran.stderr
+    expected = outcome_of(calm, ran.json["campaign"])
+    kills: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    number = 0
+    while sum(kills.values()) < 30:
+        number += 1
+        project = tmp_path / f"chaos-{number}"
+        campaign = _tortured(project, draw, kills, took)
+        assert outcome_of(project, campaign) == expected
+        totals += calls_of(project, campaign)
+        counts = calls_of(project, campaign)
+        assert counts["asked again although recorded"] == 0
+        assert counts["re-sent"] <= 2 * sum(kills.values())
+        assert len(list((project / "runs").iterdir())) == 1
+    sys.stderr.write(
+        f"\n{sum(kills.values())} kills over {number} campaigns: {dict(kills)}; calls: {dict(totals)}\n"
+    )
+
+
+def _tortured(project: Path, draw: random.Random, kills: Counter[str], took: float) -> str:
+    """Run one campaign to its end, killing whatever comes up, and return its name."""
+    arguments: tuple[str | Path, ...] = (*SOLVE, "--out", project)
+    for _ in range(40):
+        at = draw.random() < 0.4
+        env = {"COMIND_KILL_AT": draw.choice(KILL_POINTS)} if at else {}
+        run = Run(*arguments, PREFECT_API_URL="", **env)
+        victim = draw.choice(["orchestrator", "orchestrator", *VICTIMS])
+        code = run.wait(draw.uniform(1.0, took)) if not at else run.wait(300)
+        if code is None and run.kill(victim):
+            kills[victim] += 1
+            code = run.wait(300)
+        elif code == -signal.SIGKILL:
+            kills[f"at {env['COMIND_KILL_AT']}"] += 1
+        elif code is None:
+            code = run.wait(300)
+        assert left_behind(project) == []
+        known = list((project / "runs").glob("*/log.jsonl"))
+        if code == 0:
+            return known[0].parent.name
+        assert code in (4, -signal.SIGKILL), code
+        if known:
+            arguments = ("solve", "--resume", known[0].parent.name, "--out", project)
+    pytest.fail("40 processes and no end")

@@ -1,0 +1,59 @@
+"""What a dead process left behind is found and ended; what a living one needs is left alone."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from comind.campaign.folder import ProjectFolder
+from flows.orphans import OWNER, close_orphans, owner
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[object]:
+    """Starts stand-ins for servers, and ends those that are left."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(owner: str, project: Path = tmp_path) -> subprocess.Popen[bytes]:
+        home = str(ProjectFolder(project).orchestration)
+        settings = {"PATH": os.environ["PATH"], "PREFECT_HOME": home, OWNER: owner}
+        started.append(subprocess.Popen(["sleep", "100"], env=settings))
+        while psutil.Process(started[-1].pid).name() != "sleep":
+            time.sleep(0.01)  # until then it is still a copy of this process
+        return started[-1]
+
+    yield start
+    for each in started:
+        each.kill()
+        each.wait()
+
+
+def _dead() -> str:
+    """Return the name of a process that has ended."""
+    gone = subprocess.Popen(["true"])
+    name = f"{gone.pid}:{psutil.Process(gone.pid).create_time():.2f}"
+    gone.wait()
+    return name
+
+
+def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """A server whose owner is dead ends; so does one whose owner's number another process has now."""
+    number = os.getpid()
+    orphans = [server(_dead()), server(f"{number}:1.00")]
+    told = close_orphans(tmp_path)
+    for each in orphans:
+        each.wait(timeout=10)  # raises while it still runs
+    assert all("sleep 100" in line for line in told)
+    assert len(told) == 2
+
+
+def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+    """Servers of a living owner, and of another project, go on."""
+    mine, theirs = server(owner()), server(_dead(), tmp_path / "other")
+    assert close_orphans(tmp_path) == []
+    assert mine.poll() is None
+    assert theirs.poll() is None

@@ -1,0 +1,53 @@
+"""No room on the disk: the campaign halts with a clear word, and goes on when there is room again."""
+
+import resource
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from comind.campaign.events import CAMPAIGN_EVENTS
+from comind.campaign.log import read_log
+from tests.unit.campaign.world import World
+
+_PROGRAM = """
+import sys
+from pathlib import Path
+from comind.errors import DiskError
+from tests.unit.campaign.world import World
+world = World(Path(sys.argv[1]))
+try:
+    world.run(world.campaign())
+except DiskError as error:
+    print(f"{error.exit_code}: {error}")
+except OSError as error:
+    print(f"{error.errno}: {error.strerror}")
+"""
+
+
+def _bounded() -> None:
+    """No file may grow further; a stand-in for a full disk that needs no file system of its own."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
+
+
+def test_a_campaign_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    """What could not be written did not happen: no attempt fails for it, and the end is the same."""
+    whole, full = World(tmp_path / "whole"), World(tmp_path / "full")
+    expected = whole.run(whole.campaign())
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAM, str(full.root)],
+        capture_output=True,
+        text=True,
+        check=True,
+        preexec_fn=_bounded,
+    )
+    assert "File too large" in done.stdout, done.stderr
+    before = read_log(full.folder.log, CAMPAIGN_EVENTS)
+    assert all(record.event.type != "campaign-ended" for record in before)
+    state = full.run(full.campaign())
+    assert [(a.id, a.outcome and a.outcome.score) for a in state.works.attempts()] == [
+        (a.id, a.outcome and a.outcome.score) for a in expected.works.attempts()
+    ]
+    assert all(a.outcome.failure is None for a in state.works.attempts())
+    assert state.ended == expected.ended
