@@ -18,7 +18,7 @@ from comind.session.environment import environment, thread_settings
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, plain_text
-from comind.session.packages import Packages, asked_for
+from comind.session.packages import SEEN_AT, Packages, asked_for
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.keeper import remove_tree
 from comind.system.scratch import scratch_folder
@@ -31,7 +31,6 @@ _GRACE_SECONDS = 8.0  # between the interrupt and the kill
 _BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
 _END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
 _REASON_LENGTH = 200
-_PACKAGES = "input/.packages"
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
@@ -118,7 +117,7 @@ class KernelSession:
         self._quota = quota
         self._packages = packages
         if packages is not None and sandbox.sealed:
-            self._inputs = (*inputs, Input(packages.folder, _PACKAGES))
+            self._inputs = (*inputs, Input(packages.folder, SEEN_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
         self._link: Link | None = None
@@ -190,7 +189,7 @@ class KernelSession:
         if self._packages is None:
             return {}
         # Without mounts the code sees our own folders.
-        seen = workspace / _PACKAGES if self.sealed else self._packages.folder.absolute()
+        seen = workspace / SEEN_AT if self.sealed else self._packages.folder.absolute()
         return {"PYTHONPATH": str(seen)}
 
     def _connect(self, listener: Listener) -> None:

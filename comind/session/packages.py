@@ -22,7 +22,10 @@ from pydantic import ValidationError
 from comind.domain.value import Value
 from comind.system.files import write_durably
 
-__all__ = ["InstalledPackage", "Packages", "asked_for"]
+__all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for"]
+
+SEEN_AT = "input/.packages"
+"""Where code finds the folder of packages, below its working directory."""
 
 _ASKING = re.compile(r"^[%!]\s*(?:uv\s+|python3?\s+-m\s+)?pip3?\s+install\s+(.+?)\s*(?:#.*)?$")
 _NAME = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)((?:==|>=|<=|~=|<|>)[\w.!+]+)?$")

@@ -41,7 +41,7 @@ from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
 from comind.session.environment import thread_settings
 from comind.session.kernel import KernelSession
-from comind.session.packages import Packages
+from comind.session.packages import SEEN_AT, Packages
 from comind.session.program import run_program
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
@@ -173,12 +173,14 @@ class Workshop:
             SandboxError: it could not be started.
         """
         threads = fold(read_log(folder.log, WORK_EVENTS)).threads
+        packages = (Input(folder.packages, SEEN_AT),) if folder.packages.is_dir() else ()
+        found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
         return run_program(
             self.sandbox_for(work),
             arguments,
             workspace,
-            inputs=self._inputs(work, folder),
-            env={**self._settings(), **(thread_settings(threads) if threads else {})},
+            inputs=(*self._inputs(work, folder), *packages),
+            env={**self._settings(), **found_at, **(thread_settings(threads) if threads else {})},
             seconds=seconds,
             memory_bytes=_memory_bytes(),
         )
