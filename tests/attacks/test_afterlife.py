@@ -35,12 +35,12 @@ session.run('while True: pass', seconds=600)
 """
 
 
-def _groups() -> set[str]:
-    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/comind-*")}
+def _groups(pid: int) -> list[Path]:
+    return list(Path("/sys/fs/cgroup").glob(f"**/comind-{pid}.*"))
 
 
-def _mounts() -> set[str]:
-    return set(Path("/proc/mounts").read_text().splitlines())
+def _mounts(folder: Path) -> list[str]:
+    return [line for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line]
 
 
 def test_nothing_survives_a_kill(
@@ -48,7 +48,6 @@ def test_nothing_survives_a_kill(
 ) -> None:
     """Daemons, namespaces, temporary folders and groups are gone seconds after us."""
     mark = f"afterlife-{os.getpid()}"
-    groups, mounts = _groups(), _mounts()
     name = sandbox.name.partition(" ")[0]
     engine = {"DOCKER_HOST": request.getfixturevalue("engine")} if name == "docker" else {}
     command = [sys.executable, "-c", _PROGRAM, str(tmp_path), name, mark]
@@ -63,7 +62,6 @@ def test_nothing_survives_a_kill(
     runtime = Path(child.stdout.readline().strip())
     assert runtime.is_dir()
     assert len(processes_with(mark)) >= 3
-    mine = _groups() - groups
     child.send_signal(signal.SIGKILL)
     child.wait()
     child.stdout.close()
@@ -72,5 +70,5 @@ def test_nothing_survives_a_kill(
         time.sleep(0.1)
     assert processes_with(mark) == []
     assert not runtime.parent.exists()
-    assert not mine & _groups()
-    assert _mounts() <= mounts
+    assert _groups(child.pid) == []
+    assert _mounts(tmp_path) == _mounts(runtime.parent) == []

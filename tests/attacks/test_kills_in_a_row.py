@@ -14,6 +14,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from comind.system.cgroups import make_group
+from comind.system.owner import started
 from tests.engine import ROOT, docker, folder_of_the_run, script
 
 pytestmark = pytest.mark.torture
@@ -66,6 +68,11 @@ class Engine:
         """End it, and what a killed one left."""
         script("engine.sh", "stop", str(self.folder))
 
+    def mounts(self) -> list[str]:
+        """Return the mounts below its folder."""
+        lines = Path("/proc/mounts").read_text().splitlines()
+        return sorted(line for line in lines if f"{self.folder}/" in line)
+
     def containers(self) -> list[str]:
         """Return all containers, running or not."""
         return docker(self.address, "ps", "--all", "--quiet").split()
@@ -87,12 +94,12 @@ def test_nothing_is_left_of_fifty_killed_attempts(name: str, own_engine: Engine,
     draw = random.Random(0)
     victims = ["kernel", "driver", "keeper", "orchestrator"] + ["engine"] * (name == "docker")
     counts: Counter[str] = Counter()
-    mounts, groups = _mounts(), _groups()
+    mounts = own_engine.mounts()
     (tmp_path / "data").mkdir()
     for number in range(_ATTEMPTS):
         victim = draw.choice(victims)
         counts[f"{victim}: {_one_attempt(name, victim, number, own_engine, tmp_path)}"] += 1
-        _until(lambda: _mounts() <= mounts and _groups() <= groups)
+        _until(lambda: _groups_of_the_dead() == [] and own_engine.mounts() == mounts)
     _until(lambda: own_engine.containers() == [])
     print(f"\n{name}: {dict(sorted(counts.items()))}")  # noqa: T201 - what a torture run counts
 
@@ -150,12 +157,17 @@ def _marked(mark: str) -> list[psutil.Process]:
     return found
 
 
-def _mounts() -> set[str]:
-    return set(Path("/proc/mounts").read_text().splitlines())
-
-
-def _groups() -> set[str]:
-    return {str(path) for path in Path("/sys/fs/cgroup").glob("**/comind-*")}
+def _groups_of_the_dead() -> list[Path]:
+    """Return the control groups whose process has ended; the next session of anyone removes them."""
+    group = make_group(memory_bytes=1 << 30, processes=10)
+    if group is not None:
+        group.remove()
+    found = []
+    for path in Path("/sys/fs/cgroup").glob("**/comind-*"):
+        pid, _, start = path.name.removeprefix("comind-").rpartition("-")[0].partition(".")
+        if pid.isdigit() and started(int(pid)) != start:
+            found.append(path)
+    return found
 
 
 def _until(true: Callable[[], bool]) -> None:
