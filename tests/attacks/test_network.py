@@ -1,5 +1,6 @@
 """Attacks over the network: only listeners of our own are aimed at, never an outside address."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -38,15 +39,16 @@ print(reached(socket.AF_INET, ('127.0.0.1', {four.getsockname()[1]})),
 
 def test_sockets_of_the_host_are_not_reached(shared: Scene, tmp_path: Path) -> None:
     """A socket file of the host, the container engine's among them, and abstract names are not there."""
+    name = f"\0comind-{os.getpid()}-{tmp_path.name}"
     with socket.socket(socket.AF_UNIX) as file, socket.socket(socket.AF_UNIX) as abstract:
         file.bind(str(tmp_path / "s"))
-        abstract.bind("\0comind-attack")
+        abstract.bind(name)
         listeners = []
         for listening in (file, abstract):
             listening.listen()
             listeners.append(Listener(listening))
         code = f"""{_TRY}
-for address in ({str(tmp_path / "s")!r}, '\\0comind-attack', '/var/run/docker.sock', '/run/docker.sock',
+for address in ({str(tmp_path / "s")!r}, {name!r}, '/var/run/docker.sock', '/run/docker.sock',
                 '/run/containerd/containerd.sock', '/run/dbus/system_bus_socket'):
     print(reached(socket.AF_UNIX, address))
 """

@@ -15,7 +15,7 @@ def test_the_doctor_looks_at_everything(capfd: pytest.CaptureFixture[str]) -> No
     assert main(["doctor", "--json"]) == 0
     checks = {check["name"]: check for check in json.loads(capfd.readouterr().out)["checks"]}
     assert checks["sandbox bubblewrap"]["ok"]
-    assert "memory for each process" in checks["sandbox bubblewrap"]["found"]
+    assert "else of each process" in checks["sandbox bubblewrap"]["found"]
     assert "isolates nothing" in checks["sandbox process"]["found"]
     assert "offline" in checks["model endpoint"]["found"]
     assert {"python", "git", "prefect", "mlflow", "dvc", "machine"} <= set(checks)
