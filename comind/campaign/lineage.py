@@ -25,6 +25,7 @@ from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.llm.base import ModelReply
 from comind.session.notebook import Cell, notebook_of
+from comind.session.packages import InstalledPackage, read_installed
 
 __all__ = ["AttemptLineage", "Parent", "ScriptLineage", "cells_ran", "lineage_of", "script_for"]
 
@@ -64,7 +65,11 @@ class ScriptLineage(Value):
 
 
 class AttemptLineage(Value):
-    """`lineage.json` of an attempt; a function of the logs and of DVC's pointer to what it published."""
+    """`lineage.json` of an attempt.
+
+    A function of the logs, of the record of installed packages, and of DVC's pointer to what was
+    published.
+    """
 
     campaign: str
     attempt: str
@@ -76,6 +81,8 @@ class AttemptLineage(Value):
     diff_sha256: str
     prompts_sha256: str
     sandbox_image: str
+    installed: tuple[InstalledPackage, ...] = ()
+    """Packages that its cells asked for, beside those of the environment."""
     split: SplitLineage
     community: CommunityLineage | None
     draft_sha256: str
@@ -123,6 +130,7 @@ def lineage_of(
         diff_sha256=environment.diff_sha256,
         prompts_sha256=environment.prompts_sha256,
         sandbox_image=environment.image,
+        installed=read_installed(folder.work(work_id).installed),
         split=SplitLineage(
             key=state.split.key,
             public_sha256=state.split.public_sha256,

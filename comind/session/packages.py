@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from comind.domain.value import Value
 from comind.system.files import write_durably
 
-__all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for"]
+__all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
 
 SEEN_AT = "input/.packages"
 """Where code finds the folder of packages, below its working directory."""
@@ -87,7 +87,7 @@ class Packages:
         self._options = tuple(options)
         ours = {name: value for name, value in os.environ.items() if _PASSED_ON.match(name)}
         self._environment = dict(ours if environment is None else environment)
-        self.installed = self._recorded()
+        self.installed = read_installed(record)
         folder.mkdir(parents=True, exist_ok=True)
 
     def serve(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
@@ -146,12 +146,14 @@ class Packages:
                     _merge(entry, self.folder / entry.name)
         return package
 
-    def _recorded(self) -> tuple[InstalledPackage, ...]:
-        try:
-            content = json.loads(self._record.read_text())
-            return tuple(InstalledPackage.model_validate(entry) for entry in content)
-        except (OSError, ValueError, ValidationError):
-            return ()
+
+def read_installed(record: Path) -> tuple[InstalledPackage, ...]:
+    """Return what the record of an attempt lists; nothing where there is none."""
+    try:
+        content = json.loads(record.read_text())
+        return tuple(InstalledPackage.model_validate(entry) for entry in content)
+    except (OSError, ValueError, ValidationError):
+        return ()
 
 
 def _normal(name: str) -> str:

@@ -173,7 +173,7 @@ class Workshop:
             SandboxError: it could not be started.
         """
         threads = fold(read_log(folder.log, WORK_EVENTS)).threads
-        packages = (Input(folder.packages, SEEN_AT),) if folder.packages.is_dir() else ()
+        packages = (Input(folder.packages, SEEN_AT),) if folder.installed.is_file() else ()
         found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
         return run_program(
             self.sandbox_for(work),
