@@ -3,7 +3,7 @@
 What it isolates: files (the image, the inputs and the working directory exist, all but the last
 read-only), processes, network (none), IPC, host name, environment, user id, system calls (the engine's
 default filter); and it limits memory, processes and temporary files of the attempt as a whole. What it
-does not: the kernel is the host's, and the working directory has no quota, only a size a file.
+does not: the kernel is the host's, and the working directory is watched, not limited by a file system.
 
 The engine must be on this machine: kernels speak over Unix sockets in a mounted folder.
 """
