@@ -164,7 +164,7 @@ def _opening(
         begun=begun,
         frame=frame,
         code_tokens=_CODE_TOKENS,
-        inputs=[_mounted(each) for each in work.inputs],
+        inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
         steps=bench.steps_left,
     )
     return (
@@ -173,10 +173,15 @@ def _opening(
     )
 
 
-def _mounted(item: str) -> tuple[str, str]:
-    """Return where an input lies, and what it is; community items are `owner/name`."""
+def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
+    """Return where an input lies, and what it is; community items are `owner/name`.
+
+    Of a solution whose code has run in the notebook only what it kept is news.
+    """
     if "/" in item:
         return f"input/{item}/", "from the community"
+    if ran:
+        return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
     return f"input/solutions/{item}/", "a solution: code.py, report.md, submissions, checkpoints/"
 
 
