@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+_PARENT_DEATH = 1  # PR_SET_PDEATHSIG
 _CHUNK = 1 << 16
 _END_SECONDS = 10.0
 
@@ -53,6 +54,11 @@ class _Log:
         self._tail = self._tail[surplus:]
 
 
+def _prctl(option: int, value: int) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
 def _write(data: bytes) -> None:
     with contextlib.suppress(OSError):  # the disk is full: the program's words are lost, not its end
         while data:
@@ -72,8 +78,7 @@ class Keeper:
     def keep(self, argv: list[str]) -> int:
         """Run the program to its end, or to ours; return its exit code."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
-        with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
+        _prctl(_SUBREAPER, 1)
         wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
@@ -85,7 +90,7 @@ class Keeper:
             stdout=said_end,
             stderr=said_end,
             process_group=0,
-            preexec_fn=self._enter if self._groups else None,  # noqa: PLW1509 - we have one thread
+            preexec_fn=self._enter,  # noqa: PLW1509 - we have one thread
         )
         if said_end is not None:
             os.close(said_end)
@@ -98,6 +103,8 @@ class Keeper:
         return code if code >= 0 else 128 - code
 
     def _enter(self) -> None:
+        """Prepare the program's process: its groups, and that it goes when the keeper is killed."""
+        _prctl(_PARENT_DEATH, signal.SIGKILL)
         for folder in self._groups:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))

@@ -103,7 +103,7 @@ class Run:
         for child in psutil.Process(self.process.pid).children(recursive=True):
             try:
                 command = " ".join(child.cmdline())
-                if VICTIMS[victim] in command and "leash" not in command:
+                if VICTIMS[victim] in command and "keeper.py" not in command:
                     child.send_signal(signal.SIGKILL)
                     return True
             except psutil.Error:

@@ -233,7 +233,7 @@ def _versioned(project: Path, campaign: str) -> dict[str, Path]:
         f"{other}: in DVC's cache: report.md is damaged": _cached(project, other_name, "report.md"),
         "script.py": work.script(),
         "lineage.json": work.lineage,
-        "step-002/submission.csv": work.test_submission(2),
+        "step-003/submission.csv": work.test_submission(3),
     }
 
 

@@ -80,7 +80,8 @@ def test_everything_of_a_campaign_is_versioned(solved: tuple[Path, dict[str, Any
     split = [name for name in names if name.startswith("data/splits/")]
     assert sorted(name.rsplit("/", 1)[1] for name in split) == ["public.dvc", "sealed.dvc", "split.json"]
     tracked = [path.read_text() for path in (project / "mlruns").rglob("checkpoints.dvc")]
-    pointers = (project / "data" / "solutions").rglob("*.dvc")
+    published = [project / "data" / name for name in ("solutions", "refits")]
+    pointers = [pointer for folder in published for pointer in folder.rglob("*.dvc")]
     assert sorted(tracked) == sorted(pointer.read_text() for pointer in pointers)
     assert tracked
 

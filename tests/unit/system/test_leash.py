@@ -129,3 +129,14 @@ def test_a_log_is_bounded(tmp_path: Path) -> None:
     assert said.startswith("first\n")
     assert said.endswith("x\nlast\n")
     assert "bytes left out" in said
+
+
+def test_a_program_goes_with_its_keeper(tmp_path: Path) -> None:
+    """Where the keeper itself is killed, the program does not live on without it."""
+    told = tmp_path / "pid"
+    program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
+    process = start_leashed([sys.executable, "-c", program], env=_ENV)
+    pid = int(_wait_for(told))
+    os.kill(process.pid, signal.SIGKILL)
+    assert _ends(pid)
+    process.stop()
