@@ -38,7 +38,7 @@ def clone(tmp_path: Path) -> Path:
     subprocess.run(["git", "clone", "--quiet", origin, clone], check=True, capture_output=True)
     python = clone / ".venv" / "bin" / "python"
     python.parent.mkdir(parents=True)
-    python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     python.chmod(0o755)
     return clone
 
