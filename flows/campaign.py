@@ -10,7 +10,7 @@ from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.system.files import write_durably
-from comind.wiring.models import OFFLINE
+from comind.wiring.models import only_offline
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
@@ -76,7 +76,7 @@ def solve_competition(project: Path, campaign: str) -> None:
 def _note_environment(running: Campaign) -> None:
     """Record what the campaign's work will run in, where that is not what was recorded last."""
     spec = running.state.spec
-    environment, diff = read_environment(spec.sandbox, own_code=spec.model == OFFLINE)
+    environment, diff = read_environment(spec.sandbox, own_code=only_offline(spec.model, spec.models))
     if diff:
         write_durably(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):

@@ -12,7 +12,7 @@ from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.lineage import AttemptLineage, script_for
 from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.plan import Code
 from comind.campaign.script import Script
 from comind.campaign.state import CampaignState
 from comind.domain.environment import Environment
@@ -20,7 +20,6 @@ from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits import SplitFolder
 from comind.system.files import hash_file, read_untrusted
-from comind.wiring.models import OFFLINE
 from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun
 from comind.wiring.workshop import Workshop
 from tasks.environment import read_environment
@@ -67,7 +66,7 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
     Args:
         project: a git repository with the campaign's ref, or a clone of one that has it.
         name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
-        sandbox: where to run the scripts; None for what the campaign asked for.
+        sandbox: where to run the scripts; None for the strongest that seals.
         everything: whether all that was published is run again, not only what was handed in.
 
     Raises:
@@ -148,9 +147,9 @@ def _workshop(place: Path, campaign: str, state: CampaignState, sandbox: str | N
     folder = ProjectFolder(place)
     # DVC keeps no modes; labels are for us alone.
     SplitFolder(folder.splits / state.split.key).sealed.chmod(0o700)
-    workshop = Workshop(folder, folder.campaign(campaign))
-    if sandbox is not None:
-        workshop.spec = workshop.spec.model_copy(update={"sandbox": sandbox})
+    workshop = Workshop(folder, folder.campaign(campaign), foreign=True)
+    # Never what the campaign asked for: its log may be a stranger's, and ask for no isolation.
+    workshop.spec = workshop.spec.model_copy(update={"sandbox": sandbox or "auto"})
     return workshop
 
 
@@ -232,8 +231,6 @@ def _environment_differences(state: CampaignState, work_id: str, sandbox: str) -
     number = state.ran_in.get(work_id, -1)
     if not 0 <= number < len(state.environments):
         return ("the campaign did not record what it ran in",)
-    work = state.works[work_id].work
-    own_code = state.spec.model == OFFLINE or (isinstance(work, Code) and work.role == BASELINE_ROLE)
-    now, _ = read_environment(sandbox, own_code=own_code)
+    now, _ = read_environment(sandbox, own_code=False)
     before: Environment = state.environments[number]
     return before.differences(now)

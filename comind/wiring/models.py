@@ -9,7 +9,16 @@ from comind.llm.base import ChatModel
 from comind.llm.offline import OfflineModel
 from comind.llm.settings import ModelSettings
 
-__all__ = ["DEFAULT", "OFFLINE", "ROLES", "build_model", "configured_model", "resolved", "settings_of"]
+__all__ = [
+    "DEFAULT",
+    "OFFLINE",
+    "ROLES",
+    "build_model",
+    "configured_model",
+    "only_offline",
+    "resolved",
+    "settings_of",
+]
 
 OFFLINE = "offline"
 DEFAULT = "default"
@@ -110,6 +119,11 @@ def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> M
         if name in models:
             return models[name]
     return ModelSettings(name=model)
+
+
+def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
+    """Return whether no role asks a language model: then all code that runs is ours."""
+    return all(name in (None, OFFLINE) for name in (model, *(each.name for each in models.values())))
 
 
 def _complete(settings: ModelSettings, name: str) -> ModelSettings:

@@ -46,7 +46,7 @@ from comind.session.program import run_program
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
-from comind.wiring.models import OFFLINE, build_model, settings_of
+from comind.wiring.models import OFFLINE, build_model, only_offline, settings_of
 from comind.wiring.purse import purse_of
 
 __all__ = ["AGENTS", "Workshop", "close_workshops", "workshop_of"]
@@ -57,8 +57,16 @@ AGENTS = ("comind",)
 class Workshop:
     """One campaign's agent, models, purse and grader; made on first use, safe to share."""
 
-    def __init__(self, project: ProjectFolder, campaign: CampaignFolder) -> None:
+    def __init__(
+        self, project: ProjectFolder, campaign: CampaignFolder, *, foreign: bool = False
+    ) -> None:
         """Read the campaign's log.
+
+        Args:
+            project: where everything lies.
+            campaign: the campaign's folder.
+            foreign: whether it may have been written elsewhere; what it says of whose code it ran is
+                then not believed.
 
         Raises:
             CampaignError: the campaign has no split yet.
@@ -68,6 +76,7 @@ class Workshop:
             raise CampaignError(f"the campaign {campaign.name} has no split yet")
         self._project = project
         self.folder = campaign
+        self._foreign = foreign
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
@@ -196,7 +205,8 @@ class Workshop:
         Raises:
             SandboxError: there is none.
         """
-        own_code = self.spec.model == OFFLINE or work.role == BASELINE_ROLE
+        ours = only_offline(self.spec.model, self.spec.models) or work.role == BASELINE_ROLE
+        own_code = ours and not self._foreign
         return choose_sandbox(self.spec.sandbox, own_code=own_code)
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:

@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from comind.errors import ComindError, DataError, LogError
+from comind.errors import DataError, LogError
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import find_project
 
@@ -18,7 +18,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
     )
     parser.add_argument("--all", action="store_true", help="every published solution of the campaign")
-    parser.add_argument("--sandbox", metavar="NAME", help="where to run it; else as the campaign did")
+    parser.add_argument(
+        "--sandbox", metavar="NAME", help="where to run it; else the strongest that seals"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder with the campaign's ref")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
@@ -34,8 +36,6 @@ def run(args: argparse.Namespace) -> Answer:
         values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
     except (DataError, LogError) as error:
         raise CommandError(Answer.failure(error, {"verdict": "drift"})) from None
-    except ComindError as error:
-        raise CommandError(Answer.failure(error)) from None
     return Answer(values=values, text=_text(values))
 
 

@@ -87,12 +87,11 @@ def _opened(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     from comind.evaluation.folder import load_competition
     from comind.evaluation.metrics import METRICS
     from comind.system.killpoints import passed
-    from comind.wiring.models import OFFLINE
 
     competition = load_competition(find_solvable(args.competition, project))
     check_competition(competition)
     spec = _specification(args, project, competition.id, competition.folder)
-    if competition.metric is None and spec.model == OFFLINE:
+    if competition.metric is None and _writes_no_evaluator(spec):
         raise CompetitionError(
             f"{competition.folder}: competition.yaml names no metric, and the offline model cannot "
             "write an evaluator",
@@ -115,7 +114,7 @@ def _specification(
 ) -> "CampaignSpec":
     from comind.campaign.events import CampaignSpec
     from comind.domain.spend import Budget
-    from comind.wiring.models import DEFAULT, configured_model, resolved
+    from comind.wiring.models import DEFAULT, configured_model, only_offline, resolved
     from comind.wiring.workshop import AGENTS
     from flows.params import read_params
 
@@ -130,7 +129,7 @@ def _specification(
         raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
     models = resolved(model, solve.models)
     _check_models(models, priced=values["max_usd"] is not None)
-    _tell_sandbox(values["sandbox"], model)
+    _tell_sandbox(values["sandbox"], own_code=only_offline(model, models))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     return CampaignSpec(
         id=f"{competition}-{values['agent']}-{stamp}-{secrets.token_hex(2)}",
@@ -167,12 +166,17 @@ def _specification(
     )
 
 
-def _tell_sandbox(wanted: str, model: str) -> None:
+def _writes_no_evaluator(spec: "CampaignSpec") -> bool:
+    from comind.wiring.models import OFFLINE, settings_of
+
+    return settings_of("evaluator", spec.models, spec.model).name == OFFLINE
+
+
+def _tell_sandbox(wanted: str, *, own_code: bool) -> None:
     """Say which sandbox will be used and why no stronger one; fails where there is none."""
     from comind.session.choice import explain_choice
-    from comind.wiring.models import OFFLINE
 
-    print(explain_choice(wanted, own_code=model == OFFLINE), file=sys.stderr, flush=True)
+    print(explain_choice(wanted, own_code=own_code), file=sys.stderr, flush=True)
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -235,9 +239,9 @@ def _estimate(spec: "CampaignSpec") -> str:
     from comind.campaign.estimate import estimate_of, told
     from comind.llm.base import Usage
     from comind.llm.prices import price_of
-    from comind.wiring.models import OFFLINE, settings_of
+    from comind.wiring.models import only_offline, settings_of
 
-    if spec.model == OFFLINE:
+    if only_offline(spec.model, spec.models):
         return ""
 
     def price(role: str, usage: Usage) -> float | None:
@@ -251,6 +255,7 @@ def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     """Take up a campaign, with another budget where one is given."""
     from comind.campaign.folder import ProjectFolder
     from comind.campaign.loop import Campaign
+    from comind.wiring.models import only_offline
 
     _prepare_project(project)
     runs = ProjectFolder(project).runs
@@ -270,7 +275,7 @@ def _resumed(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     if args.max_tokens is not None:
         budget = budget.model_copy(update={"tokens": args.max_tokens})
     if campaign.state.ended is None or budget != campaign.state.budget:
-        _tell_sandbox(spec.sandbox, spec.model)
+        _tell_sandbox(spec.sandbox, own_code=only_offline(spec.model, spec.models))
         campaign.resume(budget)
     campaign.close()
     return folder

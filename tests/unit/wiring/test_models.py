@@ -6,7 +6,7 @@ from comind.errors import ModelServiceError, UsageError
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
-from comind.wiring.models import build_model, resolved, settings_of
+from comind.wiring.models import build_model, only_offline, resolved, settings_of
 
 
 def test_roles_take_from_the_default_what_they_leave_open() -> None:
@@ -70,3 +70,12 @@ def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(ModelServiceError, match="no endpoint") as caught:
         build_model("m", ModelSettings(key_variable="A_KEY"))
     assert "set A_KEY" in caught.value.hint
+
+
+def test_one_role_with_a_language_model_is_enough_to_distrust_code() -> None:
+    """Only where every role is the offline model, all code that runs is ours."""
+    other = {"coding_agent": ModelSettings(name="large")}
+    assert only_offline("offline", resolved("offline", {}))
+    assert only_offline("offline", {})
+    assert not only_offline("offline", resolved("offline", other))
+    assert not only_offline("large", {})
