@@ -6,6 +6,7 @@
 
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -110,7 +111,22 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     folder = out / entry.id
     if folder.exists():
         raise CompetitionError(f"{folder}: is there already", hint="name another place")
-    taken = {labels.name: "train.csv", sample.name: "sample_submission.csv"}
+    out.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=out))  # whole or not at all, however we end
+    try:
+        _fill(staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"})
+        if answers is not None:
+            (staged / "private").mkdir()
+            write_table(_answers(entry, answers, staged / "public"), staged / "private" / "answers.csv")
+        staged.chmod(0o755)
+        staged.rename(folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    return folder
+
+
+def _fill(folder: Path, public: Path, entry: BenchmarkCompetition, taken: dict[str, str]) -> None:
+    """Lay out data and description; `taken` are the files that go by another name."""
     for path in sorted(path for path in public.rglob("*") if path.is_file()):
         relative = path.relative_to(public)
         _place(path, folder / "public" / taken.get(str(relative), str(relative)))
@@ -118,10 +134,6 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     (folder / "competition.yaml").write_text(
         yaml.safe_dump(_described(entry, folder / "public"), sort_keys=False), encoding="utf-8"
     )
-    if answers is not None:
-        (folder / "private").mkdir()
-        write_table(_answers(entry, answers, folder / "public"), folder / "private" / "answers.csv")
-    return folder
 
 
 def _place(source: Path, target: Path) -> None:

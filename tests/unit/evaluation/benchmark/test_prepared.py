@@ -140,3 +140,12 @@ def test_a_folder_is_recognised(tmp_path: Path) -> None:
     (tmp_path / "chess" / "prepared" / "public").mkdir(parents=True)
     with pytest.raises(CompetitionError, match="none of the 75 competitions"):
         PreparedFolder.find(tmp_path / "chess")
+
+
+def test_half_a_folder_is_none(tmp_path: Path) -> None:
+    """What fails on the way leaves nothing that the next run would take for a competition."""
+    prepared = _spooky(tmp_path / "data")
+    (prepared.public / "train.csv").write_text("id,text\n1,a\n")  # no label in it
+    with pytest.raises(CompetitionError, match=r"no column of train\.csv is a label"):
+        adapt(prepared.public, prepared.entry, tmp_path / "out")
+    assert list((tmp_path / "out").iterdir()) == []
