@@ -1,7 +1,5 @@
 """Servers that a dead process of this project left behind, and what it left running in Prefect."""
 
-import os
-from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
@@ -9,18 +7,14 @@ import psutil
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.errors import CampaignError, LogError
+from comind.system.owner import is_gone
 
-__all__ = ["OWNER", "close_orphans", "close_stale_runs", "owner"]
+__all__ = ["OWNER", "close_orphans", "close_stale_runs"]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that names the process it was started for."""
 _WAIT_SECONDS = 5.0
 _PAGE = 200
-
-
-def owner() -> str:
-    """Return what tells this process from any other, also from one that gets its number later."""
-    return f"{os.getpid()}:{psutil.Process().create_time():.2f}"
 
 
 def close_orphans(project: Path) -> list[str]:
@@ -33,7 +27,7 @@ def close_orphans(project: Path) -> list[str]:
     for process in psutil.process_iter():
         try:
             settings = process.environ()
-            if settings.get("PREFECT_HOME") == home and OWNER in settings and not _alive(settings):
+            if settings.get("PREFECT_HOME") == home and is_gone(settings.get(OWNER, "")):
                 orphans.append((process, " ".join(process.cmdline()[:6])))
         except (psutil.Error, OSError):
             continue  # it has ended, or is none of ours
@@ -43,14 +37,6 @@ def close_orphans(project: Path) -> list[str]:
     for process in stubborn:
         process.kill()
     return [f"{command} (process {process.pid})" for process, command in orphans]
-
-
-def _alive(settings: Mapping[str, str]) -> bool:
-    number, _, created = settings[OWNER].partition(":")
-    try:
-        return f"{psutil.Process(int(number)).create_time():.2f}" == created
-    except (psutil.Error, ValueError):
-        return False
 
 
 def close_stale_runs(project: Path) -> list[str]:

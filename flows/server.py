@@ -15,7 +15,8 @@ from comind.campaign.folder import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.files import write_durably
 from comind.system.leash import LeashedProcess, start_leashed
-from flows.orphans import OWNER, owner
+from comind.system.owner import this_process
+from flows.orphans import OWNER
 
 __all__ = [
     "announce",
@@ -110,7 +111,7 @@ def start_service(
     """Start a Python module as a server that ends with us; it logs to a file of its name."""
     return start_leashed(
         [sys.executable, "-m", *command],
-        env={**os.environ, **settings, OWNER: owner()},
+        env={**os.environ, **settings, OWNER: this_process()},
         cwd=project,
         log=service_log(project, name),
     )

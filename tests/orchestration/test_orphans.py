@@ -10,7 +10,8 @@ import psutil
 import pytest
 
 from comind.campaign.folder import ProjectFolder
-from flows.orphans import OWNER, close_orphans, owner
+from comind.system.owner import this_process
+from flows.orphans import OWNER, close_orphans
 
 
 @pytest.fixture
@@ -35,15 +36,20 @@ def server(tmp_path: Path) -> Iterator[object]:
 def _dead() -> str:
     """Return the name of a process that has ended."""
     gone = subprocess.Popen(["true"])
-    name = f"{gone.pid}:{psutil.Process(gone.pid).create_time():.2f}"
     gone.wait()
-    return name
+    return _owner(str(gone.pid), "1")
+
+
+def _owner(number: str, start: str) -> str:
+    """Return the name of a process of this machine with another number and start."""
+    boot, view, *_ = this_process().split("/")
+    return f"{boot}/{view}/{number}/{start}"
 
 
 def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     """A server whose owner is dead ends; so does one whose owner's number another process has now."""
     number = os.getpid()
-    orphans = [server(_dead()), server(f"{number}:1.00")]
+    orphans = [server(_dead()), server(_owner(str(number), "1"))]
     told = close_orphans(tmp_path)
     for each in orphans:
         each.wait(timeout=10)  # raises while it still runs
@@ -53,7 +59,7 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
 
 def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Servers of a living owner, and of another project, go on."""
-    mine, theirs = server(owner()), server(_dead(), tmp_path / "other")
+    mine, theirs = server(this_process()), server(_dead(), tmp_path / "other")
     assert close_orphans(tmp_path) == []
     assert mine.poll() is None
     assert theirs.poll() is None
