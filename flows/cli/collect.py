@@ -3,7 +3,7 @@
 import argparse
 
 from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.places import add_place, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -18,19 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of each ended campaign, keep only what its final submission needs",
     )
     parser.add_argument("--dry-run", action="store_true", help="only count")
-    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser)
 
 
 def run(args: argparse.Namespace) -> Answer:
     """Collect; what a kept submission needs stays, down to its parents' checkpoints."""
-    from flows.environment import prepare_environment
     from tasks.keeping import collect_garbage
-    from tasks.versioning import ensure_repository
 
-    project = find_project(args.out)
-    prepare_environment(project)
-    ensure_repository(project)
+    project = open_project(args.out)
     dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)
     values = {"dropped": dropped, "campaigns": campaigns, "dry_run": args.dry_run}
     verb = "would be dropped" if args.dry_run else "dropped"

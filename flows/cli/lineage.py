@@ -3,7 +3,7 @@
 import argparse
 
 from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.places import add_place, find_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -18,8 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mermaid", action="store_true", help="draw it as a Mermaid graph")
     form.add_argument("--dot", action="store_true", help="draw it in Graphviz's language")
-    parser.add_argument("--out", metavar="DIR", help="folder with the campaign, or its ref")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser, "folder with the campaign, or its ref")
 
 
 def run(args: argparse.Namespace) -> Answer:

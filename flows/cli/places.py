@@ -1,11 +1,19 @@
 """Where things are: the project's folder, and what a user means by COMPETITION."""
 
+import argparse
 import contextlib
 from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
 
-__all__ = ["find_community", "find_competition", "find_project", "find_solvable"]
+__all__ = [
+    "add_place",
+    "find_community",
+    "find_competition",
+    "find_project",
+    "find_solvable",
+    "open_project",
+]
 
 
 def find_project(out: str | None) -> Path:
@@ -30,6 +38,28 @@ def find_project(out: str | None) -> Path:
             f"{folder}: cannot be written to ({reason})", hint="name another folder with --out"
         ) from None
     return folder
+
+
+def add_place(parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking") -> None:
+    """Declare `--out` and `--json`, which most commands have."""
+    parser.add_argument("--out", metavar="DIR", help=what)
+    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+
+
+def open_project(out: str | None) -> Path:
+    """Return the folder that is meant, as a repository of git and DVC that can be worked on.
+
+    Raises:
+        UsageError: the folder cannot be written to.
+        OrchestrationError: git or DVC refuse.
+    """
+    from flows.environment import prepare_environment
+    from tasks.versioning import ensure_repository
+
+    project = find_project(out)
+    prepare_environment(project)
+    ensure_repository(project)
+    return project
 
 
 def find_competition(name: str, project: Path) -> Path:

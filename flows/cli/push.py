@@ -4,7 +4,7 @@ import argparse
 
 from comind.errors import CampaignError
 from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.places import add_place, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -14,20 +14,15 @@ SUMMARY = "Send a campaign's data to the DVC remote, and its ref to the git remo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
-    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser)
 
 
 def run(args: argparse.Namespace) -> Answer:
     """Send data first, then refs; what is there already is not sent again."""
-    from flows.environment import prepare_environment
     from tasks.git import campaigns_in
     from tasks.sharing import pushed
-    from tasks.versioning import ensure_repository
 
-    project = find_project(args.out)
-    prepare_environment(project)
-    ensure_repository(project)
+    project = open_project(args.out)
     known = campaigns_in(project)
     if args.campaign is not None and args.campaign not in known:
         raise CampaignError(

@@ -4,7 +4,7 @@ import argparse
 
 from comind.errors import DataError
 from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.places import add_place, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -15,20 +15,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
     parser.add_argument("--from-scratch", action="store_true", help="drop MLflow's runs first")
-    parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser)
 
 
 def run(args: argparse.Namespace) -> Answer:
     """Check and rebuild; what still disagrees is a failure, told in one line each."""
-    from flows.environment import prepare_environment
     from flows.orphans import close_orphans
     from flows.repair import repair
-    from tasks.versioning import ensure_repository
 
-    project = find_project(args.out)
-    prepare_environment(project)
-    ensure_repository(project)
+    project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
     values["repaired"] += [
         f"ended {each}, left behind by a dead process" for each in close_orphans(project)

@@ -5,7 +5,7 @@ from typing import Any
 
 from comind.errors import DataError, LogError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import find_project
+from flows.cli.places import add_place, find_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -21,8 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox", metavar="NAME", help="where to run it; else the strongest that seals"
     )
-    parser.add_argument("--out", metavar="DIR", help="folder with the campaign's ref")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser, "folder with the campaign's ref")
 
 
 def run(args: argparse.Namespace) -> Answer:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import find_community, find_project, find_solvable
+from flows.cli.places import add_place, find_community, find_project, find_solvable
 
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
@@ -54,8 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
     parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
-    parser.add_argument("--out", metavar="DIR", help="folder for data, runs and tracking")
-    parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    add_place(parser, "folder for data, runs and tracking")
 
 
 def run(args: argparse.Namespace) -> Answer:
