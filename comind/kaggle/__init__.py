@@ -1,0 +1,1 @@
+"""Kaggle itself, reached through its official client alone; credentials are read nowhere else."""

@@ -1,0 +1,1 @@
+"""MLE-Live: a past competition lived through in time, and served as Kaggle would serve it."""
