@@ -110,6 +110,7 @@ def _dialect(dialect: Dialect) -> list[Finding]:
         structured += ", not strict"
     return [
         Finding("protocol", ok=True, found=dialect.protocol),
+        Finding("replies", ok=True, found="piece by piece" if dialect.stream else "at once"),
         Finding("decisions", ok=True, found=structured),
         Finding("programs", ok=True, found="as a block of Python"),
         Finding("system role", ok=True, found="yes" if dialect.system else "no; said by the user"),

@@ -75,7 +75,7 @@ def configured_model() -> str:
     """
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
     if base_url:
-        from comind.llm.openai_model import listed_models
+        from comind.llm.connection import listed_models
 
         return listed_models(base_url, key)[0].name
     return _DEFAULT_AT_OPENAI if key else OFFLINE
@@ -135,7 +135,7 @@ def _context_of(name: str, settings: ModelSettings) -> int | None:
     """Return how many tokens a model reads, from its endpoint or the price list, or None."""
     if name == OFFLINE or name.startswith(_SCRIPTED):
         return None
-    from comind.llm.openai_model import listed_models
+    from comind.llm.connection import listed_models
     from comind.llm.prices import known_context
 
     base_url, key = _endpoint(settings)

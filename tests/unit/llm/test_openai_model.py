@@ -8,8 +8,9 @@ from pydantic import BaseModel
 
 from comind.errors import ModelServiceError, ReplyError
 from comind.llm.base import Message, ModelReply
+from comind.llm.connection import listed_models
 from comind.llm.exchange import Prompt, ask
-from comind.llm.openai_model import OpenAIModel, listed_models
+from comind.llm.openai_model import OpenAIModel
 from tests.unit.llm.server import completion, endpoint
 from tests.unit.llm.test_exchange import Step
 
