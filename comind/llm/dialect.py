@@ -31,6 +31,8 @@ class Dialect(Value):
     effort: bool = True
     limit: Limit = "max_tokens"
     """What it calls the most tokens of a reply (of the chat protocol)."""
+    thinks: bool = False
+    """Whether its model thinks before it replies, which takes room beside the reply."""
     fixed_protocol: bool = False
     """Whether the user named the protocol."""
 

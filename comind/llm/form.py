@@ -6,7 +6,7 @@ from typing import Any
 from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 
-__all__ = ["after_thinking", "keeps_to", "program_fields", "worded"]
+__all__ = ["after_thinking", "keeps_to", "program_fields", "thinks_aloud", "worded"]
 
 _TEMPLATES = Templates("comind.llm")
 _THOUGHTS = ("<think>", "</think>")
@@ -40,9 +40,14 @@ def program_fields(schema: dict[str, Any]) -> list[str]:
     return [name for name, each in properties.items() if each.get("format") == "python"]
 
 
+def thinks_aloud(text: str) -> bool:
+    """Say whether a reply begins with thoughts, as some local models write them."""
+    return text.lstrip().startswith(_THOUGHTS[0])
+
+
 def after_thinking(text: str) -> str:
-    """Return a reply without the thoughts that some local models write before it."""
-    if not text.lstrip().startswith(_THOUGHTS[0]):
+    """Return a reply without the thoughts before it."""
+    if not thinks_aloud(text):
         return text
     _, closed, rest = text.partition(_THOUGHTS[1])
     return rest.lstrip() if closed else text

@@ -11,7 +11,7 @@ from comind.llm.base import Message, ModelReply, ModelRequest, Usage
 from comind.llm.connection import Answered, Connection
 from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
-from comind.llm.form import after_thinking, keeps_to, program_fields, worded
+from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
 from comind.llm.prices import price_of
 from comind.llm.refusals import message_in, refusal
 from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
@@ -63,12 +63,11 @@ class OpenAIModel:
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
         self._key = api_key  # some servers quote it when they refuse
         self._lock = threading.Lock()
-        thinks = _THINKERS.match(name) is not None
-        self._thoughts = settings.reasoning_tokens or (_THOUGHT_TOKENS if thinks else 0)
         self.dialect = Dialect(
             protocol=settings.protocol or "chat",
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
+            thinks=_THINKERS.match(name) is not None,
             limit="max_tokens" if base_url else "max_completion_tokens",
         )
         """What the server has understood so far."""
@@ -138,7 +137,7 @@ class OpenAIModel:
         except WireError as error:
             raise ModelBusyError(f"{where}: {error}") from None
         if streamed and said.usage is None:
-            self._learn(dialect, dialect.model_copy(update={"stream": False}))  # to be counted again
+            self._note(stream=False)  # so that it counts again
         return said
 
     def _reply(
@@ -155,10 +154,11 @@ class OpenAIModel:
         text = after_thinking(said.text)
         structured = dialect.structured and not program_fields(request.reply_schema)
         kept = structured and keeps_to(text, request.reply_schema)
-        if usage is not None and usage.reasoning_tokens and self.settings.reasoning_tokens is None:
-            self._thoughts = _THOUGHT_TOKENS
+        counted = usage is not None and usage.reasoning_tokens > 0
+        if said.thought or counted or thinks_aloud(said.text):
+            self._note(thinks=True)
         if structured and said.finish == "stop" and not kept:
-            self._learn(dialect, dialect.model_copy(update={"structured": False}))
+            self._note(structured=False)
         return ModelReply(
             text=text,
             form="json" if kept else "text",
@@ -175,10 +175,18 @@ class OpenAIModel:
             if self.dialect == known:
                 self.dialect = learnt
 
+    def _note(self, **abilities: bool) -> None:
+        """Remember what a reply has shown."""
+        with self._lock:
+            self.dialect = self.dialect.model_copy(update=abilities)
+
     def _adjusted(self, request: ModelRequest) -> ModelRequest:
         """Return the request with the limits of this model."""
         most = min(request.max_tokens, self.settings.max_tokens or request.max_tokens)
-        most = min(most + self._thoughts, int(_REPLY_SHARE * self.context_tokens))
+        thoughts = self.settings.reasoning_tokens
+        if thoughts is None:
+            thoughts = _THOUGHT_TOKENS if self.dialect.thinks else 0
+        most = min(most + thoughts, int(_REPLY_SHARE * self.context_tokens))
         most = request.reply_limit or most
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 from comind.llm.settings import Protocol
-from comind.llm.wire import WireError, text_of
+from comind.llm.wire import THOUGHTS, WireError, text_of
 
 __all__ = ["is_stream", "put_together"]
 
@@ -17,6 +17,7 @@ _BEGINNING = re.compile(r"\s*(data|event|id|retry)?:")
 _LINE = re.compile(r"\r\n|\r|\n")  # not `splitlines`, which also parts at signs that JSON holds
 _DATA = "data:"
 _END = "[DONE]"
+_TOLD = ("tool_calls", "function_call", *THOUGHTS)  # that they came, not what they say
 _LAST = ("response.completed", "response.incomplete", "response.failed")
 
 
@@ -75,7 +76,7 @@ def _chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any]:
                 for name in ("content", "refusal"):
                     if delta.get(name):
                         message[name] = message.get(name, "") + text_of(delta[name])
-                message |= {name: True for name in ("tool_calls", "function_call") if delta.get(name)}
+                message |= {name: True for name in _TOLD if delta.get(name)}
             finish = choice.get("finish_reason") or finish
             body["choices"] = [{"message": message, "finish_reason": finish}]
     if not ended and finish is None:

@@ -5,7 +5,11 @@ from typing import Any, NamedTuple
 from comind.llm.base import Message, ModelRequest
 from comind.llm.dialect import Dialect
 
-__all__ = ["Said", "WireError", "body_of", "read_body", "text_of"]
+__all__ = ["THOUGHTS", "Said", "WireError", "body_of", "read_body", "text_of"]
+
+
+THOUGHTS = ("reasoning_content", "reasoning")
+"""Where chat servers put what a model thought, if not into the text."""
 
 
 class WireError(Exception):
@@ -23,6 +27,8 @@ class Said(NamedTuple):
     finish: str
     model: str
     usage: dict[str, int] | None
+    thought: bool = False
+    """Whether thoughts came beside the text."""
 
 
 def body_of(
@@ -131,7 +137,13 @@ def _read_chat(body: dict[str, Any]) -> Said:
         text, finish = str(message["refusal"]), "refusal"
     elif message.get("tool_calls") or message.get("function_call"):
         finish = "tool_calls"
-    return Said(text, str(finish or "stop"), str(body.get("model") or ""), _counted(body.get("usage")))
+    return Said(
+        text,
+        str(finish or "stop"),
+        str(body.get("model") or ""),
+        _counted(body.get("usage")),
+        thought=any(message.get(name) for name in THOUGHTS),
+    )
 
 
 def text_of(content: object) -> str:

@@ -124,6 +124,26 @@ def test_a_model_that_thinks_is_given_room_for_it() -> None:
     assert replies[0].exact
 
 
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        changed(reasoning_content="Let me see."),
+        changed(content="<think>\nLet me s", finish_reason="length"),
+    ],
+)
+def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream: bool) -> None:
+    """Thoughts that nobody counts are seen beside the text or in it; who was told 0 adds nothing."""
+    request = request_for(PROMPT, Verdict)
+    for told, limits in ((None, [50, 50 + 8_192]), (0, [50, 50])):
+        with Endpoint(lambda asked: STOP, [fault]) as server:
+            model = _model(server, context_tokens=100_000, stream=stream, reasoning_tokens=told)
+            for _ in range(2):
+                model.complete(request)
+            assert [asked.body["max_tokens"] for asked in server.requests] == limits
+            assert model.dialect.thinks
+
+
 def test_what_is_learnt_after_a_call_is_paid_for_makes_it_no_dearer() -> None:
     """A call keeps to its bound, though its model turns out to think between the two."""
     counted = {"prompt_tokens": 40, "completion_tokens": 40}
