@@ -13,6 +13,9 @@ from comind.llm.settings import ModelSettings, Protocol
 __all__ = ["Answered", "Connection", "ListedModel", "listed_models"]
 
 
+_MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
+
+
 class Answered(NamedTuple):
     """What came back."""
 
@@ -42,7 +45,7 @@ class Connection:
             max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
         )
         self._call_seconds = settings.call_seconds
-        self.where = f"the model {name} at {self._client.base_url}"
+        self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
         """Who is asked, for messages."""
 
     def post(self, protocol: Protocol, body: dict[str, Any]) -> Answered:
@@ -67,9 +70,12 @@ class Connection:
 
     def _whole(self, response: httpx2.Response, until: float) -> Answered:
         """Read an answer to its end; one that only drips is given up, though it is never silent."""
-        parts = []
+        parts, size = [], 0
         for part in response.iter_raw():
             parts.append(part)
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise ModelBusyError(f"{self.where} said more than {_MOST_BYTES >> 20} MiB")
             if time.monotonic() > until:
                 raise ModelBusyError(f"{self.where} did not come to an end in time")
         whole = httpx2.Response(response.status_code, headers=response.headers, content=b"".join(parts))

@@ -235,6 +235,8 @@ class CampaignTracker:
             for role, spend in found.items()
             for name, value in (
                 ("tokens", spend.tokens),
+                ("cached_tokens", spend.cached_tokens),
+                ("reasoning_tokens", spend.reasoning_tokens),
                 ("usd", spend.usd),
                 ("calls", spend.calls),
                 ("seconds", spend.model_seconds),
@@ -255,7 +257,9 @@ class CampaignTracker:
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)
         page = compare_page(self._state, rows)
-        self._parent.texts({"attempts.csv": attempts_csv(rows), "compare.html": page})
+        ledger = ledger_csv(self._entries())
+        texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": ledger}
+        self._parent.texts(texts)
         self._compared = len(self._ended)
 
 

@@ -145,3 +145,11 @@ def test_an_endpoint_names_its_listed_models() -> None:
     """Without a name, the first model that the endpoint lists is taken."""
     with endpoint(_error(500, "unused")) as (url, _):
         assert listed_models(url, None)[0].name == "listed"
+
+
+def test_what_is_in_a_url_for_its_server_alone_is_not_told() -> None:
+    """A password in the endpoint's address is in no message."""
+    model = OpenAIModel("local", base_url="http://me:secret@127.0.0.1:9/v1", api_key=None)
+    with pytest.raises(ModelServiceError, match=r"local at http://127\.0\.0\.1:9/v1/") as caught:
+        ask(model, PROMPT, Verdict)
+    assert "secret" not in str(caught.value)
