@@ -1,7 +1,7 @@
 """An endpoint over HTTP, one request and one answer; the one module that knows its client library."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, NoReturn
 
 import httpx2  # what the client of openai 3 sends with
@@ -24,6 +24,25 @@ class Answered(NamedTuple):
     text: str
 
 
+class _Limited(httpx2.SyncByteStream):
+    """A body that is given up where it has no end, though it is never silent."""
+
+    def __init__(self, body: httpx2.SyncByteStream, until: float) -> None:
+        self._body = body
+        self._until = until
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._body:
+            size += len(part)
+            if time.monotonic() > self._until or size > _MOST_BYTES:
+                raise httpx2.ReadTimeout("the answer has no end")
+            yield part
+
+    def close(self) -> None:
+        self._body.close()
+
+
 class Connection:
     """Sends requests to one endpoint; says what came back, or that nothing whole did."""
 
@@ -43,6 +62,7 @@ class Connection:
             api_key=api_key or "none",
             timeout=settings.timeout_seconds,
             max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
+            http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
         )
         self._call_seconds = settings.call_seconds
         self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
@@ -58,28 +78,20 @@ class Connection:
             create: Any = self._client.chat.completions.with_streaming_response.create
         else:
             create = self._client.responses.with_streaming_response.create
-        until = time.monotonic() + self._call_seconds
         try:
             with create(**body) as answer:
-                return self._whole(answer.http_response, until)
+                response = answer.http_response
+                response.read()
         except openai.APIStatusError as error:
             response = error.response
-            return Answered(response.status_code, response.headers, response.text)
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             self._no_answer(error)
+        return Answered(response.status_code, response.headers, response.text)
 
-    def _whole(self, response: httpx2.Response, until: float) -> Answered:
-        """Read an answer to its end; one that only drips is given up, though it is never silent."""
-        parts, size = [], 0
-        for part in response.iter_raw():
-            parts.append(part)
-            size += len(part)
-            if size > _MOST_BYTES:
-                raise ModelBusyError(f"{self.where} said more than {_MOST_BYTES >> 20} MiB")
-            if time.monotonic() > until:
-                raise ModelBusyError(f"{self.where} did not come to an end in time")
-        whole = httpx2.Response(response.status_code, headers=response.headers, content=b"".join(parts))
-        return Answered(whole.status_code, whole.headers, whole.text)
+    def _limit(self, response: httpx2.Response) -> None:
+        """Have the body of any answer, be it a refusal, end in time."""
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _Limited(response.stream, time.monotonic() + self._call_seconds)
 
     def _no_answer(self, error: Exception) -> NoReturn:
         """Raise what no answer at all, or half of one, means."""
@@ -92,7 +104,7 @@ class Connection:
                 billed=False,
             ) from None
         if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
-            raise ModelBusyError(f"{self.where} did not answer in time") from None
+            raise ModelBusyError(f"{self.where} gave no whole answer in time") from None
         raise ModelBusyError(f"{self.where} broke off ({type(cause).__name__})") from None
 
 

@@ -280,6 +280,14 @@ FAULTS = (
         patience=1.0,
     ),
     FaultCase(
+        "dripping error page",
+        "an error whose page has no end",
+        second(lambda _good: Answer(500, b"<html>" * 9, "text/html", drips=True)),
+        f"{_AGENT}; the try is booked at its bound",
+        bounded=True,
+        patience=1.0,
+    ),
+    FaultCase(
         "error within a stream",
         "an error in place of the rest of a reply",
         second(raw(_FAILING, content_type="text/event-stream")),
