@@ -12,7 +12,6 @@ from comind.llm.settings import ModelSettings, Protocol
 
 __all__ = ["Answered", "Connection", "ListedModel", "listed_models"]
 
-
 _MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
 
 

@@ -105,7 +105,7 @@ def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -
 
 def _dialect(dialect: Dialect) -> list[Finding]:
     limit = "max_output_tokens" if dialect.protocol == "responses" else dialect.limit
-    thinks = "yes; its replies are given room for that" if dialect.thinks else "not that it says so"
+    thinks = "yes; its replies are given room for that" if dialect.thinks else "no sign of it"
     structured = "by JSON schema" if dialect.structured else "in words; schemas are refused or ignored"
     if dialect.structured and not dialect.strict:
         structured += ", not strict"

@@ -104,7 +104,7 @@ def resolved(model: str, models: Mapping[str, ModelSettings]) -> dict[str, Model
     found = {DEFAULT: _complete(default, model)}
     for role, settings in models.items():
         if role != DEFAULT:
-            own = settings.model_dump(exclude_defaults=True)
+            own = settings.model_dump(exclude_unset=True)
             inherited = {} if own.get("name") not in (None, model) else default.model_dump()
             found[role] = _complete(
                 ModelSettings.model_validate(inherited | own), own.get("name") or model

@@ -16,13 +16,14 @@ _ASKED = ModelRequest(
 def test_roles_take_from_the_default_what_they_leave_open() -> None:
     """A role may change a setting, or name another model, which then takes nothing over."""
     models = {
-        "default": ModelSettings(temperature=0.7, context_tokens=16_000),
-        "analyzer": ModelSettings(temperature=0.1),
+        "default": ModelSettings(temperature=0.7, context_tokens=16_000, stream=False),
+        "analyzer": ModelSettings(temperature=0.1, stream=True),
         "monitor": ModelSettings(name="small", context_tokens=4_000),
     }
     found = resolved("large", models)
     assert found["default"].name == "large"
     assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
+    assert found["analyzer"].stream, "what is said counts, though it is what would be assumed"
     assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
     assert settings_of("analyze", found, "large") == found["analyzer"]
     assert settings_of("monitor", found, "large") == found["monitor"]
