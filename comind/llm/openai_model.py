@@ -187,7 +187,7 @@ class OpenAIModel:
         if thoughts is None:
             thoughts = _THOUGHT_TOKENS if self.dialect.thinks else 0
         most = min(most + thoughts, int(_REPLY_SHARE * self.context_tokens))
-        most = request.reply_limit or most
+        most = min(most, request.reply_limit or most)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
 
@@ -195,7 +195,11 @@ class OpenAIModel:
         return int((self.context_tokens - request.max_tokens) * _MARGIN)
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
-        return self._priced(bound_of(messages, request))
+        """Return the most that a try can cost; a reply that cannot be limited may fill the context."""
+        bound = bound_of(messages, request)
+        if self.dialect.protocol == "chat" and self.dialect.limit == "none":
+            bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
+        return self._priced(bound)
 
     def _priced(self, usage: Usage) -> Usage:
         price = price_of(self.name, usage, self.settings.price)

@@ -144,6 +144,27 @@ def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream
             assert model.dialect.thinks
 
 
+def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
+    """A server without a word for the longest reply is reserved for, and believed, up to its context."""
+
+    def refused(_number: int, asked: Asked) -> Fault | None:
+        known = {"max_tokens", "max_completion_tokens"} & set(asked.body)
+        if known:
+            return status(400, f"Unknown parameter: {known.pop()}")
+        return changed(usage={"prompt_tokens": 40, "completion_tokens": 700})
+
+    request = request_for(PROMPT, Verdict)
+    with Endpoint(lambda asked: STOP, refused) as server:
+        model = _model(server, context_tokens=4_000)
+        model.complete(request)
+        bound = model.bound(request)
+        reply = model.complete(request.within(bound))
+    assert bound.completion_tokens == 4_000
+    assert reply.exact
+    assert reply.usage.completion_tokens == 700
+    assert bound.prompt_tokens > 40
+
+
 def test_what_is_learnt_after_a_call_is_paid_for_makes_it_no_dearer() -> None:
     """A call keeps to its bound, though its model turns out to think between the two."""
     counted = {"prompt_tokens": 40, "completion_tokens": 40}
