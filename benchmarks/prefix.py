@@ -1,12 +1,14 @@
 """How much of an attempt's prompts a server has in its cache: 30 steps, as they go over the wire.
 
 The model is scripted but the rest is real: the Coding Agent, the client, HTTP. Programs and outputs are
-as long as those of real attempts (a recipe of ours in parts, the log of a cross-validated training). The
-server counts which of a request's leading messages it has seen in the request before.
+as long as those of real attempts (a recipe of ours in parts, the log of a cross-validated training).
+What counts is the beginning that a request shares with the one before, by tokens, as servers keep it;
+the server's own count, of whole messages that it has seen before, stands beside it.
 """
 
 import tempfile
 from importlib import resources
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from comind.agents.comind import CoMind
@@ -21,6 +23,7 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.splits import make_split
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
+from comind.llm.tokens import count_tokens
 from comind.testing import ColumnGrader, Endpoint, ScriptedSession
 from comind.testing.endpoint import Asked
 from tests.unit.campaign.samples import code
@@ -53,8 +56,11 @@ def _programs() -> list[str]:
     ]
 
 
-def share(problem: Problem, context_tokens: int) -> tuple[float, int]:
-    """Return the share of prompt tokens that were in the cache, and the prompt tokens of an attempt."""
+def share(problem: Problem, context_tokens: int) -> tuple[float, float, int]:
+    """Return the shares of an attempt's prompt tokens in an identical prefix, and how many there were.
+
+    The first is by tokens, as servers keep them; the second counts whole messages alone.
+    """
     programs = _programs()
     said = iter(programs)
 
@@ -85,7 +91,18 @@ def share(problem: Problem, context_tokens: int) -> tuple[float, int]:
         outcome = carry_out(CoMind(problem, seed=0), code(steps=STEPS), folder, equipment)
         assert outcome.failure is None, outcome.failure
         counted = server.counted
-    return counted.cached_tokens / counted.prompt_tokens, counted.prompt_tokens
+        shares = _in_prefix([asked.messages for asked in server.requests])
+    return shares, counted.cached_tokens / counted.prompt_tokens, counted.prompt_tokens
+
+
+def _in_prefix(requests: list[list[dict[str, str]]]) -> float:
+    """Return the share of tokens that lie in a beginning that the request before had, too."""
+    texts = ["\n".join(f"{each['role']}: {each['content']}" for each in asked) for asked in requests]
+    shared = 0
+    for before, after in pairwise(texts):
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+        shared += count_tokens(after[: sum(1 for _ in same)])
+    return shared / sum(count_tokens(text) for text in texts)
 
 
 def main() -> None:
@@ -93,11 +110,11 @@ def main() -> None:
     root = Path(tempfile.mkdtemp(prefix="b-"))
     competition = load_competition(make_demo("demo-tumours", root))
     problem = describe_problem(make_split(competition, root / "splits", seed=0))
-    for context_tokens, target in ((128_000, " (target 85 %)"), (8_192, "")):
-        cached, tokens = share(problem, context_tokens)
+    for context_tokens, target in ((128_000, " (target 85 %)"), (32_768, ""), (16_384, ""), (8_192, "")):
+        found, whole, tokens = share(problem, context_tokens)
         print(
             f"prefix of a {STEPS}-step attempt with a context of {context_tokens} tokens: "
-            f"{cached:.1%} of {tokens} prompt tokens{target}"
+            f"{found:.1%} of {tokens} prompt tokens{target}; {whole:.1%} in whole messages"
         )
 
 

@@ -47,14 +47,13 @@ from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
-from comind.domain.spend import Budget, Spend
+from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport
 from comind.session.base import CellStatus
 
 __all__ = ["watching"]
 
 _INTERVAL_SECONDS = 0.5
-_WARNINGS = (0.5, 0.8)  # of a limit
 
 
 @contextlib.contextmanager
@@ -91,7 +90,7 @@ class _Watch:
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
         self.state = CampaignState()
         self.works: dict[str, _WorkWatch] = {}
-        self._warned: set[str] = set()
+        self._warned: set[Reached] = set()
 
     def news(self) -> Iterator[str]:
         """Yield a line for everything worth telling since the last call."""
@@ -188,17 +187,13 @@ def _by_role(watch: "_Watch") -> str:
     )
 
 
-def _warning(spend: Spend, budget: Budget, told: set[str]) -> Iterator[str]:
+def _warning(spend: Spend, budget: Budget, told: set[Reached]) -> Iterator[str]:
     """Yield a line when a half, and when four fifths of a limit are spent; each once."""
-    for name, spent, limit in (
-        ("dollars", spend.usd, budget.usd),
-        ("tokens", float(spend.tokens), None if budget.tokens is None else float(budget.tokens)),
-    ):
-        for share in _WARNINGS:
-            key = f"{name} {share} {limit}"
-            if limit and spent >= share * limit and key not in told:
-                told.add(key)
-                yield f"budget: {share:.0%} of {limit:g} {name} are spent ({spent:.6g})"
+    spent = {"dollars": spend.usd, "tokens": spend.tokens}
+    for reached in budget.reached(spend):
+        if reached not in told:
+            told.add(reached)
+            yield f"budget: {reached} are spent ({spent[reached.unit]:.6g})"
 
 
 def _campaign_line(record: Record[CampaignEvent]) -> str:

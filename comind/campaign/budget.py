@@ -136,6 +136,7 @@ class MeteredModel:
             ReplyError: this very request cannot be answered.
         """
         bound = self._model.bound(request)
+        request = request.within(bound)
         about = prompt_tokens(request.messages) + request.max_tokens
         failures, answered, not_before = 0, self._gate.successes, -math.inf
         while True:

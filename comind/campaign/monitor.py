@@ -214,6 +214,7 @@ class CellWatch:
             max_tokens=400,
         )
         request = request_for(prompt, MonitorVerdict)
+        bound = self._model.bound(request)
         self._questions_left -= 1
         self._raised |= {each.kind for each in evidence}
         self._ask_again_at = 2 * sight.seconds
@@ -224,10 +225,10 @@ class CellWatch:
                 evidence=evidence,
                 fingerprint=request.fingerprint(),
                 model=self._model.name,
-                bound=self._model.bound(request),
+                bound=bound,
             )
         )
-        reply = self._settings.start(lambda: self._model.complete(request))
+        reply = self._settings.start(lambda: self._model.complete(request.within(bound)))
         self._question = _Question(reply, shown)
 
     def _hear(self, seconds: float, *, ended: bool = False) -> str | None:

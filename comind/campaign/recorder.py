@@ -155,19 +155,19 @@ class RecordedModel:
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply to `request`, or ask for it and record it."""
         ordinal = self._recorder.next_ordinal()
-        fingerprint = request.fingerprint()
+        fingerprint, bound = request.fingerprint(), self._model.bound(request)
         sent = CallSent(
             ordinal=ordinal,
             fingerprint=fingerprint,
             role=request.role,
             model=self.name,
-            bound=self._model.bound(request),
+            bound=bound,
         )
 
         def ask() -> CallAnswered:
             passed("call-sent")
             try:
-                reply = self._model.complete(request)
+                reply = self._model.complete(request.within(bound))
             except (ComindError, WorkOver) as error:
                 at_fault = isinstance(error, ReplyError)
                 failed = CallFailed(ordinal=ordinal, message=str(error), at_fault=at_fault)

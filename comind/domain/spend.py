@@ -1,12 +1,14 @@
 """What work costs, and how much it may cost."""
 
-from typing import Self
+from typing import NamedTuple, Self
 
 from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["Budget", "Spend", "WorkBudget"]
+__all__ = ["Budget", "Reached", "Spend", "WorkBudget"]
+
+_WARNINGS = (0.5, 0.8)  # of a limit
 
 
 class Spend(Value):
@@ -42,6 +44,17 @@ class Spend(Value):
         return Spend.model_validate({name: mine[name] + others[name] for name in mine})
 
 
+class Reached(NamedTuple):
+    """A share of a limit that is spent, and worth a warning."""
+
+    share: float
+    limit: float
+    unit: str
+
+    def __str__(self) -> str:
+        return f"{self.share:.0%} of {self.limit:g} {self.unit}"
+
+
 class Budget(Value):
     """Limits of a whole campaign; None is no limit.
 
@@ -52,6 +65,21 @@ class Budget(Value):
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
     closing_share: float = Field(default=0.05, ge=0, lt=1)
+
+    def shares(self, spend: Spend) -> dict[str, float]:
+        """Return which share of dollars and of tokens is spent, by unit, where they have a limit."""
+        limits = {"dollars": (spend.usd, self.usd), "tokens": (spend.tokens, self.tokens)}
+        return {unit: spent / limit for unit, (spent, limit) in limits.items() if limit}
+
+    def reached(self, spend: Spend) -> list[Reached]:
+        """Return what is worth a warning: a half, and four fifths, of dollars and tokens."""
+        limits = {"dollars": self.usd or 0.0, "tokens": float(self.tokens or 0)}
+        return [
+            Reached(warning, limits[unit], unit)
+            for unit, share in self.shares(spend).items()
+            for warning in _WARNINGS
+            if share >= warning
+        ]
 
 
 class WorkBudget(Value):

@@ -36,6 +36,13 @@ class ModelRequest(Value):
     temperature: float | None = None
     closing: bool = False
     """Whether the call may be paid from what a campaign keeps back to come to its end."""
+    reply_limit: int | None = Field(default=None, gt=0, exclude=True)
+    """Tokens of the reply with all that a model adds to `max_tokens`, once they are paid for; no part of
+    the fingerprint."""
+
+    def within(self, bound: "Usage") -> "ModelRequest":
+        """Return the request held to a bound, whatever its model learns in between."""
+        return self.model_copy(update={"reply_limit": bound.completion_tokens or None})
 
     def fingerprint(self) -> str:
         """Return a hash by which a recorded reply is known to answer this very request."""

@@ -19,6 +19,8 @@ class Dialect(Value):
     """The words that a server knows."""
 
     protocol: Protocol = "chat"
+    stream: bool = True
+    """Whether it sends a reply piece by piece, and says at its end what it took."""
     structured: bool = True
     """Whether it takes a JSON schema for the reply, and keeps to it."""
     strict: bool = True
@@ -29,6 +31,8 @@ class Dialect(Value):
     effort: bool = True
     limit: Limit = "max_tokens"
     """What it calls the most tokens of a reply (of the chat protocol)."""
+    thinks: bool = False
+    """Whether its model thinks before it replies, which takes room beside the reply."""
     fixed_protocol: bool = False
     """Whether the user named the protocol."""
 
@@ -43,6 +47,7 @@ class Dialect(Value):
         if status in (404, 405, 501) and "model" not in said:
             return self._other_protocol()
         for words, found in (
+            (_STREAM, self._without("stream", on=self.stream)),
             (_LIMIT, self._other_limit(said)),
             (_TEMPERATURE, self._without("temperature", on=self.temperature)),
             (_EFFORT, self._without("effort", on=self.effort)),
@@ -77,6 +82,7 @@ class Dialect(Value):
         return self.model_copy(update={"protocol": "responses"})
 
 
+_STREAM = re.compile(r"stream")
 _LIMIT = re.compile(r"max_(completion_|output_)?tokens")
 _TOO_LONG = re.compile(r"context|too (large|long|high)|at most|less than|maximum|exceed")
 _TEMPERATURE = re.compile(r"temperature")

@@ -91,7 +91,7 @@ def _ask(
 
 
 def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
-    """Return a reply; once more where the first one taught that the server ignores schemas."""
+    """Return a reply; once more where the first one taught how the server is to be asked."""
     before = model.dialect
     reply = model.complete(request)
     try:
@@ -105,14 +105,17 @@ def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -
 
 def _dialect(dialect: Dialect) -> list[Finding]:
     limit = "max_output_tokens" if dialect.protocol == "responses" else dialect.limit
+    thinks = "yes; its replies are given room for that" if dialect.thinks else "no sign of it"
     structured = "by JSON schema" if dialect.structured else "in words; schemas are refused or ignored"
     if dialect.structured and not dialect.strict:
         structured += ", not strict"
     return [
         Finding("protocol", ok=True, found=dialect.protocol),
+        Finding("replies", ok=True, found="piece by piece" if dialect.stream else "at once"),
         Finding("decisions", ok=True, found=structured),
         Finding("programs", ok=True, found="as a block of Python"),
         Finding("system role", ok=True, found="yes" if dialect.system else "no; said by the user"),
         Finding("temperature", ok=True, found="yes" if dialect.temperature else "no"),
+        Finding("thinks first", ok=True, found=thinks),
         Finding("longest reply", ok=True, found="cannot be limited" if limit == "none" else limit),
     ]

@@ -34,6 +34,8 @@ class ModelSettings(Value):
     key_variable: str = "OPENAI_API_KEY"
     """The environment variable that holds the key; a key itself is never written down."""
     protocol: Protocol | None = None
+    stream: bool = True
+    """Whether replies are asked for piece by piece, where the server knows how."""
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, gt=0)
     """Most tokens of any reply; None: what each role asks for."""
@@ -45,7 +47,7 @@ class ModelSettings(Value):
     price: Price | None = None
     """In place of the one in the price list."""
     timeout_seconds: float = Field(default=900, gt=0)
-    """Longest silence of the endpoint within one call."""
+    """Longest silence of the endpoint within one call; without streams, a whole reply's."""
     call_seconds: float = Field(default=3600, gt=0)
     """Longest whole call, however it drips."""
 

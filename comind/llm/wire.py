@@ -5,7 +5,11 @@ from typing import Any, NamedTuple
 from comind.llm.base import Message, ModelRequest
 from comind.llm.dialect import Dialect
 
-__all__ = ["Said", "WireError", "body_of", "read_body"]
+__all__ = ["THOUGHTS", "Said", "WireError", "body_of", "read_body", "text_of"]
+
+
+THOUGHTS = ("reasoning_content", "reasoning")
+"""Where chat servers put what a model thought, if not into the text."""
 
 
 class WireError(Exception):
@@ -23,6 +27,8 @@ class Said(NamedTuple):
     finish: str
     model: str
     usage: dict[str, int] | None
+    thought: bool = False
+    """Whether thoughts came beside the text."""
 
 
 def body_of(
@@ -45,29 +51,51 @@ def body_of(
         effort: how much a reasoning model is to think; None: as it likes.
     """
     written = [message.model_dump() for message in _for(dialect, messages)]
-    schema: dict[str, Any] = {"name": request.reply_name, "schema": request.reply_schema}
-    if dialect.strict:
+    schema: dict[str, Any] | None = None
+    if structured and dialect.strict:
         schema = {"name": request.reply_name, "schema": _strict(request.reply_schema), "strict": True}
+    elif structured:
+        schema = {"name": request.reply_name, "schema": request.reply_schema}
     body: dict[str, Any] = {"model": name}
     if dialect.protocol == "chat":
         body["messages"] = written
-        if dialect.limit != "none":
-            body[dialect.limit] = request.max_tokens
-        if structured:
-            body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        if effort is not None and dialect.effort:
-            body["reasoning_effort"] = effort
+        body |= _chat_options(request, dialect, schema, effort if dialect.effort else None)
     else:
         body |= {"input": written, "store": False}
-        if dialect.limit != "none":
-            body["max_output_tokens"] = request.max_tokens
-        if structured:
-            body["text"] = {"format": {"type": "json_schema", **schema}}
-        if effort is not None and dialect.effort:
-            body["reasoning"] = {"effort": effort}
+        body |= _responses_options(request, dialect, schema, effort if dialect.effort else None)
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
+    if dialect.stream:
+        body["stream"] = True
     return body
+
+
+def _chat_options(
+    request: ModelRequest, dialect: Dialect, schema: dict[str, Any] | None, effort: str | None
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if dialect.limit != "none":
+        options[dialect.limit] = request.max_tokens
+    if schema is not None:
+        options["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if effort is not None:
+        options["reasoning_effort"] = effort
+    if dialect.stream:
+        options["stream_options"] = {"include_usage": True}
+    return options
+
+
+def _responses_options(
+    request: ModelRequest, dialect: Dialect, schema: dict[str, Any] | None, effort: str | None
+) -> dict[str, Any]:
+    options: dict[str, Any] = {}
+    if dialect.limit != "none":
+        options["max_output_tokens"] = request.max_tokens
+    if schema is not None:
+        options["text"] = {"format": {"type": "json_schema", **schema}}
+    if effort is not None:
+        options["reasoning"] = {"effort": effort}
+    return options
 
 
 def read_body(body: object, dialect: Dialect) -> Said:
@@ -104,16 +132,26 @@ def _read_chat(body: dict[str, Any]) -> Said:
     message = choices[0].get("message") if isinstance(choices[0], dict) else None
     if not isinstance(message, dict):
         raise WireError("its answer has no message")
-    text, finish = _text(message.get("content")), choices[0].get("finish_reason")
+    text, finish = text_of(message.get("content")), choices[0].get("finish_reason")
     if message.get("refusal"):
         text, finish = str(message["refusal"]), "refusal"
     elif message.get("tool_calls") or message.get("function_call"):
         finish = "tool_calls"
-    return Said(text, str(finish or "stop"), str(body.get("model") or ""), _counted(body.get("usage")))
+    return Said(
+        text,
+        str(finish or "stop"),
+        str(body.get("model") or ""),
+        _counted(body.get("usage")),
+        thought=any(message.get(name) for name in THOUGHTS),
+    )
 
 
-def _text(content: object) -> str:
-    """Return the text of a message, which some servers send in parts."""
+def text_of(content: object) -> str:
+    """Return the text of a message, which some servers send in parts.
+
+    Raises:
+        WireError: it is something else.
+    """
     if isinstance(content, list):
         content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
     if content is not None and not isinstance(content, str):

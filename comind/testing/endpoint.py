@@ -3,36 +3,26 @@
     with Endpoint(lambda asked: "the reply", faults=[status(429), None, reset()]) as server:
         OpenAIModel("any", base_url=server.url, api_key=None)
 
-Faults are used up in order, one a request; None lets a request pass, as does an empty list. A function
-in place of the list is asked for each request. The server counts calls and tokens itself, so that
-whoever keeps an account of them can be checked.
+Faults (comind/testing/faults.py) are used up in order, one a request; None lets a request pass, as does
+an empty list. A function in place of the list is asked for each request. A reply comes at once or piece
+by piece, as is asked. The server counts calls and tokens itself, so that whoever keeps an account of
+them can be checked.
 """
 
 import json
 import socket
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
 from comind.llm.base import Usage
 from comind.llm.tokens import count_tokens
+from comind.testing.completions import as_stream, chat_body, responses_body
+from comind.testing.faults import Answer, Fault
 
-__all__ = [
-    "Answer",
-    "Asked",
-    "Endpoint",
-    "Fault",
-    "changed",
-    "dripping",
-    "mislabelled",
-    "raw",
-    "reset",
-    "silent",
-    "slow",
-    "status",
-]
+__all__ = ["Asked", "Endpoint"]
 
 _MESSAGE_TOKENS = 4
 
@@ -43,6 +33,7 @@ class Asked:
 
     body: dict[str, Any]
     path: str
+    key: str = ""
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -60,102 +51,6 @@ class Asked:
         """Name of the reply that is asked for by schema; empty for none."""
         chat = self.body.get("response_format", {}).get("json_schema", {})
         return str(chat.get("name") or self.body.get("text", {}).get("format", {}).get("name", ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What goes over the wire. `sent` cuts the body off there; `then` says how the connection ends."""
-
-    code: int = 200
-    body: bytes = b""
-    content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
-    sent: int | None = None
-    then: str = ""
-    """Empty: in order; `reset`: at once; `silence`: never, until the client gives up."""
-    drips: bool = False
-    """Whether the body comes a byte at a time, for as long as anyone listens."""
-    delay: float = 0.0
-    """Seconds before the first byte."""
-    completed: bool = False
-    """Whether it counts as a good answer all the same."""
-
-
-Fault = Callable[[dict[str, Any]], "Answer | dict[str, Any]"]
-"""Makes something else of the body of a good answer: another body, or another answer altogether.
-
-Who returns a body has the call counted as completed; who returns an answer, as one that failed.
-"""
-
-
-def status(
-    code: int, message: str = "", /, *, retry_after: float | str | None = None, **more: Any
-) -> Fault:
-    """Answer with an error, and perhaps how long to wait; `more` stands beside its message."""
-    headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
-    body = json.dumps({"error": {"message": message or f"status {code}", **more}}).encode()
-    return lambda _good: Answer(code, body, headers=headers)
-
-
-def raw(body: str, *, code: int = 200, content_type: str = "application/json") -> Fault:
-    """Answer with any text."""
-    return lambda _good: Answer(code, body.encode(), content_type)
-
-
-def reset(share: float | None = None) -> Fault:
-    """Break the connection off, at once or after a share of the body."""
-
-    def fault(good: dict[str, Any]) -> Answer:
-        body = json.dumps(good).encode()
-        return Answer(body=body, sent=int((share or 0) * len(body)) if share else -1, then="reset")
-
-    return fault
-
-
-def silent(share: float | None = None) -> Fault:
-    """Say nothing, at once or after a share of the body, until the client gives up."""
-
-    def fault(good: dict[str, Any]) -> Answer:
-        body = json.dumps(good).encode()
-        return Answer(body=body, sent=int((share or 0) * len(body)) if share else -1, then="silence")
-
-    return fault
-
-
-def slow(seconds: float) -> Fault:
-    """Answer well, but late."""
-    return lambda good: Answer(body=json.dumps(good).encode(), delay=seconds, completed=True)
-
-
-def dripping() -> Fault:
-    """Send a blank now and then, and never come to the point."""
-    return lambda good: Answer(body=b" " * 100_000 + json.dumps(good).encode(), drips=True)
-
-
-def mislabelled(content_type: str) -> Fault:
-    """Answer well, but call it something else."""
-    return lambda good: Answer(body=json.dumps(good).encode(), content_type=content_type, completed=True)
-
-
-def changed(**values: Any) -> Fault:
-    """Answer well but for these values; of a chat, `content`, `finish_reason` ... reach into its choice.
-
-    A value of None takes the key away.
-    """
-
-    def fault(good: dict[str, Any]) -> dict[str, Any]:
-        body: dict[str, Any] = json.loads(json.dumps(good))
-        choice = body["choices"][0] if body.get("choices") else {"message": {}}
-        for name, value in values.items():
-            inside = {"finish_reason": choice}.get(name, choice["message"])
-            place = body if name in ("usage", "choices", "model", "error") else inside
-            if value is None:
-                place.pop(name, None)
-            else:
-                place[name] = value
-        return body
-
-    return fault
 
 
 class Endpoint:
@@ -243,7 +138,7 @@ class Endpoint:
         fault = self._faults(number, asked)
         text = self._answer(asked)
         usage = self._usage(asked, text)
-        good = _chat(text, usage) if "messages" in asked.body else _responses(text, usage)
+        good = chat_body(text, usage) if "messages" in asked.body else responses_body(text, usage)
         found = good if fault is None else fault(good)
         with self._lock:
             if isinstance(found, dict) or found.completed:
@@ -251,7 +146,7 @@ class Endpoint:
                 self.counted = _sum(self.counted, usage)
             elif found.code == 200 and found.then:  # noqa: PLR2004 - work was done for nothing
                 self.wasted = _sum(self.wasted, usage)
-        return Answer(body=json.dumps(found).encode()) if isinstance(found, dict) else found
+        return _on_the_wire(found if isinstance(found, Answer) else Answer(body=found), asked)
 
     def _usage(self, asked: Asked, text: str) -> Usage:
         """Count a request; what lies in a prefix that was sent before comes from the cache."""
@@ -285,31 +180,35 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         body = json.dumps({"object": "list", "data": self.endpoint.models}).encode()
-        self._send(Answer(body=body))
+        self._send(Answer(body=body, content_type="application/json"))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self._send(self.endpoint.answer_to(Asked(body, self.path)))
+        key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        self._send(self.endpoint.answer_to(Asked(body, self.path, key)))
 
     def _send(self, answer: Answer) -> None:
         self.close_connection = True
         if answer.delay:
             self.endpoint.wait_for_end(answer.delay)
-        if answer.sent != -1:
+        body = answer.body
+        assert isinstance(body, bytes)
+        if answer.sent:
             self.send_response(answer.code)
             self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.body)))
+            if answer.then != "end" and not answer.drips:
+                self.send_header("Content-Length", str(len(body)))
             self.send_header("Connection", "close")
             for name, value in answer.headers.items():
                 self.send_header(name, value)
             self.end_headers()
             if answer.drips:
                 self._drip()
-            self.wfile.write(answer.body[: answer.sent])
+            self.wfile.write(body[: int(answer.sent * len(body))])
             self.wfile.flush()
         if answer.then == "silence":
             self.endpoint.wait_for_end()
-        if answer.then:
+        if answer.then in ("reset", "silence"):
             linger = b"\x01\x00\x00\x00\x00\x00\x00\x00"  # a close with it resets the connection
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
             self.connection.shutdown(socket.SHUT_RD)
@@ -317,12 +216,24 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _drip(self) -> None:
         while self.endpoint.listening:
-            self.wfile.write(b" ")
+            self.wfile.write(b"\n")
             self.wfile.flush()
             self.endpoint.wait_for_end(0.02)
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+def _on_the_wire(answer: Answer, asked: Asked) -> Answer:
+    """Return an answer with the bytes of its body, at once or piece by piece, as was asked."""
+    if isinstance(answer.body, bytes):
+        return replace(answer, content_type=answer.content_type or "application/json")
+    if asked.body.get("stream"):
+        counted = (asked.body.get("stream_options") or {}).get("include_usage", False)
+        body, kind = as_stream(answer.body, counted=counted), "text/event-stream"
+    else:
+        body, kind = json.dumps(answer.body).encode(), "application/json"
+    return replace(answer, body=body, content_type=answer.content_type or kind)
 
 
 def _in_turn(faults: Iterable[Fault | None]) -> Callable[[int, Asked], Fault | None]:
@@ -333,40 +244,6 @@ def _in_turn(faults: Iterable[Fault | None]) -> Callable[[int, Asked], Fault | N
             return next(left, None)
 
     return following
-
-
-def _chat(text: str, usage: Usage) -> dict[str, Any]:
-    message = {"role": "assistant", "content": text}
-    return {
-        "id": "chat-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "test-model",
-        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
-        "usage": {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.tokens,
-            "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-        },
-    }
-
-
-def _responses(text: str, usage: Usage) -> dict[str, Any]:
-    content = [{"type": "output_text", "text": text}]
-    return {
-        "id": "response-1",
-        "object": "response",
-        "status": "completed",
-        "model": "test-model",
-        "output": [{"type": "message", "role": "assistant", "content": content}],
-        "usage": {
-            "input_tokens": usage.prompt_tokens,
-            "output_tokens": usage.completion_tokens,
-            "input_tokens_details": {"cached_tokens": usage.cached_tokens},
-            "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
-        },
-    }
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

@@ -75,7 +75,7 @@ def configured_model() -> str:
     """
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
     if base_url:
-        from comind.llm.openai_model import listed_models
+        from comind.llm.connection import listed_models
 
         return listed_models(base_url, key)[0].name
     return _DEFAULT_AT_OPENAI if key else OFFLINE
@@ -104,7 +104,7 @@ def resolved(model: str, models: Mapping[str, ModelSettings]) -> dict[str, Model
     found = {DEFAULT: _complete(default, model)}
     for role, settings in models.items():
         if role != DEFAULT:
-            own = settings.model_dump(exclude_defaults=True)
+            own = settings.model_dump(exclude_unset=True)
             inherited = {} if own.get("name") not in (None, model) else default.model_dump()
             found[role] = _complete(
                 ModelSettings.model_validate(inherited | own), own.get("name") or model
@@ -135,7 +135,7 @@ def _context_of(name: str, settings: ModelSettings) -> int | None:
     """Return how many tokens a model reads, from its endpoint or the price list, or None."""
     if name == OFFLINE or name.startswith(_SCRIPTED):
         return None
-    from comind.llm.openai_model import listed_models
+    from comind.llm.connection import listed_models
     from comind.llm.prices import known_context
 
     base_url, key = _endpoint(settings)

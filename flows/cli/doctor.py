@@ -107,7 +107,7 @@ def _endpoint() -> Check:
         )
     if not base_url:
         return Check("model endpoint", ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
-    from comind.llm.openai_model import listed_models
+    from comind.llm.connection import listed_models
 
     try:
         return Check(

@@ -125,6 +125,10 @@ class _StdoutKept:
 
 def _stop(number: int, _frame: object) -> NoReturn:
     """End at once: everything is in the logs, and what we started ends with us."""
-    if solve.running is not None:
-        print(f"\ncomind: stopped; go on with: comind solve --resume {solve.running}", file=sys.stderr)
-    os._exit(128 + number)
+    try:
+        if solve.running is not None:
+            print(
+                f"\ncomind: stopped; go on with: comind solve --resume {solve.running}", file=sys.stderr
+            )
+    finally:  # whoever read stderr may be gone, or be in the middle of a line
+        os._exit(128 + number)

@@ -26,6 +26,7 @@ from comind.campaign.log import LogTail, Record
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.domain.draft import Operator
+from comind.domain.spend import Spend
 from comind.system.killpoints import passed
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
@@ -89,6 +90,7 @@ class CampaignTracker:
         self._works: dict[str, AttemptTracker | _ThoughtTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
+        self._spent = ""
         self._ledgers: dict[str, tuple[LogTail[WorkEvent], Ledger]] = {}
 
     @property
@@ -108,6 +110,8 @@ class CampaignTracker:
             self._track(record)
         for work in self._works.values():
             work.catch_up()
+        if self._run is not None:
+            self._warn()
         if len(self._ended) > self._compared:
             self._compare()
 
@@ -200,13 +204,26 @@ class CampaignTracker:
             best = score_values(self._state.best.score, "best_score")
             self._parent.metrics(points(best, record, step=len(self._ended)))
 
+    def _warn(self) -> None:
+        """Say in a tag how much of the budget's dollars and tokens is spent, in steps."""
+        spent = sum((entry.spend for entry in self._entries()), Spend())
+        if not self._state.budget.shares(spent):
+            return
+        highest = {each.unit: str(each) for each in self._state.budget.reached(spent)}
+        said = f"{', '.join(highest.values())} are spent" if highest else "less than a half is spent"
+        if said != self._spent:
+            self._parent.tags({"comind.budget": said})
+            self._spent = said
+
     def _totals(self) -> dict[str, float]:
         attempts = [each.outcome for each in self._state.works.attempts() if each.outcome]
+        shares = self._state.budget.shares(self._state.spend)
         return {
             "attempts": len(attempts),
             "valid_attempts": sum(1 for outcome in attempts if outcome.score),
             **self._state.spend.model_dump(mode="json"),
             "tokens": self._state.spend.tokens,
+            **{f"budget/{unit}": share for unit, share in shares.items()},
             **self._by_role(),
         }
 
@@ -218,6 +235,8 @@ class CampaignTracker:
             for role, spend in found.items()
             for name, value in (
                 ("tokens", spend.tokens),
+                ("cached_tokens", spend.cached_tokens),
+                ("reasoning_tokens", spend.reasoning_tokens),
                 ("usd", spend.usd),
                 ("calls", spend.calls),
                 ("seconds", spend.model_seconds),
@@ -238,7 +257,9 @@ class CampaignTracker:
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)
         page = compare_page(self._state, rows)
-        self._parent.texts({"attempts.csv": attempts_csv(rows), "compare.html": page})
+        ledger = ledger_csv(self._entries())
+        texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": ledger}
+        self._parent.texts(texts)
         self._compared = len(self._ended)
 
 

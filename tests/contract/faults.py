@@ -5,11 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from comind.testing.endpoint import (
-    Asked,
-    Endpoint,
+from comind.testing.endpoint import Asked, Endpoint
+from comind.testing.faults import (
+    Answer,
     Fault,
     changed,
+    cut_short,
     dripping,
     mislabelled,
     raw,
@@ -46,6 +47,8 @@ class FaultCase:
     """Whether something had to be booked at its bound."""
     patience: float = 60.0
     """Seconds after which the client gives a silent endpoint up; few are few on a busy machine."""
+    stream: bool = True
+    """Whether replies are asked for piece by piece."""
     back_at: float | None = None
     """Seconds after which an endpoint that went away is there again."""
 
@@ -142,6 +145,12 @@ def _chatty(good: dict[str, Any]) -> dict[str, Any]:
     return changed(content=f"Sure, here you are: {text} Good luck!")(good)  # type: ignore[return-value]
 
 
+def _when_streamed(fault: Fault) -> Faults:
+    """Fail every request for a stream."""
+    return lambda _server: lambda _number, asked: fault if asked.body.get("stream") else None
+
+
+_FAILING = 'data: {"choices": [{"delta": {"content": "{"}}]}\n\ndata: {"error": {"message": "lost"}}\n\n'
 _TOOL = {"id": "1", "type": "function", "function": {"name": "propose", "arguments": "{}"}}
 _LONG = "This model's maximum context length is 10 tokens. However, you requested more."
 _AGENT = "the agent's submission"
@@ -213,7 +222,7 @@ FAULTS = (
         calls=GOOD + 4,
     ),
     FaultCase(
-        "half-sent body",
+        "half-sent stream",
         "the connection breaks in the middle of a reply",
         second(reset(0.5)),
         f"{_AGENT}; the try is booked at its bound",
@@ -221,12 +230,38 @@ FAULTS = (
         bounded=True,
     ),
     FaultCase(
-        "stalled body",
+        "half-sent stream, in good order",
+        "a stream ends in the middle of a reply as if nothing were missing",
+        second(cut_short(0.5)),
+        f"{_AGENT}; the try is booked at its bound",
+        calls=GOOD + 1,
+        bounded=True,
+    ),
+    FaultCase(
+        "half-sent body",
+        "the connection breaks in the middle of a reply that comes at once",
+        second(reset(0.5)),
+        f"{_AGENT}; the try is booked at its bound",
+        calls=GOOD + 1,
+        bounded=True,
+        stream=False,
+    ),
+    FaultCase(
+        "stalled stream",
         "silence in the middle of a reply",
         second(silent(0.5)),
         f"{_AGENT}; the try is booked at its bound",
         bounded=True,
         patience=1.0,
+    ),
+    FaultCase(
+        "stalled body",
+        "silence in the middle of a reply that comes at once",
+        second(silent(0.5)),
+        f"{_AGENT}; the try is booked at its bound",
+        bounded=True,
+        patience=1.0,
+        stream=False,
     ),
     FaultCase(
         "no first byte",
@@ -237,12 +272,50 @@ FAULTS = (
         patience=1.0,
     ),
     FaultCase(
-        "dripping body",
-        "a blank now and then, and no end",
+        "dripping stream",
+        "an empty line now and then, and no end",
         second(dripping()),
         f"{_AGENT}; the try is booked at its bound",
         bounded=True,
         patience=1.0,
+    ),
+    FaultCase(
+        "dripping error page",
+        "an error whose page has no end",
+        second(lambda _good: Answer(500, b"<html>" * 9, "text/html", drips=True)),
+        f"{_AGENT}; the try is booked at its bound",
+        bounded=True,
+        patience=1.0,
+    ),
+    FaultCase(
+        "error within a stream",
+        "an error in place of the rest of a reply",
+        second(raw(_FAILING, content_type="text/event-stream")),
+        f"{_AGENT}; the try is booked at its bound",
+        calls=GOOD + 1,
+        bounded=True,
+    ),
+    FaultCase(
+        "no streams",
+        "a refusal of every stream",
+        _when_streamed(status(400, "Unsupported parameter: 'stream'")),
+        f"{_AGENT}; replies come at once from the second request on",
+        calls=GOOD + 1,
+    ),
+    FaultCase(
+        "streams without usage",
+        "no count of tokens at the end of a stream",
+        _when_streamed(changed(usage=None)),
+        f"{_AGENT}; one reply is booked at its bound, the others come at once",
+        calls=GOOD,
+        bounded=True,
+    ),
+    FaultCase(
+        "whole body for a stream",
+        "a reply at once, where a stream was asked for",
+        always(lambda good: Answer(body=json.dumps(good).encode(), completed=True)),
+        _AGENT,
+        calls=GOOD,
     ),
     FaultCase("slow first token", "a good reply, late", second(slow(0.1)), _AGENT, calls=GOOD),
     FaultCase(

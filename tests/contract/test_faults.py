@@ -60,7 +60,10 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
 
     clock = QuickClock(passing)
     settings = ModelSettings(
-        timeout_seconds=case.patience, call_seconds=2 * case.patience, context_tokens=32_000
+        timeout_seconds=case.patience,
+        call_seconds=2 * case.patience,
+        context_tokens=32_000,
+        stream=case.stream,
     )
     model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret", settings=settings)
     budget = Budget(seconds=86_400, tokens=case.tokens or 1_000_000)

@@ -24,7 +24,8 @@ from comind.testing import (
     ThreadExecutor,
     TinyAgent,
 )
-from comind.testing.endpoint import Asked, Fault, raw, reset, status
+from comind.testing.endpoint import Asked
+from comind.testing.faults import Fault, raw, reset, status
 from tests.unit.campaign.samples import code, opened
 from tests.unit.campaign.world import CELLS
 

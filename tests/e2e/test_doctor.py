@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from comind.testing import Endpoint
-from comind.testing.endpoint import Asked, Fault, status
+from comind.testing.endpoint import Asked
+from comind.testing.faults import Fault, status
 from flows.cli.main import main
 
 

@@ -4,7 +4,8 @@ import csv
 from pathlib import Path
 
 from comind.testing import Endpoint
-from comind.testing.endpoint import Asked, reset, status
+from comind.testing.endpoint import Asked
+from comind.testing.faults import reset, status
 from tests.contract.faults import answer
 from tests.e2e.command import comind
 

@@ -10,6 +10,7 @@ from mlflow.tracking import MlflowClient
 
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
+from comind.domain.spend import Budget
 from tasks.tracking import CampaignTracker, run_of, tracking_uri, views_of
 from tests.unit.campaign.world import World
 
@@ -128,6 +129,22 @@ def test_each_attempt_has_one_trace(project: Path) -> None:
     assert (said, error) == ({"reply": '{"code": "better"}'}, "")
     assert begun >= trace["times"][0] * 1_000_000
     assert trace["usage"]["input_tokens"] == 200
+
+
+def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:
+    """The share of each limit that is spent is a curve, and half and four fifths of it are a tag."""
+    world = World(tmp_path, budget=Budget(seconds=3_600, tokens=1_000))
+    campaign = world.campaign()
+    campaign.record(_SPLIT)
+    state = world.run(campaign)
+    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    (parent,) = (run for run in _everything(tmp_path) if run["name"] == "demo-tiny-1")
+    curve = [value for value, _, _ in parent["metrics"]["budget/tokens"]]
+    assert curve == sorted(curve)
+    assert curve[-1] == state.spend.tokens / 1_000
+    assert 0.5 <= curve[-1] < 0.8
+    assert parent["tags"]["comind.budget"] == "50% of 1000 tokens are spent"
+    assert "budget/dollars" not in parent["metrics"]
 
 
 def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> None:

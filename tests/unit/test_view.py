@@ -1,7 +1,7 @@
 """What the live view tells."""
 
 from comind.campaign.attempt import AttemptState, CellEnded, TryFailed
-from comind.domain.spend import Budget, Spend
+from comind.domain.spend import Budget, Reached, Spend
 from comind.llm.base import Usage
 from comind.session.base import CellResult, CellStatus
 from flows.view import _spent, _warning, _work_line
@@ -16,7 +16,7 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
     """Each warning comes when its share is spent, and a raised limit is warned of anew."""
-    told: set[str] = set()
+    told: set[Reached] = set()
     budget = Budget(usd=10.0, tokens=1_000)
 
     def lines(usd: float, tokens: int, budget: Budget = budget) -> list[str]:

@@ -23,6 +23,7 @@ __all__ = ["AttemptReport", "CodingStep", "implement"]
 _TEMPLATES = Templates("comind.agents.comind")
 _REPLY_TOKENS = 2_000
 _SHOWN = {"output_tokens": 600, "error_tokens": 500}
+_SHOWN_SHARE = 0.125  # of the room for all steps, where that is less
 _CODE_TOKENS = 1_600
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
@@ -104,7 +105,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
         before = bench.state.best
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
         error = _complaint(step)
-        told = _feedback(step, bench, repeated=bool(error) and error == last_error)
+        told = _feedback(step, bench, history.room, repeated=bool(error) and error == last_error)
         best = answer.value.code if bench.state.best != before else ""
         history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
@@ -206,12 +207,13 @@ def _complaint(step: Step) -> str:
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
-def _feedback(step: Step, bench: Workbench, *, repeated: bool) -> str:
+def _feedback(step: Step, bench: Workbench, room: int, *, repeated: bool) -> str:
+    most = int(_SHOWN_SHARE * room)
     return _TEMPLATES.render(
         "coding_feedback",
         step=step,
         repeated=repeated,
-        **_SHOWN,
+        **{name: min(tokens, most) for name, tokens in _SHOWN.items()},
         best=bench.state.best_score,
         steps_left=bench.steps_left,
         minutes_left=round(bench.seconds_left / 60),

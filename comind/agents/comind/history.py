@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from comind.llm.base import Message
 from comind.llm.templates import Templates
-from comind.llm.tokens import count_tokens, shorten
+from comind.llm.tokens import count_tokens
 
 __all__ = ["MOST_TOKENS", "History", "Turn"]
 
@@ -17,9 +17,10 @@ MOST_TOKENS = 24_000
 """Of all steps together, however much a model can read: more costs more than it tells."""
 
 _LEAST_TOKENS = 1_000
-_KEPT = 0.4  # of the room, after compaction: the newest steps, word for word
-_DIGEST = 0.25  # of the room, for what became of the others
-_CODE = 0.25  # of the room, for the best cell
+# Of the room, after compaction; half of it in all, so that several steps pass until the next one.
+_KEPT = 0.2  # for the newest steps, word for word; the last one stays whatever its size
+_DIGEST = 0.15  # for what became of the others
+_CODE = 0.15  # for the best cell
 _MARGIN = 0.9  # counts are near, not exact
 _FORM_TOKENS = 300  # what the client says about the form of a reply
 
@@ -60,6 +61,7 @@ class History:
         """Tokens of all steps together at which they are compacted."""
         self._turns: list[Turn] = []
         self._lines: list[str] = []
+        self._left_out = 0
         self._best_code = ""
         self._digest: tuple[Message, ...] = ()
 
@@ -89,14 +91,24 @@ class History:
         sizes = accumulate(turn.tokens for turn in reversed(self._turns))
         kept = max(1, sum(size <= _KEPT * self.room for size in sizes))
         past, self._turns = self._turns[:-kept], self._turns[-kept:]
-        self._lines += [turn.line for turn in past]
+        self._tell([turn.line for turn in past])
         codes = [turn.best_code for turn in past if turn.best_code]
         self._best_code = codes[-1] if codes else self._best_code
-        lines = shorten("\n".join(self._lines), int(_DIGEST * self.room))
         content = _TEMPLATES.render(
             "coding_digest",
-            steps=lines,
+            steps="\n".join(self._lines),
+            left_out=self._left_out,
             code=self._best_code,
             code_tokens=int(_CODE * self.room),
         )
         self._digest = (Message(role="user", content=content),)
+
+    def _tell(self, lines: list[str]) -> None:
+        """Add lines at the end; where they are too many, leave out the older ones, many at once."""
+        self._lines += lines
+        sizes = [count_tokens(line) for line in self._lines]
+        most = int(_DIGEST * self.room)
+        if sum(sizes) > most:
+            kept = max(1, sum(size <= most // 2 for size in accumulate(reversed(sizes))))
+            self._left_out += len(self._lines) - kept
+            self._lines = self._lines[-kept:]

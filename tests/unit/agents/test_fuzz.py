@@ -2,6 +2,9 @@
 
 import json
 import tempfile
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts, coordination_of
 from comind.agents.comind.idea_proposer import Brainstorm, Selection, proposal_of
 from comind.agents.comind.pool import pool_of
-from comind.authoring.author import EvaluateScript, SplitScript
+from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
 from comind.campaign.attempt import (
     WORK_EVENTS,
     MonitorHeard,
@@ -24,17 +27,22 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
+from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.events import WorkFinished, WorkPlanned
+from comind.campaign.folder import WorkFolder
 from comind.campaign.log import read_log
 from comind.campaign.monitor import Monitor, MonitorSettings
 from comind.campaign.outcome import FailureKind, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import apply
 from comind.campaign.worker import carry_out
-from comind.errors import ReplyError
+from comind.domain.spend import Budget, Spend
+from comind.errors import NoSubmissionError, ReplyError
+from comind.evaluation.folder import load_competition
 from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.exchange import Prompt, parse, request_for
-from comind.session.base import CellStatus
+from comind.llm.gate import Gate
+from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round
@@ -43,9 +51,11 @@ from tests.unit.campaign.samples import code
 from tests.unit.campaign.test_monitor import _at_once
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World
+from tests.unit.evaluation.folders import competition_folder
 
 _AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
 _TRIES = 3
+_SECONDS_AT_LENGTH = 120.0  # for each role
 
 _ODD = (
     *("good", "unknown", "baseline", "extend", "novel", "attempt-000", "ben/forest"),
@@ -140,27 +150,8 @@ def _work(role: str) -> tuple[Think | Code, int]:
     return code(steps=3), 3 + 3 + 1  # steps, words that it is done, the report
 
 
-_ROLES = ["analyzer", "idea_proposer", "coordinator", "coding_agent"]
-
-
-@pytest.mark.parametrize("role", _ROLES)
-@given(data=st.data())
-@settings(max_examples=15)
-def test_no_reply_breaks_a_role(role: str, data: st.DataObject) -> None:
-    """An outcome that is no fault of ours, a log that ends with it, a campaign that goes on from it."""
-    _try(role, data)
-
-
-@pytest.mark.torture
-@pytest.mark.parametrize("role", _ROLES)
-@given(data=st.data())
-@settings(max_examples=2_000, derandomize=False)
-def test_no_reply_breaks_a_role_at_length(role: str, data: st.DataObject) -> None:
-    """The same, with other replies every time."""
-    _try(role, data)
-
-
-def _try(role: str, data: st.DataObject) -> None:
+def _converse(role: str, data: st.DataObject) -> None:
+    """Carry out work of a role to its end, twice."""
     with tempfile.TemporaryDirectory() as name:
         world = World(Path(name))
         world.model = Babbling(data)
@@ -191,9 +182,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
     assert _AGENT.journal(state)
 
 
-@given(data=st.data())
-@settings(max_examples=25)
-def test_no_reply_breaks_the_monitor(data: st.DataObject) -> None:
+def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
     monitor = Monitor(Babbling(data), events.append, MonitorSettings(start=_at_once))
@@ -206,6 +195,82 @@ def test_no_reply_breaks_the_monitor(data: st.DataObject) -> None:
     assert len(asked) == len(heard) <= MonitorSettings().questions
     accepted = any(isinstance(event, MonitorHeard) and event.accepted for event in heard)
     assert (result.status is CellStatus.STOPPED) == accepted
+
+
+class _NothingRuns:
+    """A sandbox in which every program ends well and does nothing."""
+
+    name, sealed, python = "nothing", True, "python"
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        return workspace, runtime
+
+    def start(self, spec: SandboxSpec) -> Handle:
+        spec.log.touch()
+        return self  # type: ignore[return-value]
+
+    def alive(self) -> bool:
+        return False
+
+    def exit_code(self) -> int:
+        return 0
+
+    def kill(self) -> None: ...
+
+
+def _write_an_evaluator(data: st.DataObject) -> None:
+    """Programs that write nothing end the work after all repairs, with its log closed."""
+    with tempfile.TemporaryDirectory() as name:
+        competition = load_competition(competition_folder(Path(name), metric=None, split=None))
+        folder, model = WorkFolder(Path(name) / "evaluator"), Babbling(data)
+        for _ in range(2):
+            with pytest.raises(NoSubmissionError, match="no evaluator could be written"):
+                author_split(
+                    competition,
+                    folder,
+                    lambda note: MeteredModel(model, Purse(Budget(), Spend()), Gate(), note=note),
+                    _NothingRuns(),
+                )
+        assert len(model.requests) <= _TRIES * (REPAIRS + 1)
+        ended = [isinstance(each.event, WorkEnded) for each in read_log(folder.log, WORK_EVENTS)]
+        assert ended.count(True) == 1
+        assert ended[-1]
+
+
+_TRIED: dict[str, Callable[[st.DataObject], None]] = {
+    "analyzer": partial(_converse, "analyzer"),
+    "idea_proposer": partial(_converse, "idea_proposer"),
+    "coordinator": partial(_converse, "coordinator"),
+    "coding_agent": partial(_converse, "coding_agent"),
+    "evaluator": _write_an_evaluator,
+    "monitor": _watch_a_cell,
+}
+
+
+@pytest.mark.parametrize("role", _TRIED)
+@given(data=st.data())
+@settings(max_examples=40)
+def test_no_reply_breaks_a_role(role: str, data: st.DataObject) -> None:
+    """An outcome that is no fault of ours, a log that ends with it, a campaign that goes on from it."""
+    _TRIED[role](data)
+
+
+@pytest.mark.torture
+@pytest.mark.parametrize("role", _TRIED)
+def test_no_reply_breaks_a_role_at_length(role: str) -> None:
+    """The same for some minutes, with other replies every time; how many there were is printed."""
+    tried, until = 0, time.monotonic() + _SECONDS_AT_LENGTH
+
+    @given(data=st.data())
+    @settings(max_examples=50, derandomize=False, database=None)
+    def some(data: st.DataObject) -> None:
+        nonlocal tried
+        tried += 1
+        _TRIED[role](data)
+
+    while time.monotonic() < until:
+        some()
+    print(f"\n{role}: {tried} conversations")  # noqa: T201 - what a torture run counts
 
 
 @pytest.mark.parametrize(

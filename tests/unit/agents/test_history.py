@@ -40,6 +40,23 @@ def test_steps_fit_and_stand_still(sizes: list[int], context_tokens: int) -> Non
     assert compactions <= 1 + total / (0.3 * history.room)
 
 
+def test_a_compaction_makes_room_for_many_steps() -> None:
+    """About half of the room is free after each; lines that were told stay, until many go at once."""
+    history = _history(8_192)
+    digests: list[str] = []
+    for number in range(240):
+        before = history.messages
+        history.add(Turn("words " * 100, "told " * 100, f"Step {number}: tried.", "fit()\n" * 200))
+        if history.messages[: len(before)] != before:
+            used = sum(count_tokens(message.content) for message in history.messages[2:])
+            assert used <= 0.55 * history.room
+            digests.append(history.messages[2].content.partition("Step ")[2])
+    kept = [after.startswith(before.partition("\n\n")[0]) for before, after in pairwise(digests)]
+    assert 5 < len(digests) < 15, "one in about twenty steps"
+    assert kept.count(False) < len(kept) / 2
+    assert "without the first " in history.messages[2].content
+
+
 def test_the_room_follows_from_the_context() -> None:
     """A small model's steps are compacted early, a large one's never go beyond the stated limit."""
     assert _history(8_192).room < 6_500

@@ -10,7 +10,8 @@ from comind.llm.base import Message, ModelRequest
 from comind.llm.exchange import Prompt, ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing.endpoint import Answer, Asked, Endpoint, Fault, changed, raw, status
+from comind.testing.endpoint import Asked, Endpoint
+from comind.testing.faults import Answer, Fault, changed, raw, status
 from tests.unit.llm.test_exchange import Step, Verdict
 
 PROMPT = Prompt(
@@ -121,6 +122,64 @@ def test_a_model_that_thinks_is_given_room_for_it() -> None:
         assert [asked.body["max_tokens"] for asked in server.requests[2:]] == [150, 150]
     assert replies[0].usage.reasoning_tokens == 30
     assert replies[0].exact
+
+
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        changed(reasoning_content="Let me see."),
+        changed(content="<think>\nLet me s", finish_reason="length"),
+    ],
+)
+def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream: bool) -> None:
+    """Thoughts that nobody counts are seen beside the text or in it; who was told 0 adds nothing."""
+    request = request_for(PROMPT, Verdict)
+    for told, limits in ((None, [50, 50 + 8_192]), (0, [50, 50])):
+        with Endpoint(lambda asked: STOP, [fault]) as server:
+            model = _model(server, context_tokens=100_000, stream=stream, reasoning_tokens=told)
+            for _ in range(2):
+                model.complete(request)
+            assert [asked.body["max_tokens"] for asked in server.requests] == limits
+            assert model.dialect.thinks
+
+
+def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
+    """A server without a word for the longest reply is reserved for, and believed, up to its context."""
+
+    def refused(_number: int, asked: Asked) -> Fault | None:
+        known = {"max_tokens", "max_completion_tokens"} & set(asked.body)
+        if known:
+            return status(400, f"Unknown parameter: {known.pop()}")
+        return changed(usage={"prompt_tokens": 40, "completion_tokens": 700})
+
+    request = request_for(PROMPT, Verdict)
+    with Endpoint(lambda asked: STOP, refused) as server:
+        model = _model(server, context_tokens=4_000)
+        model.complete(request)
+        bound = model.bound(request)
+        reply = model.complete(request.within(bound))
+    assert bound.completion_tokens == 4_000
+    assert reply.exact
+    assert reply.usage.completion_tokens == 700
+    assert bound.prompt_tokens > 40
+
+
+def test_what_is_learnt_after_a_call_is_paid_for_makes_it_no_dearer() -> None:
+    """A call keeps to its bound, though its model turns out to think between the two."""
+    counted = {"prompt_tokens": 40, "completion_tokens": 40}
+    counted |= {"completion_tokens_details": {"reasoning_tokens": 30}}  # type: ignore[dict-item]
+    request = request_for(PROMPT, Verdict)
+    with Endpoint(lambda asked: STOP, [changed(usage=counted)]) as server:
+        model = _model(server, context_tokens=100_000)
+        bound = model.bound(request)
+        model.complete(request)
+        assert model.bound(request).completion_tokens > bound.completion_tokens
+        held = request.within(bound)
+        model.complete(held)
+        assert server.requests[-1].body["max_tokens"] == bound.completion_tokens
+        assert model.bound(held) == bound
+        assert held.fingerprint() == request.fingerprint()
 
 
 def test_thoughts_are_no_part_of_a_reply() -> None:

@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from comind.errors import ModelServiceError, ReplyError
+from comind.errors import ModelBusyError, ModelServiceError, ReplyError
 from comind.llm.base import Message, ModelReply
+from comind.llm.connection import listed_models
 from comind.llm.exchange import Prompt, ask
-from comind.llm.openai_model import OpenAIModel, listed_models
+from comind.llm.openai_model import OpenAIModel
+from comind.testing import Endpoint
+from comind.testing.faults import raw
 from tests.unit.llm.server import completion, endpoint
 from tests.unit.llm.test_exchange import Step
 
@@ -144,3 +147,19 @@ def test_an_endpoint_names_its_listed_models() -> None:
     """Without a name, the first model that the endpoint lists is taken."""
     with endpoint(_error(500, "unused")) as (url, _):
         assert listed_models(url, None)[0].name == "listed"
+
+
+def test_what_is_in_a_url_for_its_server_alone_is_not_told() -> None:
+    """A password in the endpoint's address is in no message."""
+    model = OpenAIModel("local", base_url="http://me:secret@127.0.0.1:9/v1", api_key=None)
+    with pytest.raises(ModelServiceError, match=r"local at http://127\.0\.0\.1:9/v1/") as caught:
+        ask(model, PROMPT, Verdict)
+    assert "secret" not in str(caught.value)
+
+
+def test_an_answer_without_measure_is_given_up() -> None:
+    """A body of more than any reply can need is not taken in."""
+    flood = [raw(" " * (65 << 20))]
+    with Endpoint(lambda asked: "", flood) as server, pytest.raises(ModelBusyError) as caught:
+        ask(_model(server.url), PROMPT, Verdict)
+    assert "no whole answer" in str(caught.value)

@@ -3,22 +3,27 @@
 import pytest
 
 from comind.errors import ModelServiceError, UsageError
-from comind.llm.openai_model import OpenAIModel
+from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
 from comind.wiring.models import build_model, only_offline, resolved, settings_of
+
+_ASKED = ModelRequest(
+    role="x", messages=(Message(role="user", content="Well?"),), reply_name="Any", reply_schema={}
+)
 
 
 def test_roles_take_from_the_default_what_they_leave_open() -> None:
     """A role may change a setting, or name another model, which then takes nothing over."""
     models = {
-        "default": ModelSettings(temperature=0.7, context_tokens=16_000),
-        "analyzer": ModelSettings(temperature=0.1),
+        "default": ModelSettings(temperature=0.7, context_tokens=16_000, stream=False),
+        "analyzer": ModelSettings(temperature=0.1, stream=True),
         "monitor": ModelSettings(name="small", context_tokens=4_000),
     }
     found = resolved("large", models)
     assert found["default"].name == "large"
     assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
+    assert found["analyzer"].stream, "what is said counts, though it is what would be assumed"
     assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
     assert settings_of("analyze", found, "large") == found["analyzer"]
     assert settings_of("monitor", found, "large") == found["monitor"]
@@ -61,11 +66,11 @@ def test_an_endpoint_says_how_much_its_model_reads(
 
 def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Base URL and the variable of the key are settings; the key itself never is."""
-    settings = ModelSettings(base_url="http://127.0.0.1:9/v1", key_variable="OTHER_KEY")
     monkeypatch.setenv("OTHER_KEY", "sk-other")
-    model = build_model("m", settings)
-    assert isinstance(model, OpenAIModel)
-    assert model._client.api_key == "sk-other"
+    with Endpoint(lambda asked: "{}") as server:
+        settings = ModelSettings(base_url=server.url, key_variable="OTHER_KEY")
+        build_model("m", settings).complete(_ASKED)
+        assert [asked.key for asked in server.requests] == ["sk-other"]
     assert "sk-other" not in settings.model_dump_json()
     with pytest.raises(ModelServiceError, match="no endpoint") as caught:
         build_model("m", ModelSettings(key_variable="A_KEY"))

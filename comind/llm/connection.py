@@ -1,0 +1,147 @@
+"""An endpoint over HTTP, one request and one answer; the one module that knows its client library."""
+
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, NoReturn
+
+import httpx2  # what the client of openai 3 sends with
+import openai
+
+from comind.errors import ModelBusyError, ModelServiceError
+from comind.llm.settings import ModelSettings, Protocol
+
+__all__ = ["Answered", "Connection", "ListedModel", "listed_models"]
+
+_MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
+
+
+class Answered(NamedTuple):
+    """What came back."""
+
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+
+class _Limited(httpx2.SyncByteStream):
+    """A body that is given up where it has no end, though it is never silent."""
+
+    def __init__(self, body: httpx2.SyncByteStream, until: float) -> None:
+        self._body = body
+        self._until = until
+
+    def __iter__(self) -> Iterator[bytes]:
+        size = 0
+        for part in self._body:
+            size += len(part)
+            if time.monotonic() > self._until or size > _MOST_BYTES:
+                raise httpx2.ReadTimeout("the answer has no end")
+            yield part
+
+    def close(self) -> None:
+        self._body.close()
+
+
+class Connection:
+    """Sends requests to one endpoint; says what came back, or that nothing whole did."""
+
+    def __init__(
+        self, name: str, *, base_url: str | None, api_key: str | None, settings: ModelSettings
+    ) -> None:
+        """Prepare the client; nothing is sent yet.
+
+        Args:
+            name: the model's name, for messages.
+            base_url: the endpoint; None for OpenAI's own.
+            api_key: the key; endpoints without keys take any.
+            settings: how long an answer may take.
+        """
+        self._client = openai.OpenAI(
+            base_url=base_url,
+            api_key=api_key or "none",
+            timeout=settings.timeout_seconds,
+            max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
+            http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
+        )
+        self._call_seconds = settings.call_seconds
+        self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
+        """Who is asked, for messages."""
+
+    def post(self, protocol: Protocol, body: dict[str, Any]) -> Answered:
+        """Return the whole answer to a request, be it a refusal.
+
+        Raises:
+            ModelBusyError: there is no answer, or half of one.
+        """
+        if protocol == "chat":
+            create: Any = self._client.chat.completions.with_streaming_response.create
+        else:
+            create = self._client.responses.with_streaming_response.create
+        try:
+            with create(**body) as answer:
+                response = answer.http_response
+                response.read()
+        except openai.APIStatusError as error:
+            response = error.response
+        except (openai.OpenAIError, httpx2.HTTPError) as error:
+            self._no_answer(error)
+        return Answered(response.status_code, response.headers, response.text)
+
+    def _limit(self, response: httpx2.Response) -> None:
+        """Have the body of any answer, be it a refusal, end in time."""
+        assert isinstance(response.stream, httpx2.SyncByteStream)
+        response.stream = _Limited(response.stream, time.monotonic() + self._call_seconds)
+
+    def _no_answer(self, error: Exception) -> NoReturn:
+        """Raise what no answer at all, or half of one, means."""
+        cause = error.__cause__ if isinstance(error, openai.OpenAIError) and error.__cause__ else error
+        unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
+        if unsent:
+            raise ModelBusyError(
+                f"{self.where} cannot be reached",
+                hint="is OPENAI_BASE_URL right and the server up?",
+                billed=False,
+            ) from None
+        if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
+            raise ModelBusyError(f"{self.where} gave no whole answer in time") from None
+        raise ModelBusyError(f"{self.where} broke off ({type(cause).__name__})") from None
+
+
+class ListedModel(NamedTuple):
+    """A model that an endpoint says it has, and how many tokens it reads, if that is said."""
+
+    name: str
+    context_tokens: int | None
+
+
+def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
+    """Return the models that an endpoint says it has.
+
+    Raises:
+        ModelServiceError: the endpoint is unreachable, refuses, or names none.
+    """
+    client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=30, max_retries=1)
+    try:
+        answer = client.get("/models", cast_to=httpx2.Response).json()
+    except (openai.OpenAIError, ValueError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise ModelServiceError(
+            f"the endpoint {base_url} does not list its models ({lines[0][:300]})",
+            hint="is the server up? name a model with --model",
+        ) from None
+    found = answer.get("data") if isinstance(answer, dict) else None
+    models = [each for each in found or [] if isinstance(each, dict) and isinstance(each.get("id"), str)]
+    if not models:
+        raise ModelServiceError(f"the endpoint {base_url} has no models")
+    return [ListedModel(each["id"], _context_of(each)) for each in models]
+
+
+def _context_of(model: dict[str, Any]) -> int | None:
+    """Return a listed model's context, under any of the names that servers have for it."""
+    for place in (model, model.get("meta")):
+        if not isinstance(place, dict):
+            continue
+        for name in ("max_model_len", "context_length", "context_window", "n_ctx"):
+            if isinstance(place.get(name), int) and place[name] > 0:
+                return int(place[name])
+    return None

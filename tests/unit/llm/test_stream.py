@@ -1,0 +1,148 @@
+"""A stream stands for the body that the same server would have sent at once."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.llm.base import ModelReply, Usage
+from comind.llm.dialect import Dialect
+from comind.llm.exchange import request_for
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings, Protocol
+from comind.llm.stream import is_stream, put_together
+from comind.llm.wire import WireError, read_body
+from comind.testing import Endpoint
+from comind.testing.completions import as_stream, chat_body, responses_body
+from comind.testing.endpoint import Asked
+from comind.testing.faults import Fault, changed, status
+from tests.unit.llm.test_dialect import PROMPT, STOP
+from tests.unit.llm.test_exchange import Verdict
+
+_BODIES = {"chat": chat_body, "responses": responses_body}
+_PROTOCOLS: list[Protocol] = ["chat", "responses"]
+
+
+@pytest.mark.parametrize("protocol", _PROTOCOLS)
+@given(text=st.text(), prompt=st.integers(0, 10**6), line=st.sampled_from(["\n", "\r\n", "\r"]))
+def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt: int, line: str) -> None:
+    """Text, end, model and counts are the same, whatever ends the lines."""
+    body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
+    sent = as_stream(body, counted=True).decode().replace("\n", line)
+    dialect = Dialect(protocol=protocol)
+    assert is_stream(sent)
+    assert not is_stream(json.dumps(body))
+    assert read_body(put_together(sent, protocol), dialect) == read_body(body, dialect)
+
+
+@pytest.mark.parametrize("protocol", _PROTOCOLS)
+@given(share=st.floats(0.0, 1.0, exclude_max=True))
+def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) -> None:
+    """Wherever it ends too early, it is told, or all that was said is there."""
+    body = _BODIES[protocol]("some words and a number, 17", Usage(prompt_tokens=9))
+    whole = as_stream(body, counted=True).decode()
+    try:
+        found = read_body(
+            put_together(whole[: int(share * len(whole))], protocol), Dialect(protocol=protocol)
+        )
+    except WireError as error:
+        assert "breaks off" in str(error)  # noqa: PT017 - either end is right
+    else:
+        assert found.text == "some words and a number, 17"
+
+
+def _chat(*events: dict[str, Any], end: str = "data: [DONE]\n\n") -> str:
+    return "".join(f"data: {json.dumps(event)}\n\n" for event in events) + end
+
+
+def _piece(finish: str | None = None, index: int = 0, **delta: Any) -> dict[str, Any]:
+    return {"choices": [{"index": index, "delta": delta, "finish_reason": finish}]}
+
+
+def test_odd_streams_are_read() -> None:
+    """Comments, second choices, parts, counts in every event, and no last word do no harm."""
+    sent = ": keep-alive\n\n" + _chat(
+        _piece(content="a") | {"usage": {"prompt_tokens": 1, "completion_tokens": 1}},
+        _piece(index=1, content="no"),
+        _piece(content=[{"type": "text", "text": "b"}], reasoning_content="hm"),
+        _piece(finish="length") | {"usage": {"prompt_tokens": 1, "completion_tokens": 2}},
+        {"choices": [], "usage": None},
+        end="",
+    )
+    said = read_body(put_together(sent, "chat"), Dialect())
+    assert (said.text, said.finish) == ("ab", "length")
+    assert said.usage is not None
+    assert said.usage["completion_tokens"] == 2
+
+
+@pytest.mark.parametrize(
+    ("sent", "finish"),
+    [
+        (_chat(_piece(refusal="I "), _piece(refusal="will not.")), "refusal"),
+        (_chat(_piece(tool_calls=[{"index": 0}]), _piece(finish="stop")), "tool_calls"),
+    ],
+)
+def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
+    """Refusals and calls of tools are known by their pieces."""
+    assert read_body(put_together(sent, "chat"), Dialect()).finish == finish
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (_chat(_piece(content="a"), {"error": {"message": "lost"}}), "is an error: lost"),
+        ('data: {"type": "error", "message": "lost"}\n\n', "is an error: "),
+        ("data: [1]\n\n", "no JSON object"),
+        ("data: [DONE]\n\n", "no choices"),
+        (_chat(_piece(content=7)), "is no text"),
+    ],
+)
+def test_what_is_no_reply_is_told(sent: str, message: str) -> None:
+    """Each is an answer that says nothing."""
+    with pytest.raises(WireError, match=message):
+        read_body(put_together(sent, "chat"), Dialect())
+
+
+def _asked_twice(faults: Any = (), **settings: Any) -> tuple[list[ModelReply], list[dict[str, Any]]]:
+    with Endpoint(lambda asked: STOP, faults) as server:
+        found = ModelSettings(**settings)
+        model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=found)
+        replies = [model.complete(request_for(PROMPT, Verdict)) for _ in range(2)]
+        return replies, [asked.body for asked in server.requests]
+
+
+@pytest.mark.parametrize("protocol", _PROTOCOLS)
+def test_replies_are_streamed_and_counted(protocol: Protocol) -> None:
+    """A stream's reply is whole, and its count is the server's."""
+    replies, bodies = _asked_twice(protocol=protocol)
+    assert [body["stream"] for body in bodies] == [True, True]
+    assert all(reply.text == STOP and reply.exact for reply in replies)
+    whole, _ = _asked_twice(protocol=protocol, stream=False)
+    assert [reply.usage for reply in whole] == [reply.usage for reply in replies]
+
+
+def test_who_does_not_count_a_stream_is_asked_for_no_more() -> None:
+    """One reply without a count is booked at its bound; the next comes at once, and is counted."""
+
+    def uncounted(_number: int, asked: Asked) -> Fault | None:
+        return changed(usage=None) if asked.body.get("stream") else None
+
+    replies, bodies = _asked_twice(uncounted)
+    assert [reply.exact for reply in replies] == [False, True]
+    assert ["stream" in body for body in bodies] == [True, False]
+    assert "stream_options" not in bodies[1]
+
+
+def test_who_refuses_streams_is_asked_for_no_more() -> None:
+    """A refusal costs nothing, and replies come at once from then on."""
+
+    def refused(_number: int, asked: Asked) -> Fault | None:
+        if asked.body.get("stream"):
+            return status(400, "Your organization must be verified to stream this model.")
+        return None
+
+    replies, bodies = _asked_twice(refused)
+    assert all(reply.exact for reply in replies)
+    assert ["stream" in body for body in bodies] == [True, False, False]

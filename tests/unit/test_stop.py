@@ -1,0 +1,23 @@
+"""A signal ends the command, whatever became of those who read what it says."""
+
+import os
+import signal
+import subprocess
+import sys
+
+_PROGRAM = """
+import signal
+from flows.cli import main, solve
+solve.running = "a-campaign"
+signal.signal(signal.SIGTERM, main._stop)
+signal.raise_signal(signal.SIGTERM)
+"""
+
+
+def test_a_signal_ends_the_command_though_nobody_reads_it() -> None:
+    """With stderr gone, the exit code is the signal's all the same, and nothing goes on."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    ended = subprocess.run([sys.executable, "-c", _PROGRAM], stderr=writing, check=False, timeout=60)
+    os.close(writing)
+    assert ended.returncode == 128 + signal.SIGTERM
