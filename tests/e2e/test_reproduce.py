@@ -269,6 +269,7 @@ def test_repair_names_a_changed_log(solved: tuple[Path, str, Path]) -> None:
     ("what", "kind", "said"),
     [
         ("split", DataError, "train.csv is not what was versioned"),
+        ("checkpoint", DataError, "checkpoints/model.json is not what was versioned"),
         ("expected", DataError, "submission.csv is not what was versioned"),
         ("reply", LogError, "the checksum does not fit"),
         ("log", LogError, "the checksum does not fit"),
@@ -283,9 +284,11 @@ def test_reproduce_refuses_a_flipped_byte(
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", origin, clone], check=True, capture_output=True)
     _git(clone, "fetch", "--quiet", "origin", "refs/comind/*:refs/comind/*")
-    if what in ("split", "expected"):
+    picked, _ = _picked(project, campaign)
+    if what in ("split", "checkpoint", "expected"):
         name = {
             "split": (f"data/splits/{_split_of(project, campaign)}/public", "train.csv"),
+            "checkpoint": (f"data/solutions/{campaign}/{picked}", "checkpoints/model.json"),
             "expected": (f"data/refits/{campaign}/refit-000", "submission.csv"),
         }[what]
         # The remote's own copy; DVC's remotes lay files out as its cache does.
@@ -297,7 +300,7 @@ def test_reproduce_refuses_a_flipped_byte(
     name = {
         "reply": f"runs/{campaign}/think-000/log.jsonl",
         "log": f"runs/{campaign}/log.jsonl",
-        "script": f"runs/{campaign}/{_picked(project, campaign)[0]}/script.py",
+        "script": f"runs/{campaign}/{picked}/script.py",
     }[what]
     file = clone / name
     file.parent.mkdir(parents=True)
