@@ -1,7 +1,10 @@
 """Kills at random moments, of us and of everything that we start: the same leaderboard in the end."""
 
+import contextlib
 import os
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -100,19 +103,27 @@ class Run:
             return None
         return self.process.returncode
 
+    def child(self, victim: str) -> psutil.Process | None:
+        """Return a child by its name, without its keeper; None where there is none at this moment."""
+        try:
+            for child in psutil.Process(self.process.pid).children(recursive=True):
+                command = " ".join(child.cmdline())
+                if VICTIMS[victim] in command and "keeper.py" not in command:
+                    return child
+        except psutil.Error:  # it has ended meanwhile
+            return None
+        return None
+
     def kill(self, victim: str) -> bool:
         """Kill ourselves or a child by its name; False where there is no such child at this moment."""
         if victim == "orchestrator":
             self.process.kill()
             return True
-        for child in psutil.Process(self.process.pid).children(recursive=True):
-            try:
-                command = " ".join(child.cmdline())
-                if VICTIMS[victim] in command and "keeper.py" not in command:
-                    child.send_signal(signal.SIGKILL)
-                    return True
-            except psutil.Error:
-                continue
+        child = self.child(victim)
+        if child is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                child.kill()
+                return True
         return False
 
 
@@ -172,50 +183,81 @@ def test_thirty_kills_change_nothing(tmp_path: Path) -> None:
     """Thirty kills over all phases: same leaderboard, nothing asked again, lost or left behind."""
     draw = random.Random(20261121)
     calm = tmp_path / "calm"
-    begun = time.monotonic()
     ran = comind(*SOLVE, "--out", calm, "--json", prove=True, PREFECT_API_URL="")
-    took = time.monotonic() - begun
     assert ran.exit_code == 0, ran.stderr
-    expected = outcome_of(calm, ran.json["campaign"])
+    expected, lines = outcome_of(calm, ran.json["campaign"]), _written(calm)
     kills: Counter[str] = Counter()
+    phases: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     number = 0
-    while sum(kills.values()) < 30:
+    while kills.total() < _KILLS:
         number += 1
-        project = tmp_path / f"chaos-{number}"
-        campaign = _tortured(project, draw, kills, took)
+        project, before = tmp_path / f"chaos-{number}", kills.total()
+        campaign = _tortured(project, draw, kills, phases, lines)
         assert outcome_of(project, campaign) == expected
-        totals += calls_of(project, campaign)
         counts = calls_of(project, campaign)
+        totals += counts
         assert counts["asked again although recorded"] == 0
-        assert counts["re-sent"] <= 2 * sum(kills.values())
+        assert counts["re-sent"] <= 2 * (kills.total() - before)  # one for each of two live attempts
         assert len(list((project / "runs").iterdir())) == 1
-    sys.stderr.write(
-        f"\n{sum(kills.values())} kills over {number} campaigns: {dict(kills)}; calls: {dict(totals)}\n"
-    )
+        shutil.rmtree(project)
+    told = f"kills: {dict(kills)}; after: {dict(phases)}; calls: {dict(totals)}"
+    sys.stderr.write(f"\n{kills.total()} kills over {number} campaigns; {told}\n")
 
 
-def _tortured(project: Path, draw: random.Random, kills: Counter[str], took: float) -> str:
+_KILLS = 30
+_WAIT_SECONDS = 600.0
+
+
+def _written(project: Path) -> int:
+    """Return how many lines the logs of the project's campaign have: how far it is, on any machine."""
+    return sum(log.read_bytes().count(b"\n") for log in (project / "runs").rglob("log.jsonl"))
+
+
+def _phase(project: Path) -> str:
+    """Return the last event of the log that was written last."""
+    logs = sorted((project / "runs").rglob("log.jsonl"), key=lambda log: log.stat().st_mtime_ns)
+    said = [line for log in logs[-1:] for line in log.read_bytes().splitlines()]
+    found = re.search(rb'"type":"([a-z-]+)"', said[-1]) if said else None
+    return found.group(1).decode() if found else "nothing yet"
+
+
+def _tortured(
+    project: Path, draw: random.Random, kills: Counter[str], phases: Counter[str], lines: int
+) -> str:
     """Run one campaign to its end, killing whatever comes up, and return its name."""
     arguments: tuple[str | Path, ...] = (*SOLVE, "--out", project)
     for _ in range(40):
-        at = draw.random() < 0.4
-        env = {"COMIND_KILL_AT": draw.choice(KILL_POINTS)} if at else {}
-        run = Run(*arguments, PREFECT_API_URL="", **env)
-        victim = draw.choice(["orchestrator", "orchestrator", *VICTIMS])
-        code = run.wait(draw.uniform(1.0, took)) if not at else run.wait(300)
-        if code is None and run.kill(victim):
-            kills[victim] += 1
-            code = run.wait(300)
-        elif code == -signal.SIGKILL:
-            kills[f"at {env['COMIND_KILL_AT']}"] += 1
-        elif code is None:
-            code = run.wait(300)
+        at = draw.choice(KILL_POINTS) if draw.random() < 0.4 else ""
+        run = Run(*arguments, PREFECT_API_URL="", **({"COMIND_KILL_AT": at} if at else {}))
+        if not at:
+            victim = draw.choice(["orchestrator", "orchestrator", *VICTIMS])
+            begun, until = _written(project), draw.randint(0, lines)
+            if _reached(project, until, run, victim):
+                time.sleep(draw.uniform(0.0, 0.5 if until > begun else 8.0))  # or while all starts
+                phase = _phase(project)
+                if run.process.poll() is None and run.kill(victim):
+                    kills[victim] += 1
+                    phases[phase] += 1
+        code = run.wait(_WAIT_SECONDS)
+        if at and code == -signal.SIGKILL:
+            kills[f"at {at}"] += 1
+            phases[_phase(project)] += 1
         assert left_behind(project) == []
         known = list((project / "runs").glob("*/log.jsonl"))
         if code == 0:
             return known[0].parent.name
-        assert code in (4, -signal.SIGKILL), code
+        assert code in (4, -signal.SIGKILL), (code, run.said)
         if known:
             arguments = ("solve", "--resume", known[0].parent.name, "--out", project)
     pytest.fail("40 processes and no end")
+
+
+def _reached(project: Path, lines: int, run: Run, victim: str) -> bool:
+    """Wait until so many lines are written and the victim is there; False where the process is over."""
+    end = time.monotonic() + _WAIT_SECONDS
+    while run.process.poll() is None and time.monotonic() < end:
+        if _written(project) >= lines and (victim == "orchestrator" or run.child(victim) is not None):
+            return True
+        time.sleep(0.1)
+    return False
