@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.system.killpoints import KILL_POINTS
 from tests.e2e.command import comind, processes_of
+from tests.engine import Engine, folder_of_the_run
 
 SCRIPT = Path(__file__).parent / "chaos.yaml"
 SOLVE = (
@@ -166,10 +168,44 @@ def test_a_killed_server_is_survived(tmp_path: Path) -> None:
     assert calls_of(tmp_path, log.parent.name)["re-sent"] == 0
 
 
-def _until(project: Path, words: bytes, run: Run) -> Path:
-    """Wait until the campaign's log holds `words`, or its process has ended; returns the log."""
+@pytest.fixture
+def own_engine(engine: str) -> Iterator[Engine]:
+    """A container engine that a test may kill."""
+    own = Engine(folder_of_the_run().with_name(f"comind-c-{os.getpid()}"))
+    yield own
+    own.stop()
+    shutil.rmtree(own.folder)
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(900)
+def test_a_killed_engine_is_named_and_gone_on_from(
+    tmp_path: Path, shared_server: str, own_engine: Engine
+) -> None:
+    """Without its container engine a campaign halts and says so; with it, nothing is asked again."""
+    where = ("--sandbox", "docker", "--out", tmp_path)
+    run = Run(*SOLVE, "--no-prove", *where, DOCKER_HOST=own_engine.address)
+    _until(tmp_path, b"cell-started", run, "runs/*/attempt-*/log.jsonl")
+    own_engine.kill()
+    assert run.wait(120) == 4, run.said
+    [told] = [line for line in run.said.splitlines() if line.startswith("comind: ")]
+    assert "container engine" in told
+    own_engine.stop()  # what it left
+    own_engine.start()
+    campaign = next((tmp_path / "runs").iterdir()).name
+    ran = comind(
+        "solve", "--resume", campaign, "--out", tmp_path, "--json", DOCKER_HOST=own_engine.address
+    )
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["valid_attempts"] == 2
+    assert calls_of(tmp_path, campaign)["asked again although recorded"] == 0
+    assert own_engine.containers() == []
+
+
+def _until(project: Path, words: bytes, run: Run, logs: str = "runs/*/log.jsonl") -> Path:
+    """Wait until a log holds `words`, or the campaign's process has ended; returns the log."""
     for _ in range(2400):
-        log = next(iter(project.glob("runs/*/log.jsonl")), None)
+        log = next(iter(sorted(project.glob(logs))), None)
         if log is not None and (words in log.read_bytes() or run.process.poll() is not None):
             return log
         time.sleep(0.1)
