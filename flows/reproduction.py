@@ -28,7 +28,6 @@ from tasks.versioning import ensure_repository
 
 __all__ = ["clear_reproductions", "reproduce"]
 
-_SHOWN_DIFFERENCES = 20
 _ORDER = list(Verdict)
 
 
@@ -120,7 +119,7 @@ def _answer(
         "score": scored.score,
         "expected_score": scored.expected_score,
         "environment_matches": not differences,
-        "environment_differences": list(differences[:_SHOWN_DIFFERENCES]),
+        "environment_differences": list(differences),
         "parts": [part.values() for part in parts],
     }
 

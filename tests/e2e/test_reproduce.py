@@ -1,6 +1,7 @@
 """A submission again from its lineage alone, and a clear word on every changed byte."""
 
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -132,6 +133,21 @@ def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path],
         "refit-000",
     ]
     assert not (clone / "runs").exists()
+
+
+def test_what_differs_in_the_environment_is_told(
+    solved: tuple[Path, str, Path], clone: Path, tmp_path: Path
+) -> None:
+    """Each package that is another one now has a line; the verdict is about the submission alone."""
+    _, campaign, _ = solved
+    for number in range(25):
+        (tmp_path / f"another_{number:02d}-1.0.dist-info").mkdir()
+    found = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    ran = comind("reproduce", campaign, "--out", clone, PYTHONPATH=found)
+    assert ran.exit_code == 0, ran.stderr
+    assert "compared, not rebuilt:\nenvironment    another-00 1.0 instead of missing\n" in ran.stdout
+    assert "and 5 more: see --json" in ran.stdout
+    assert "verdict      identical" in ran.stdout
 
 
 def test_an_attempt_is_found_by_its_mlflow_run(solved: tuple[Path, str, Path], clone: Path) -> None:
