@@ -14,7 +14,7 @@ import pytest
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.errors import ComindError, DataError, LogError
+from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.environment import prepare_environment
 from flows.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.repair import repair
@@ -385,6 +385,30 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
         "attempt-000/log.jsonl was restored from the ref" in line for line in restored["repaired"]
     )
     assert restored["disagreements"] == []
+
+
+def test_a_damaged_mlflow_is_told_and_written_anew(
+    solved: tuple[Path, str, Path], tmp_path: Path
+) -> None:
+    """A file that is no database any more is one line to who meets it; repair sets it aside."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking import CampaignTracker, tracking_uri
+
+    project, campaign, _ = solved
+    copy = tmp_path / "copy"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".prefect"), symlinks=True)
+    database = copy / "mlruns" / "mlflow.db"
+    database.write_bytes(b"0" * 4096)
+    with pytest.raises(OrchestrationError, match=r"mlflow\.db: file is not a database"):
+        CampaignTracker(copy, campaign)
+    told = repair(copy, campaign, from_scratch=False)
+    assert told["disagreements"] == []
+    assert any(f"lies aside as {database}.damaged" in line for line in told["repaired"])
+    client = MlflowClient(tracking_uri=tracking_uri(copy))
+    experiment = client.get_experiment_by_name("demo-tumours").experiment_id
+    names = sorted(run.info.run_name for run in client.search_runs([experiment]))
+    assert names == ["attempt-000", "attempt-001", campaign, "refit-000"]
 
 
 def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path], tmp_path: Path) -> None:
