@@ -1,7 +1,7 @@
 """What an interpreter of Python finds: its version and its packages.
 
 Also a program, with nothing but the standard library, that tells the same in JSON of whatever
-interpreter runs it: `PROGRAM` is its text, for one that does not have CoMind.
+interpreter runs it, also of one that does not have CoMind.
 """
 
 import json
@@ -15,6 +15,9 @@ __all__ = ["OWN_PYTHON", "PROGRAM", "installed_packages", "python_version"]
 
 OWN_PYTHON = sys.executable
 """The interpreter that we run in."""
+
+PROGRAM = "" if __name__ == "__main__" else Path(__file__).read_text(encoding="utf-8")
+"""The text of this module, to be run with `-c`; as a program it has no file to read."""
 
 
 def python_version() -> str:
@@ -35,5 +38,3 @@ def installed_packages() -> tuple[str, ...]:
 
 if __name__ == "__main__":
     print(json.dumps([python_version(), installed_packages()]))  # noqa: T201 - to be read by who ran us
-else:
-    PROGRAM = Path(__file__).read_text(encoding="utf-8")
