@@ -1,7 +1,7 @@
 """What an interpreter of Python finds: its version and its packages.
 
 Also a program, with nothing but the standard library, that tells the same in JSON of whatever
-interpreter runs it, also of one that does not have CoMind.
+interpreter runs it, even one that does not have CoMind.
 """
 
 import json
