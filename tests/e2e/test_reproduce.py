@@ -196,6 +196,18 @@ def test_an_agreeing_project_is_left_alone(solved: tuple[Path, str, Path]) -> No
     assert after == before
 
 
+def test_a_clone_can_be_repaired(solved: tuple[Path, str, Path], tmp_path: Path) -> None:
+    """Where nothing but the ref is, MLflow is written from its logs; only the data has to be fetched."""
+    _, campaign, origin = solved
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", origin, clone], check=True, capture_output=True)
+    _git(clone, "fetch", "--quiet", "origin", "refs/comind/*:refs/comind/*")
+    ensure_repository(clone)
+    told = repair(clone, campaign, from_scratch=False)
+    assert f"{campaign}: MLflow was rebuilt from the logs" in told["repaired"]
+    assert all("neither here nor in DVC's cache" in line for line in told["disagreements"])
+
+
 @contextmanager
 def _flipped(path: Path, where: int = -3) -> Iterator[None]:
     """One bit of a file is another one, for the length of the block."""
