@@ -37,7 +37,12 @@ SOLVE = (
     "--coders",
     "2",
 )
-VICTIMS = {"prefect server": "prefect server start", "grader": "grading_server", "kernel": "ipykernel"}
+VICTIMS = {
+    "prefect server": "prefect server start",
+    "grader": "grading_server",
+    "kernel": "/kernel.py -f",
+    "sandbox": "/driver.py",  # the first process inside
+}
 
 
 def outcome_of(project: Path, campaign: str) -> dict[str, Any]:
