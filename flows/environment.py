@@ -27,6 +27,8 @@ def prepare_environment(project: Path) -> None:
     )
     # What Prefect logs goes to its server, to be read beside the run; the terminal is ours.
     os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    # An event that cannot be sent is no concern of the user's, and its client would say so at each.
+    os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
     os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
     # A server that is gone is noticed in seconds, not after a minute of trying at every call.
     os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")

@@ -11,7 +11,14 @@ from comind.errors import CampaignError, LogError
 from comind.system.files import write_durably
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaigns_in, commit_campaign
-from tasks.tracking import CampaignTracker, drop_doubles, drop_runs, run_ids_json
+from tasks.tracking import (
+    CampaignTracker,
+    database_damage,
+    drop_doubles,
+    drop_runs,
+    run_ids_json,
+    set_database_aside,
+)
 
 __all__ = ["known_campaigns", "repair", "repair_campaign"]
 
@@ -36,6 +43,10 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
         )
     disagreements: list[str] = []
     repaired: list[str] = []
+    if damage := database_damage(project):
+        aside = set_database_aside(project)
+        repaired.append(f"MLflow's database ({damage}) lies aside as {aside}; its runs are written anew")
+        name = None  # they are those of all campaigns
     for campaign in [name] if name is not None else known:
         wrong, done = repair_campaign(project, campaign, from_scratch=from_scratch)
         disagreements += wrong

@@ -1,7 +1,6 @@
 """Have a submission again from its lineage alone, and say how far it is the same; no model is called."""
 
 import math
-import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,15 +19,15 @@ from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits import SplitFolder
 from comind.system.files import hash_file, read_untrusted
+from comind.system.workplace import clear_workplaces, workplace
 from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun
 from comind.wiring.workshop import Workshop
 from tasks.environment import read_environment
 from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
 from tasks.versioning import ensure_repository
 
-__all__ = ["reproduce"]
+__all__ = ["clear_reproductions", "reproduce"]
 
-_SHOWN_DIFFERENCES = 20
 _ORDER = list(Verdict)
 
 
@@ -79,10 +78,7 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)
-    home = project / ".dvc" / "tmp"
-    home.mkdir(parents=True, exist_ok=True)
-    place = Path(tempfile.mkdtemp(prefix="reproduce-", dir=home))
-    try:
+    with workplace(*_workplaces(project)) as place:
         state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
         restore_data(project, campaign, place, state, targets)
@@ -92,9 +88,17 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
         finally:
             workshop.close()
         differences = _environment_differences(state, targets[-1], workshop.spec.sandbox)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
     return _answer(campaign, state, parts, differences)
+
+
+def clear_reproductions(project: Path) -> list[Path]:
+    """Remove what killed reproductions left behind, labels among it; returns what that was."""
+    return clear_workplaces(*_workplaces(project))
+
+
+def _workplaces(project: Path) -> tuple[Path, str]:
+    """Return where we work, on the disk of DVC's cache, and how the folders there are called."""
+    return project / ".dvc" / "tmp", "reproduce"
 
 
 def _answer(
@@ -115,7 +119,7 @@ def _answer(
         "score": scored.score,
         "expected_score": scored.expected_score,
         "environment_matches": not differences,
-        "environment_differences": list(differences[:_SHOWN_DIFFERENCES]),
+        "environment_differences": list(differences),
         "parts": [part.values() for part in parts],
     }
 

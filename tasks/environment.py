@@ -13,6 +13,7 @@ from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
 from comind.system import machine
 from comind.system.cores import usable_cores
+from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
 from comind.wiring.prompts import prompts_sha256
 from tasks.git import code_revision
 
@@ -20,15 +21,6 @@ __all__ = ["read_environment"]
 
 _SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
-_PROGRAM = r"""
-import json, pathlib, platform, re, sys
-found = {}
-for folder in reversed(sys.path):
-    for entry in pathlib.Path(folder or ".").glob("*.dist-info"):
-        name, _, version = entry.stem.rpartition("-")
-        found[re.sub(r"[-_.]+", "-", name).lower()] = version
-print(json.dumps([platform.python_version(), [f"{n}=={v}" for n, v in sorted(found.items())]]))
-"""
 
 
 def read_environment(wanted: str, *, own_code: bool) -> tuple[Environment, str]:
@@ -66,13 +58,13 @@ def read_environment(wanted: str, *, own_code: bool) -> tuple[Environment, str]:
 
 def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
-    if sandbox.python == machine.OWN_PYTHON:
-        return machine.python_version(), machine.installed_packages()
+    if sandbox.python == OWN_PYTHON:
+        return python_version(), installed_packages()
     workspace = Path(tempfile.mkdtemp(prefix="comind-e-"))
     try:
         told = run_program(
             sandbox,
-            ("-c", _PROGRAM),
+            ("-c", PROGRAM),
             workspace,
             inputs=(),
             env={},

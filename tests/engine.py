@@ -1,13 +1,14 @@
 """A container engine for the tests: one for the whole run, shared by its workers, ended with it."""
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
 import pytest
 from filelock import FileLock
 
-__all__ = ["ROOT", "docker", "folder_of_the_run", "script", "start_engine", "stop_engine"]
+__all__ = ["ROOT", "Engine", "docker", "folder_of_the_run", "script", "start_engine", "stop_engine"]
 
 ROOT = Path(__file__).parents[1]
 _SCRIPTS = ROOT / "infra" / "docker"
@@ -83,3 +84,35 @@ def script(name: str, *arguments: str, **env: str) -> "subprocess.CompletedProce
         timeout=240,
         env={**os.environ, **env},
     )
+
+
+class Engine:
+    """A container engine that may be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.address = f"unix://{folder}/docker.sock"
+        self.start()
+
+    def start(self) -> None:
+        """Start it, again if need be, with the host image."""
+        self.folder.mkdir(exist_ok=True)
+        assert script("engine.sh", "start", str(self.folder), str(os.getpid())).returncode == 0
+        assert script("host-image.sh", DOCKER_HOST=self.address).returncode == 0
+
+    def kill(self) -> None:
+        """End it at once."""
+        os.kill(int((self.folder / "dockerd.pid").read_text()), signal.SIGKILL)
+
+    def stop(self) -> None:
+        """End it, and what a killed one left."""
+        script("engine.sh", "stop", str(self.folder))
+
+    def mounts(self) -> list[str]:
+        """Return the mounts below its folder."""
+        lines = Path("/proc/mounts").read_text().splitlines()
+        return sorted(line for line in lines if f"{self.folder}/" in line)
+
+    def containers(self) -> list[str]:
+        """Return all containers, running or not."""
+        return docker(self.address, "ps", "--all", "--quiet").split()

@@ -9,6 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from comind.errors import DiskError
+from comind.system.files import ROOM
+
 __all__ = ["Quota", "QuotaWatch"]
 
 _LOOK_SECONDS = 1.0
@@ -38,6 +41,9 @@ class QuotaWatch:
             quota: the limits.
             folders: what is counted.
             skipped: folders below them that are not the session's own.
+
+        Raises:
+            DiskError: there is too little room on the disk, and not because of this session.
         """
         self._folders = tuple(folders)
         self._skipped = frozenset(map(str, skipped))
@@ -45,6 +51,7 @@ class QuotaWatch:
         self._limits = quota
         begun = time.monotonic()
         size, count, _ = self._measured(quota.disk_bytes * 2, quota.files * 2)
+        self._require_room(size)
         self._bytes = max(quota.disk_bytes, size + _SLACK_BYTES if size > quota.disk_bytes else 0)
         self._files = max(quota.files, count + _SLACK_FILES if count > quota.files else 0)
         self.next_look = self._after(begun)
@@ -65,6 +72,17 @@ class QuotaWatch:
         if any(_free(folder) < self._free for folder in self._folders):
             return "the disk is nearly full"
         return ""
+
+    def _require_room(self, own: int) -> None:
+        """Refuse to begin where every cell would be ended for what others have written."""
+        for folder in self._folders:
+            free = _free(folder)
+            if free + own < self._free:
+                raise DiskError(
+                    f"{folder}: only {free / (1 << 20):.0f} MiB of its disk are free, "
+                    f"and code is run with {self._free / (1 << 20):.0f} or more",
+                    hint=ROOM,
+                )
 
     @staticmethod
     def _after(begun: float) -> float:

@@ -1,30 +1,12 @@
-"""Facts of this machine and of the interpreter that we run in."""
+"""Facts of this machine."""
 
 import os
 import platform
-import re
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = [
-    "OWN_PYTHON",
-    "cpu_name",
-    "gpu_names",
-    "installed_packages",
-    "memory_bytes",
-    "python_version",
-    "system_name",
-]
-
-OWN_PYTHON = sys.executable
-"""The interpreter that we run in."""
-
-
-def python_version() -> str:
-    """Return its version."""
-    return platform.python_version()
+__all__ = ["cpu_name", "gpu_names", "memory_bytes", "system_name"]
 
 
 def system_name() -> str:
@@ -56,14 +38,3 @@ def gpu_names() -> tuple[str, ...]:
     except (OSError, subprocess.TimeoutExpired):
         return ()
     return tuple(line.strip() for line in done.stdout.splitlines() if line.strip())
-
-
-@cache
-def installed_packages() -> tuple[str, ...]:
-    """Return `name==version` of every package that this interpreter finds, in order."""
-    found: dict[str, str] = {}
-    for folder in reversed(sys.path):  # the first folder wins, as in an import
-        for entry in Path(folder or ".").glob("*.dist-info"):
-            name, _, version = entry.stem.rpartition("-")
-            found[re.sub(r"[-_.]+", "-", name).lower()] = version
-    return tuple(f"{name}=={version}" for name, version in sorted(found.items()))

@@ -56,7 +56,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
     with _StdoutKept() as stdout:
-        return _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+        code = _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+    if solve.server_ended:
+        sys.stderr.flush()
+        os._exit(code)  # the threads of Prefect's client would keep us; what we started ends with us
+    return code
 
 
 def _run(parsed: argparse.Namespace) -> Answer:

@@ -1,9 +1,12 @@
 """`comind repair`: logs, ref, data and MLflow, held against each other."""
 
 import argparse
+import os
+from pathlib import Path
+from typing import Any
 
-from comind.errors import DataError
-from flows.cli.answer import Answer
+from comind.errors import ComindError, DataError
+from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
@@ -22,12 +25,17 @@ def run(args: argparse.Namespace) -> Answer:
     """Check and rebuild; what still disagrees is a failure, told in one line each."""
     from flows.orphans import close_orphans
     from flows.repair import repair
+    from flows.reproduction import clear_reproductions
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
     values["repaired"] += [
         f"ended {each}, left behind by a dead process" for each in close_orphans(project)
     ]
+    values["repaired"] += [
+        f"removed {each}, left behind by a dead process" for each in clear_reproductions(project)
+    ]
+    values["repaired"] += _closed_runs(project, values)
     wrong = values["disagreements"]
     lines = [
         *(f"repaired   {each}" for each in values["repaired"]),
@@ -40,3 +48,19 @@ def run(args: argparse.Namespace) -> Answer:
     answer = Answer.failure(error, values)
     answer.text = "\n".join(lines) + "\n"
     return answer
+
+
+def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
+    """Close what a dead process left running in Prefect; where it was never used, nothing is started."""
+    from comind.campaign.folder import ProjectFolder
+    from flows.orphans import close_stale_runs
+    from flows.server import prefect_server
+
+    used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
+    if not used and not os.environ.get("PREFECT_API_URL"):
+        return []
+    try:
+        with prefect_server(project):
+            return [f"{each}: its run in Prefect was closed" for each in close_stale_runs(project)]
+    except ComindError as error:
+        raise CommandError(Answer.failure(error, known)) from None

@@ -11,6 +11,8 @@ __all__ = ["SUMMARY", "add_arguments", "run"]
 
 SUMMARY = "Run the script of a submission again, without any model, and say whether it is the same."
 
+_SHOWN_DIFFERENCES = 20
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
@@ -44,11 +46,21 @@ def _text(values: dict[str, Any]) -> str:
         score = "" if part["expected_score"] is None else f", validation score {_number(part['score'])}"
         why = f": {part['difference']}" if part["difference"] else ""
         lines.append(f"{part['attempt']:12} {part['verdict']}{why} ({part['script']} script{score})")
-    if values["environment_matches"]:
-        lines.append("environment  matches")
-    lines += [f"environment  {each}" for each in values["environment_differences"]]
+    lines += [f"environment  {each}" for each in _environment(values["environment_differences"])]
     lines.append(f"verdict      {values['verdict']}")
     return "\n".join(lines) + "\n"
+
+
+def _environment(differences: list[str]) -> list[str]:
+    """Say what is not as it was; the first differences are enough to judge by."""
+    if not differences:
+        return ["matches"]
+    more = len(differences) - _SHOWN_DIFFERENCES
+    return [
+        "is not what the campaign ran in; it was compared, not rebuilt:",
+        *(f"  {each}" for each in differences[:_SHOWN_DIFFERENCES]),
+        *([f"  and {more} more: see --json"] if more > 0 else []),
+    ]
 
 
 def _number(score: float | None) -> str:

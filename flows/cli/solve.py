@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from comind.campaign.folder import CampaignFolder
     from comind.llm.settings import ModelSettings
 
-__all__ = ["SUMMARY", "add_arguments", "run", "running"]
+__all__ = ["SUMMARY", "add_arguments", "run", "running", "server_ended"]
 
 N = TypeVar("N", int, float)
 
@@ -26,6 +26,9 @@ SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a 
 
 running: str | None = None
 """The campaign that this process is running, for whoever is told to stop."""
+
+server_ended = False
+"""Whether Prefect's server ended under us: its client would try for minutes to send what is queued."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -70,6 +73,8 @@ def run(args: argparse.Namespace) -> Answer:
     except ComindError as error:
         known = _result(project, folder)
         raise CommandError(Answer.failure(error, known)) from None
+    if server_ended:
+        print("Prefect's server ended meanwhile; the campaign's log is whole", file=sys.stderr)
     result = _result(project, folder)
     if result["submission"] is None:
         nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
@@ -292,9 +297,10 @@ def _run_flow(project: Path, folder: "CampaignFolder") -> None:
     from comind.campaign.loop import read_state
     from flows.breakdown import explained
     from flows.orphans import close_orphans
-    from flows.server import prefect_server
+    from flows.server import answers, prefect_server
     from flows.view import watching
 
+    global server_ended  # noqa: PLW0603 - only how this process ends depends on it
     if read_state(folder).ended is not None:
         return
     close_orphans(project)
@@ -315,6 +321,8 @@ def _run_flow(project: Path, folder: "CampaignFolder") -> None:
             if known is None:
                 raise
             raise known from None
+        finally:
+            server_ended = not answers(f"{api}/health")
 
 
 def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:

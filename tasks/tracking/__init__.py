@@ -36,14 +36,16 @@ from tasks.tracking.campaign import (
     run_of,
     views_of,
 )
-from tasks.tracking.store import tracking_uri
+from tasks.tracking.database import database_damage, set_database_aside, tracking_uri
 
 __all__ = [
     "CampaignTracker",
+    "database_damage",
     "drop_doubles",
     "drop_runs",
     "run_ids_json",
     "run_of",
+    "set_database_aside",
     "tracking_uri",
     "views_of",
 ]

@@ -137,7 +137,9 @@ class AttemptTracker:
         )
         self.run.copy(self._folder.log)
         if outcome.submitted is not None:
-            self.run.copy(self._folder.submissions(outcome.submitted.step), "submissions")
+            submissions = self._folder.submissions(outcome.submitted.step)
+            if submissions.is_dir():  # in a clone there is what the campaign's ref holds: text alone
+                self.run.copy(submissions, "submissions")
 
 
 def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:

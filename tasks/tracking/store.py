@@ -20,9 +20,10 @@ from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
 from comind.campaign.folder import ProjectFolder
+from tasks.tracking.database import require_database, tracking_uri
 from tasks.tracking.traces import Part, Trace
 
-__all__ = ["Point", "Store", "TrackedRun", "tracking_uri"]
+__all__ = ["Point", "Store", "TrackedRun"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
@@ -32,11 +33,6 @@ _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 _PARENT = "mlflow.parentRunId"
 _VIEW = "mlflow.sharedViewState."
 _VIEW_QUERY = "workflowType=machine_learning&viewStateShareKey"
-
-
-def tracking_uri(project: Path) -> str:
-    """Return where the project's runs are recorded."""
-    return f"sqlite:///{ProjectFolder(project).tracking / 'mlflow.db'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,9 +109,14 @@ class Store:
     """The database and artifacts of one project."""
 
     def __init__(self, project: Path) -> None:
-        """Find or make the database."""
+        """Find or make the database.
+
+        Raises:
+            OrchestrationError: the file is no database any more.
+        """
         self._artifacts = ProjectFolder(project).tracking
         self._artifacts.mkdir(parents=True, exist_ok=True)
+        require_database(project)
         self.client = MlflowClient(tracking_uri=tracking_uri(project))
         # Traces as the fluent interface writes them get random ids and go through a queue, so a crash
         # could double them. Below it, ids are ours, and writing again replaces.

@@ -3,7 +3,6 @@
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -16,7 +15,7 @@ import pytest
 
 from comind.system.cgroups import make_group
 from comind.system.owner import started
-from tests.engine import ROOT, docker, folder_of_the_run, script
+from tests.engine import ROOT, Engine, folder_of_the_run
 
 pytestmark = pytest.mark.torture
 
@@ -44,38 +43,6 @@ except SandboxError as error:
     print('refused', error, flush=True)
 session.close()
 """
-
-
-class Engine:
-    """A container engine that may be killed."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.address = f"unix://{folder}/docker.sock"
-        self.start()
-
-    def start(self) -> None:
-        """Start it, again if need be, with the host image."""
-        self.folder.mkdir(exist_ok=True)
-        assert script("engine.sh", "start", str(self.folder), str(os.getpid())).returncode == 0
-        assert script("host-image.sh", DOCKER_HOST=self.address).returncode == 0
-
-    def kill(self) -> None:
-        """End it at once."""
-        os.kill(int((self.folder / "dockerd.pid").read_text()), signal.SIGKILL)
-
-    def stop(self) -> None:
-        """End it, and what a killed one left."""
-        script("engine.sh", "stop", str(self.folder))
-
-    def mounts(self) -> list[str]:
-        """Return the mounts below its folder."""
-        lines = Path("/proc/mounts").read_text().splitlines()
-        return sorted(line for line in lines if f"{self.folder}/" in line)
-
-    def containers(self) -> list[str]:
-        """Return all containers, running or not."""
-        return docker(self.address, "ps", "--all", "--quiet").split()
 
 
 @pytest.fixture(scope="module")

@@ -129,3 +129,21 @@ def test_a_killed_campaign_takes_its_own_server_along(tmp_path: Path) -> None:
     assert ran.exit_code == _SIGKILLED, ran.stderr
     left = next((rest for rest in _gone(tmp_path) if not rest), processes_of(tmp_path))
     assert left == []
+
+
+def test_repair_closes_what_a_killed_campaign_left(tmp_path: Path, shared_server: str) -> None:
+    """Its run in Prefect is marked, a killed reproduction's folder goes; once done, nothing is said."""
+    ran = comind(*_SOLVE, "--out", tmp_path, COMIND_KILL_AT="cell-recorded")
+    assert ran.exit_code == _SIGKILLED, ran.stderr
+    campaign = next((tmp_path / "runs").iterdir()).name
+    assert _going_on(shared_server, campaign) == ["Running"]
+    left = tmp_path / ".dvc" / "tmp" / "reproduce-0"
+    left.mkdir(parents=True)
+    repaired = comind("repair", "--out", tmp_path, "--json")
+    assert repaired.exit_code == 0, repaired.stderr
+    said = "\n".join(repaired.json["repaired"])
+    assert f"{campaign}: its run in Prefect was closed" in said
+    assert f"removed {left}, left behind by a dead process" in said
+    assert _going_on(shared_server, campaign) == []
+    assert not left.exists()
+    assert comind("repair", "--out", tmp_path, "--json").json["repaired"] == []

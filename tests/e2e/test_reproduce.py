@@ -1,6 +1,7 @@
 """A submission again from its lineage alone, and a clear word on every changed byte."""
 
 import json
+import os
 import shutil
 import stat
 import subprocess
@@ -13,7 +14,7 @@ import pytest
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.errors import ComindError, DataError, LogError
+from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.environment import prepare_environment
 from flows.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.repair import repair
@@ -134,6 +135,21 @@ def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path],
     assert not (clone / "runs").exists()
 
 
+def test_what_differs_in_the_environment_is_told(
+    solved: tuple[Path, str, Path], clone: Path, tmp_path: Path
+) -> None:
+    """Each package that is another one now has a line; the verdict is about the submission alone."""
+    _, campaign, _ = solved
+    for number in range(25):
+        (tmp_path / f"another_{number:02d}-1.0.dist-info").mkdir()
+    found = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    ran = comind("reproduce", campaign, "--out", clone, PYTHONPATH=found)
+    assert ran.exit_code == 0, ran.stderr
+    assert "compared, not rebuilt:\nenvironment    another-00 1.0 instead of missing\n" in ran.stdout
+    assert "and 5 more: see --json" in ran.stdout
+    assert "verdict      identical" in ran.stdout
+
+
 def test_an_attempt_is_found_by_its_mlflow_run(solved: tuple[Path, str, Path], clone: Path) -> None:
     """The id of an MLflow run names an attempt also without MLflow; a wrong name is one line."""
     project, campaign, _ = solved
@@ -178,6 +194,18 @@ def test_an_agreeing_project_is_left_alone(solved: tuple[Path, str, Path]) -> No
         ProjectFolder(project).campaign(campaign).runs.read_text(),
     )
     assert after == before
+
+
+def test_a_clone_can_be_repaired(solved: tuple[Path, str, Path], tmp_path: Path) -> None:
+    """Where nothing but the ref is, MLflow is written from its logs; only the data has to be fetched."""
+    _, campaign, origin = solved
+    clone = tmp_path / "clone"
+    subprocess.run(["git", "clone", "--quiet", origin, clone], check=True, capture_output=True)
+    _git(clone, "fetch", "--quiet", "origin", "refs/comind/*:refs/comind/*")
+    ensure_repository(clone)
+    told = repair(clone, campaign, from_scratch=False)
+    assert f"{campaign}: MLflow was rebuilt from the logs" in told["repaired"]
+    assert all("neither here nor in DVC's cache" in line for line in told["disagreements"])
 
 
 @contextmanager
@@ -269,6 +297,7 @@ def test_repair_names_a_changed_log(solved: tuple[Path, str, Path]) -> None:
     ("what", "kind", "said"),
     [
         ("split", DataError, "train.csv is not what was versioned"),
+        ("checkpoint", DataError, "checkpoints/model.json is not what was versioned"),
         ("expected", DataError, "submission.csv is not what was versioned"),
         ("reply", LogError, "the checksum does not fit"),
         ("log", LogError, "the checksum does not fit"),
@@ -283,9 +312,11 @@ def test_reproduce_refuses_a_flipped_byte(
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", origin, clone], check=True, capture_output=True)
     _git(clone, "fetch", "--quiet", "origin", "refs/comind/*:refs/comind/*")
-    if what in ("split", "expected"):
+    picked, _ = _picked(project, campaign)
+    if what in ("split", "checkpoint", "expected"):
         name = {
             "split": (f"data/splits/{_split_of(project, campaign)}/public", "train.csv"),
+            "checkpoint": (f"data/solutions/{campaign}/{picked}", "checkpoints/model.json"),
             "expected": (f"data/refits/{campaign}/refit-000", "submission.csv"),
         }[what]
         # The remote's own copy; DVC's remotes lay files out as its cache does.
@@ -297,7 +328,7 @@ def test_reproduce_refuses_a_flipped_byte(
     name = {
         "reply": f"runs/{campaign}/think-000/log.jsonl",
         "log": f"runs/{campaign}/log.jsonl",
-        "script": f"runs/{campaign}/{_picked(project, campaign)[0]}/script.py",
+        "script": f"runs/{campaign}/{picked}/script.py",
     }[what]
     file = clone / name
     file.parent.mkdir(parents=True)
@@ -366,6 +397,30 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
         "attempt-000/log.jsonl was restored from the ref" in line for line in restored["repaired"]
     )
     assert restored["disagreements"] == []
+
+
+def test_a_damaged_mlflow_is_told_and_written_anew(
+    solved: tuple[Path, str, Path], tmp_path: Path
+) -> None:
+    """A file that is no database any more is one line to who meets it; repair sets it aside."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking import CampaignTracker, tracking_uri
+
+    project, campaign, _ = solved
+    copy = tmp_path / "copy"
+    shutil.copytree(project, copy, ignore=shutil.ignore_patterns(".prefect"), symlinks=True)
+    database = copy / "mlruns" / "mlflow.db"
+    database.write_bytes(b"0" * 4096)
+    with pytest.raises(OrchestrationError, match=r"mlflow\.db: file is not a database"):
+        CampaignTracker(copy, campaign)
+    told = repair(copy, campaign, from_scratch=False)
+    assert told["disagreements"] == []
+    assert any(f"lies aside as {database}.damaged" in line for line in told["repaired"])
+    client = MlflowClient(tracking_uri=tracking_uri(copy))
+    experiment = client.get_experiment_by_name("demo-tumours").experiment_id
+    names = sorted(run.info.run_name for run in client.search_runs([experiment]))
+    assert names == ["attempt-000", "attempt-001", campaign, "refit-000"]
 
 
 def test_garbage_collection_keeps_what_is_needed(solved: tuple[Path, str, Path], tmp_path: Path) -> None:

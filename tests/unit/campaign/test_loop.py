@@ -10,6 +10,7 @@ from comind.campaign.loop import Campaign
 from comind.campaign.state import CampaignState, fold
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
+from comind.llm.base import Usage
 from tests.unit.campaign.world import World, reply
 
 
@@ -66,6 +67,32 @@ def test_a_spent_budget_ends_the_campaign(tmp_path: Path) -> None:
     assert state.ended is not None
     assert state.ended.reason == "budget"
     assert state.ended.detail == "the campaign's token limit is reached"
+
+
+@pytest.mark.parametrize(
+    ("small", "raised"),
+    [
+        (Budget(tokens=240, closing_share=0), Budget(tokens=100_000, closing_share=0)),
+        (Budget(usd=0.2, closing_share=0), Budget(usd=5.0, closing_share=0)),
+    ],
+)
+def test_a_spent_budget_that_is_raised_goes_on(tmp_path: Path, small: Budget, raised: Budget) -> None:
+    """With more tokens or money a campaign that had ended for want of them comes to its whole end."""
+    usage = Usage(prompt_tokens=100, completion_tokens=20, usd=0.1)
+    world = World(tmp_path, budget=small, usage=usage)
+    state = world.run(world.campaign())
+    assert state.ended is not None
+    assert state.ended.reason == "budget"
+    asked = len(world.model.requests)
+    again = World(tmp_path, budget=raised, usage=usage)
+    campaign = again.campaign()
+    campaign.resume(raised)
+    state = again.run(campaign)
+    assert _summary(state)[-1] == _UNDISTURBED[-1]
+    assert state.ended == CampaignEnded(reason="done", detail="all iterations are over")
+    undisturbed = World(tmp_path / "undisturbed")
+    undisturbed.run(undisturbed.campaign())
+    assert asked + len(again.model.requests) == len(undisturbed.model.requests)
 
 
 def test_a_broken_service_halts_and_resumes(tmp_path: Path) -> None:

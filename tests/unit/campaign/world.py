@@ -13,7 +13,7 @@ from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
-from comind.llm.base import ModelRequest
+from comind.llm.base import ModelRequest, Usage
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
 
@@ -53,11 +53,13 @@ class World:
     ran: list[str] = field(default_factory=list)
     monitor: MonitorSettings | None = None
     cells: dict[str, object] = field(default_factory=dict)
+    usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
         self.agent = TinyAgent()
-        self.model = ScriptedModel(self._by_title if self.script is None else self.script)
+        said = self._by_title if self.script is None else self.script
+        self.model = ScriptedModel(said, usage=self.usage)
 
     def _by_title(self, request: ModelRequest) -> str:
         """Look first; then hand in, the better the later the attempt."""

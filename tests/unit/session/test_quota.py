@@ -1,10 +1,12 @@
 """How much disk a session fills is seen from outside, whatever it does to hide it."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from comind.errors import DiskError
 from comind.session import quota as module
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.keeper import remove_tree
@@ -74,10 +76,38 @@ def test_inputs_are_not_counted(tmp_path: Path) -> None:
     assert watch.exceeded() == ""
 
 
-def test_a_full_disk_is_told(tmp_path: Path) -> None:
-    """Whoever filled it, the session is ended before others suffer."""
-    watch = QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
+def _fill(path: Path, size: int) -> None:
+    """Take so much of the disk, without writing all of it."""
+    with path.open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+
+
+def test_a_disk_that_fills_ends_the_cell(tmp_path: Path) -> None:
+    """Who fills the disk while a cell runs does not matter: it is ended before others suffer."""
+    floor = shutil.disk_usage(tmp_path).free - (128 << 20)
+    (tmp_path / "session").mkdir()
+    watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path / "session"])
+    assert watch.exceeded() == ""
+    _fill(tmp_path / "elsewhere", 256 << 20)
     assert watch.exceeded() == "the disk is nearly full"
+
+
+def test_a_session_that_filled_the_disk_goes_on(tmp_path: Path) -> None:
+    """What its own files have taken is its own fault: its next cell may make room."""
+    floor = shutil.disk_usage(tmp_path).free - (128 << 20)
+    _fill(tmp_path / "own", 256 << 20)
+    watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path])
+    assert watch.exceeded() == "the disk is nearly full"
+    (tmp_path / "own").unlink()
+    assert watch.exceeded() == ""
+
+
+def test_a_disk_that_was_full_before_is_no_fault_of_the_code(tmp_path: Path) -> None:
+    """No cell is begun, and so none fails: there is an error that says what to do."""
+    with pytest.raises(DiskError, match="of its disk are free") as told:
+        QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
+    assert str(tmp_path) in str(told.value)
+    assert "make room" in told.value.hint
 
 
 def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:

@@ -1,0 +1,66 @@
+"""Folders beside the data go with the block, or at the next start; those in use stay."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from comind.system.workplace import clear_workplaces, workplace
+
+_PROGRAM = """
+import sys, time
+from pathlib import Path
+from comind.system.workplace import workplace
+with workplace(Path(sys.argv[1]), "again") as place:
+    (place / "labels.csv").write_text("secret")
+    print(place, flush=True)
+    time.sleep(300)
+"""
+
+
+@contextmanager
+def _at_work(home: Path) -> Iterator[Path]:
+    """Another process has a folder in `home`; it is killed at the end of the block."""
+    child = subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, str(home)], stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    try:
+        yield Path(child.stdout.readline().strip())
+    finally:
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+
+
+def test_a_folder_is_private_and_goes(tmp_path: Path) -> None:
+    """Nobody else can look in; at the end of the block it is gone."""
+    with workplace(tmp_path / "home", "again") as place:
+        assert place.stat().st_mode & 0o777 == 0o700
+        (place / "labels.csv").write_text("secret")
+    assert not place.exists()
+
+
+def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> None:
+    """After a kill -9 the folder goes when the next one is made; others in the same place stay."""
+    (tmp_path / "other").mkdir()
+    with _at_work(tmp_path) as left:
+        pass
+    assert (left / "labels.csv").exists()
+    with workplace(tmp_path, "again") as place:
+        assert place.exists()
+        assert not left.exists()
+    assert (tmp_path / "other").exists()
+
+
+def test_a_folder_in_use_stays(tmp_path: Path) -> None:
+    """While its process lives, neither a new folder nor clearing up touches one."""
+    with _at_work(tmp_path) as used:
+        assert clear_workplaces(tmp_path, "again") == []
+        with workplace(tmp_path, "again"):
+            assert (used / "labels.csv").exists()
+    assert clear_workplaces(tmp_path, "again") == [used]
+    assert not used.exists()
+    assert clear_workplaces(tmp_path / "nowhere", "again") == []
