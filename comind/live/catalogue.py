@@ -16,7 +16,6 @@ __all__ = ["Hosted", "competition_folders"]
 
 _EVALUATION = re.compile(r"^#+\s*(evaluation|metric|scoring)\b.*$", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^#+\s", re.MULTILINE)
-_UNTITLED = datetime(1980, 1, 1, tzinfo=UTC)  # the first day that a zip archive can name
 
 
 def competition_folders(data: Path) -> list[Path]:
@@ -102,17 +101,17 @@ class Hosted:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 staged = target.with_suffix(".new")
                 with zipfile.ZipFile(staged, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                    for file_name, _, time in facts:
+                    for file_name, _, _ in facts:
                         path = files.find(file_name)
                         assert path is not None
-                        _add(archive, file_name, path, max(time, _UNTITLED))
+                        _add(archive, file_name, path)
                 staged.replace(target)
         return target
 
 
-def _add(archive: zipfile.ZipFile, name: str, path: Path, time: datetime) -> None:
-    """Add a file to an archive in pieces, with the time that is told of it."""
-    entry = zipfile.ZipInfo(name, time.timetuple()[:6])
+def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """Add a file to an archive in pieces, without its time."""
+    entry = zipfile.ZipInfo(name)
     entry.compress_type = zipfile.ZIP_DEFLATED
     with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
         while chunk := source.read(1 << 20):

@@ -39,7 +39,7 @@ class Clock:
         self._speed = _checked_speed(speed)
         self._at = None if start is None else _checked(start)
         self.start = self._at
-        """Where it began; None where the real time is told."""
+        """The earliest time it was set to; None where the real time is told."""
         self._since = seconds()
 
     @property
@@ -56,14 +56,14 @@ class Clock:
         """Go to a time, forwards or back; from there it goes on at the same speed."""
         with self._lock:
             self._at = _checked(at)
+            self.start = min(self.start or self._at, self._at)
             self._since = self._seconds()
 
     def run(self, speed: float) -> None:
         """Go on from now at another speed; 86,400 is a day a second, 0 stands still."""
-        now = self.now()
-        with self._lock:
-            self._at, self._since = now, self._seconds()
-            self._speed = _checked_speed(speed)
+        checked = _checked_speed(speed)
+        self.set(self.now())
+        self._speed = checked
 
     def _reckoned(self, at: datetime) -> datetime:
         try:

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Literal
 
 from comind.errors import LiveError
 from comind.live import wire
@@ -121,7 +121,7 @@ class CompetitionRoutes:
 
     def _download_leaderboard(self, asked: Any, _asker: Asker) -> Answer:
         world = self._shown.find(asked.competition_name).world
-        kind = "private" if world.final else "public"
+        kind: Literal["public", "private"] = "private" if world.final else "public"
         text = io.StringIO()
         table = csv.writer(text, lineterminator="\n")
         table.writerow(["Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score"])

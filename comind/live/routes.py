@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from comind.live.catalogue import Hosted
 from comind.live.faults import Faults
+from comind.live.files import PlainFiles
 
 __all__ = ["Asker", "Content", "Method", "RouteError", "Shown", "Ticket", "page_of"]
 
@@ -110,6 +111,7 @@ def resolve(shown: Shown, ticket: Ticket, user: str) -> tuple[Path, Hosted]:
         return hosted.world.file_of(submission.ref), hosted
     moment = hosted.world.clock.moment
     community = hosted.world.community
+    files: PlainFiles | None
     if ticket.kind == "data":
         files = shown.enter(ticket.competition).files
     elif ticket.kind == "dataset":

@@ -26,20 +26,18 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from comind.errors import LiveError, ServiceError
+from comind.errors import ServiceError
 from comind.live import wire
 from comind.live.catalogue import Hosted
-from comind.live.competitions import CompetitionRoutes
+from comind.live.dispatch import Dispatch, read
 from comind.live.faults import Faults
-from comind.live.publications import DatasetRoutes, DiscussionRoutes, NotebookRoutes
 from comind.live.requestlog import RequestLog
-from comind.live.routes import Asker, Content, Method, RouteError, Shown, Ticket, resolve
+from comind.live.routes import Asker, Content, RouteError, Shown, Ticket, resolve
 from comind.live.uploads import LARGEST, Uploads
 
 __all__ = ["LiveServer"]
 
 _BODY = 1 << 20
-_REFUSALS = {"budget": 429, "sealed": 403}
 
 
 class LiveServer:
@@ -75,7 +73,7 @@ class LiveServer:
         self._secret = secrets.token_bytes(32)
         self._uploads = Uploads()
         self._grading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grading")
-        self._methods = self._routes()
+        self._dispatch = Dispatch(self._shown, self._uploads, self._grade)
         self._socket = _listen(host, port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
@@ -125,25 +123,14 @@ class LiveServer:
     def _grade(self, hosted: Hosted, ref: int) -> None:
         self._grading.submit(hosted.world.grade, ref)
 
-    def _routes(self) -> dict[str, Method]:
-        shown = self._shown
-        methods = {
-            **CompetitionRoutes(shown, self._uploads, self._grade).methods(),
-            **NotebookRoutes(shown).methods(),
-            **DiscussionRoutes(shown).methods(),
-            **DatasetRoutes(shown).methods(),
-        }
-        return {
-            name: methods[name.split("/")[1]] for name in wire.REQUESTS if name.split("/")[1] in methods
-        }
-
     def _app(self) -> Starlette:
         return Starlette(
             routes=[
                 Route("/api/v1/{service}/{method}", self._call, methods=["POST"]),
                 Route("/upload/{token}", self._upload, methods=["PUT"]),
                 Route("/files/{ticket}/{name}", self._file, methods=["GET"]),
-            ]
+            ],
+            exception_handlers={404: _not_found, 405: _not_found, Exception: _broken},
         )
 
     # --- the client's calls ----------------------------------------------------------------------
@@ -158,30 +145,32 @@ class LiveServer:
         return response
 
     def _answered(self, method: str, body: bytes | None, request: Request) -> Response:
-        refusal = self.faults.next(method)
-        if refusal is not None:
-            wait = refusal.retry_after
-            headers = None if wait is None else {"Retry-After": f"{wait:g}"}
-            return _error(refusal.code, refusal.message, headers)
+        refused = self._refused(method)
+        if refused is not None:
+            return refused
+        if body is None:
+            return _error(413, "The request is too large")
         try:
-            if body is None:
-                raise RouteError(413, "The request is too large")
-            if method not in wire.REQUESTS:
-                raise RouteError(404, f"There is no route {method[:200]}")
-            asked = _read(method, body)
+            asked = read(method, body)
             if method.endswith("/IntrospectToken"):
                 return JSONResponse(wire.token_holder(self._holder(asked.token)))
             return self._sent(method, asked, request)
         except RouteError as error:
             return _error(error.code, str(error))
-        except LiveError as error:
-            return _error(_REFUSALS.get(error.reason, 400), str(error))
+
+    def _refused(self, method: str) -> Response | None:
+        refusal = self.faults.next(method)
+        if refusal is None:
+            return None
+        wait = refusal.retry_after
+        headers = None if wait is None else {"Retry-After": f"{wait:g}"}
+        return _error(refusal.code, refusal.message, headers)
 
     def _sent(self, method: str, asked: Any, request: Request) -> Response:
         base = f"http://{request.headers.get('host', f'localhost:{self.port}')}"
         user = self._user(request.headers.get("authorization", ""))
         asker = Asker(user, base, lambda ticket: base + self._signed(ticket, user))
-        answer = self._methods[method](asked, asker)
+        answer = self._dispatch.answer(method, asked, asker)
         if isinstance(answer, Ticket):
             return RedirectResponse(self._signed(answer, user), status_code=302)
         if isinstance(answer, Content):
@@ -234,9 +223,9 @@ class LiveServer:
         return response
 
     def _found(self, address: str) -> Response:
-        refusal = self.faults.next("files")
-        if refusal is not None:
-            return _error(refusal.code, refusal.message)
+        refused = self._refused("files")
+        if refused is not None:
+            return refused
         text, _, seal = address.partition(".")
         if not _same(self._seal(text), seal):
             return _error(403, "This address is not valid")
@@ -257,12 +246,12 @@ class LiveServer:
         return response
 
     def _taken(self, token: str, body: bytes | None, content_range: str) -> Response:
-        refusal = self.faults.next("upload")
-        if refusal is not None:
-            return _error(refusal.code, refusal.message)
+        refused = self._refused("upload")
+        if refused is not None:
+            return refused
+        if body is None:
+            return _error(413, "The file is too large")
         try:
-            if body is None:
-                raise RouteError(413, "The file is too large")
             file = self._uploads.find(token)
             if not content_range.startswith("bytes */"):
                 file = self._uploads.add(token, body, _start(content_range))
@@ -288,6 +277,14 @@ def _listen(host: str, port: int) -> socket.socket:
     return made
 
 
+async def _not_found(_request: Request, _error_: Exception) -> Response:
+    return _error(404, "There is nothing here")
+
+
+async def _broken(_request: Request, _error_: Exception) -> Response:
+    return _error(500, "A fault of the server's own")
+
+
 async def _body(request: Request, limit: int) -> bytes | None:
     """Return a request's body; None where it is larger than is allowed."""
     parts, size = [], 0
@@ -297,13 +294,6 @@ async def _body(request: Request, limit: int) -> bytes | None:
             return None
         parts.append(part)
     return b"".join(parts)
-
-
-def _read(method: str, body: bytes) -> Any:
-    try:
-        return wire.read_request(method, json.loads(body or b"{}"))
-    except (ValueError, RecursionError) as error:
-        raise RouteError(400, f"The request cannot be read: {str(error)[:200]}") from None
 
 
 def _error(code: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -2,7 +2,7 @@
 
 Read from the competition's folder:
 
-    leaderboard/history.csv            TeamId,TeamName,SubmissionDate,Score; every submission that is known
+    leaderboard/history.csv            TeamId,TeamName,SubmissionDate,Score: a row a submission
     leaderboard/{public,private}.csv   final scores: rank,score, and where known team, team_id, date
 
 With a history, the public leaderboard of any moment is the best score of each team so far. Without one,

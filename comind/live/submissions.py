@@ -4,6 +4,7 @@
 <folder>/files/<ref>.csv      what was handed in
 """
 
+import fcntl
 import json
 import os
 import threading
@@ -11,9 +12,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ValidationError
-
 from comind.domain.value import Value
+from comind.errors import LiveError
 from comind.live.scoring import Marks
 from comind.system.files import append_durably, write_durably
 
@@ -45,26 +45,30 @@ class SubmissionBook:
     """All submissions in one folder, of many worlds; safe to use from many threads of one process."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what is there, or begin."""
+        """Read what is there, or begin.
+
+        Raises:
+            LiveError: another process writes to this folder.
+        """
         self._files = folder / "files"
         self._files.mkdir(parents=True, exist_ok=True)
         path = folder / "submissions.jsonl"
         self._lock = threading.Lock()
         self._all: dict[int, Submission] = {}
-        lines = path.read_bytes().splitlines(keepends=True) if path.is_file() else []
-        whole = [line for line in lines if self._read(line)]
-        if whole != lines:
-            write_durably(path, b"".join(whole))
-        self._descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-
-    def _read(self, line: bytes) -> bool:
-        """Take a line in; whether it was whole."""
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise LiveError(
+                f"{folder}: another server keeps its submissions there", hint="name another with --out"
+            ) from None
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        os.ftruncate(self._descriptor, len(whole))
+        for line in whole.splitlines():
             found = Submission.model_validate_json(line)
-        except ValidationError:
-            return False
-        self._all[found.ref] = found
-        return line.endswith(b"\n")
+            self._all[found.ref] = found
 
     def file_of(self, ref: int) -> Path:
         """Return where the file of a submission lies."""

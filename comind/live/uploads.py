@@ -8,9 +8,9 @@ from comind.live.routes import RouteError
 
 __all__ = ["LARGEST", "Arrived", "Uploads"]
 
-LARGEST = 1 << 30
+LARGEST = 1 << 28
 """So many bytes a file may have."""
-_OPEN = 100
+_OPEN = 20
 
 
 @dataclass

@@ -298,7 +298,7 @@ def messages(name: str, topic: Discussion | None, tree: Sequence["Branch"]) -> J
     return _written(competitions.ApiListTopicMessagesResponse, messages=[*first, *made])
 
 
-Branch = tuple[Comment, Sequence["Branch"]]  # type: ignore[misc]
+Branch = tuple[Comment, Sequence["Branch"]]
 """A comment, and the answers to it."""
 
 

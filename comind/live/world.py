@@ -164,10 +164,11 @@ class MLELive:
         own = own_team_id(user)
         return next((place for place, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
-    def _own_entries(self, kind: str) -> list[Entry]:
+    def _own_entries(self, kind: Literal["public", "private"]) -> list[Entry]:
         best: dict[str, Entry] = {}
         for submission in self.submissions(None):
-            score = submission.marks and getattr(submission.marks, kind)
+            marks = submission.marks or Marks(valid=False)
+            score = marks.public if kind == "public" else marks.private
             if score is None:
                 continue
             sign = 1 if self.maximize else -1
@@ -266,7 +267,7 @@ class MLELive:
             return Marks(valid=False, message="this competition cannot be graded here")
 
     def submissions(self, user: str | None = TEAM) -> list[Submission]:
-        """Return what a team has handed in, or everybody, oldest first; scores as far as they are told."""
+        """Return what a team, or everybody, has handed in, oldest first; scores as far as told."""
         now = self.clock.moment
         made = self._book.of(self.competition.id, user)
         return [self._told(each) for each in made if now is None or each.at <= now]

@@ -63,6 +63,7 @@ def run(args: argparse.Namespace) -> Answer:
     """Say where the server is, and answer until we are stopped."""
     from comind.live.server import LiveServer
 
+    _check(args)
     state = find_project(args.out) / "data" / "live"
     hosted = _hosted(args, state)
     log = state / "requests.jsonl"
@@ -72,12 +73,28 @@ def run(args: argparse.Namespace) -> Answer:
         "port": server.port,
         "competitions": [each.id for each in hosted],
         "state": str(state),
+        "notes": _notes(hosted),
     }
+    for note in values["notes"]:
+        print(f"comind: note: {note}", file=sys.stderr)
     print(json.dumps(values) if args.json else _told(server.port, len(hosted)), flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     server.serve()
     return Answer(values=values, text="")
+
+
+def _check(args: argparse.Namespace) -> None:
+    if not 0 <= args.port < 1 << 16:
+        raise UsageError(f"--port: {args.port} is not a port")
+    if args.submissions < 0:
+        raise UsageError(f"--submissions: {args.submissions} is no number of submissions")
+
+
+def _notes(hosted: "list[Hosted]") -> list[str]:
+    """Return what is not known of the leaderboards."""
+    boards = [(each.id, each.world.board()) for each in hosted]
+    return [f"{name}: {board.message}" for name, board in boards if board.message]
 
 
 def _hosted(args: argparse.Namespace, state: Path) -> "list[Hosted]":
