@@ -20,6 +20,7 @@ from flows.cli import (
     doctor,
     grade,
     lineage,
+    live,
     push,
     repair,
     report,
@@ -41,6 +42,7 @@ _COMMANDS = {
     "repair": repair,
     "push": push,
     "gc": collect,
+    "live": live,
     "doctor": doctor,
     "ui": ui,
 }
@@ -56,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
     with _StdoutKept() as stdout:
+        parsed.stdout = stdout
         code = _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
     if solve.server_ended:
         sys.stderr.flush()
@@ -82,7 +85,8 @@ def _tell(answer: Answer, stdout: TextIO, *, as_json: bool) -> int:
         print(f"comind: {answer.error}", file=sys.stderr)
         if answer.error.hint:
             print(f"        {answer.error.hint}", file=sys.stderr)
-    stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
+    if not answer.told:
+        stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
     return answer.exit_code
 
 
