@@ -22,8 +22,6 @@ _RESERVED = ("validation.csv", "sample_validation_submission.csv", "description.
 def safe_name(name: str) -> PurePosixPath:
     """Return a name as a path that stays below the folder it is put in.
 
-    Names that the split needs for itself get `given_` before them.
-
     Raises:
         KaggleError: it would lead elsewhere, or is none.
     """
@@ -36,9 +34,12 @@ def safe_name(name: str) -> PurePosixPath:
             f"the file name {name[:200]!r} leads out of its folder or cannot be one",
             hint="this is not data that can be trusted; tell whoever published it",
         )
-    if str(path) in _RESERVED:
-        return PurePosixPath(f"given_{path}")
     return path
+
+
+def _free_name(path: PurePosixPath) -> PurePosixPath:
+    """Return the path itself, or, where we need this name for a file of our own, another one."""
+    return PurePosixPath(f"given_{path}") if str(path) in _RESERVED else path
 
 
 def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
@@ -56,7 +57,7 @@ def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
         KaggleError: a zip is broken, or a name would lead out of the folder.
         DiskError: there is no room for what is in it.
     """
-    target = safe_name(name)
+    target = _free_name(safe_name(name))
     if not _is_archive(delivered, target):
         _keep(delivered, public / target)
         return (str(target),)
@@ -69,7 +70,7 @@ def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
         base = target.parent if own else stem
         made = []
         for entry, path in found:
-            inner = safe_name(str(base / (PurePosixPath(path.name) if single else path)))
+            inner = _free_name(base / (PurePosixPath(path.name) if single else path))
             _extract(archive, entry, public / inner, name)
             made.append(str(inner))
     return tuple(made)
