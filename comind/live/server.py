@@ -277,11 +277,11 @@ def _listen(host: str, port: int) -> socket.socket:
     return made
 
 
-async def _not_found(_request: Request, _error_: Exception) -> Response:
+async def _not_found(_request: Request, _fault: Exception) -> Response:
     return _error(404, "There is nothing here")
 
 
-async def _broken(_request: Request, _error_: Exception) -> Response:
+async def _broken(_request: Request, _fault: Exception) -> Response:
     return _error(500, "A fault of the server's own")
 
 

@@ -68,7 +68,7 @@ def test_a_folder_that_can_be_solved(tmp_path: Path) -> None:
     assert "Be nice" not in told
     assert (competition.public / "extra/notes.txt").read_text() == "hello"
     board = Leaderboard.read(fetched.folder / "leaderboard" / "public.csv", maximize=False)
-    assert board.stand(0.15).rank == 2
+    assert board.place(0.15).rank == 2
     assert fetched.notes == ("sampleSubmission.csv is called sample_submission.csv here",)
 
 
