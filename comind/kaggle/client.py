@@ -329,10 +329,12 @@ class _Patient(HTTPAdapter):
 
 
 def _patient(client: Any) -> Any:
-    """Return the client with an end to its patience; it has no setting for this."""
+    """Return the client with an end to its patience, and a name; it has no settings for this."""
     client.__enter__()
+    session = client.http_client()._session  # noqa: SLF001
+    session.headers["User-Agent"] = "comind"
     for scheme in ("http://", "https://"):
-        client.http_client()._session.mount(scheme, _Patient())  # noqa: SLF001
+        session.mount(scheme, _Patient())
     return client
 
 

@@ -152,7 +152,9 @@ def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
         for name in _NAMES:
             for ref in ("ada/out", "ada/over", "ada/all", "ada/one", "1", "..", ""):
                 try:
-                    seen = client.fetch(Ticket(kind, "small", ref if kind != "submission" else "1", name))
+                    seen = client.fetch(
+                        Ticket(kind, "small", ref if kind != "submission" else "1", name)
+                    )
                 except RouteError:
                     continue
                 assert SECRET.encode() not in seen

@@ -64,7 +64,9 @@ def test_a_board_is_made_of_what_was_there(
     def board(kept: list[tuple[int, int, int]], moment: datetime | None) -> list[tuple[int, str]]:
         folder = tmp_path_factory.mktemp("history")
         lines = [f"{t},t{t},{start + timedelta(hours=h)},{s}" for t, h, s in kept]
-        leaderboard(folder, "history.csv", "TeamId,TeamName,SubmissionDate,Score", "9,z,2000-01-01,9", *lines)
+        leaderboard(
+            folder, "history.csv", "TeamId,TeamName,SubmissionDate,Score", "9,z,2000-01-01,9", *lines
+        )
         return _scores(Standings(folder, maximize=maximize).public(moment, over=False))
 
     known = [row for row in rows if row[1] <= hour]
@@ -92,7 +94,11 @@ def test_final_scores_without_times_say_nothing_before_the_end(tmp_path: Path) -
 def test_final_scores_with_times_are_known_from_then_on(tmp_path: Path) -> None:
     """Of a board with dates, the rows that had been reached by then are there."""
     leaderboard(
-        tmp_path, "public.csv", "score,TeamName,LastSubmissionDate", "0.9,a,2023-05-01", "0.8,b,2023-03-01"
+        tmp_path,
+        "public.csv",
+        "score,TeamName,LastSubmissionDate",
+        "0.9,a,2023-05-01",
+        "0.8,b,2023-03-01",
     )
     board = Standings(tmp_path, maximize=True).public(NOON, over=False)
     assert [(entry.team, entry.written) for entry in board.entries] == [("b", "0.8")]
