@@ -20,7 +20,7 @@ from kagglesdk.datasets.types.dataset_api_service import ApiListDatasetsRequest
 from kagglesdk.discussions.types import discussions_api_service as discussions
 from kagglesdk.discussions.types.discussions_enums import TopicListSortBy
 from kagglesdk.kaggle_client import KaggleClient
-from kagglesdk.kaggle_env import KaggleEnv
+from kagglesdk.kaggle_env import KaggleEnv, get_access_token_from_env
 from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, ApiListKernelsRequest
 from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 from requests.adapters import HTTPAdapter
@@ -356,13 +356,15 @@ def _signed_in(endpoint: str | None) -> Any:
     Raises:
         KaggleError: there are none, or they cannot be used.
     """
-    missing = KaggleAccountError("no credentials for Kaggle were found", hint=CREDENTIALS)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # its help would be an answer of ours
             api = _class(endpoint)()
             api.authenticate()
     except SystemExit:
-        raise missing from None
+        if get_access_token_from_env()[0]:
+            raise KaggleAccountError("Kaggle does not accept the token", hint=CREDENTIALS) from None
+        said = "no credentials for Kaggle were found"
+        raise KaggleAccountError(said, hint=CREDENTIALS, missing=True) from None
     except Exception as error:
         known = explain(error, "the credentials", "", ())
         if known is error:

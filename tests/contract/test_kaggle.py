@@ -199,8 +199,9 @@ def test_a_token(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KAGGLE_API_TOKEN", KEY)
     assert OfficialKaggle(server.url).account() == "ann"
     monkeypatch.setenv("KAGGLE_API_TOKEN", "nobody's")
-    with pytest.raises(KaggleAccountError):
+    with pytest.raises(KaggleAccountError, match="does not accept the token") as caught:
         OfficialKaggle(server.url)
+    assert not caught.value.missing
 
 
 def test_no_credentials(
@@ -211,6 +212,7 @@ def test_no_credentials(
     monkeypatch.delenv("KAGGLE_KEY")
     with pytest.raises(KaggleAccountError, match="no credentials") as caught:
         OfficialKaggle(server.url)
+    assert caught.value.missing
     assert "KAGGLE_API_TOKEN" in caught.value.hint
     assert capsys.readouterr() == ("", "")
 
