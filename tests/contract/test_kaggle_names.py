@@ -69,7 +69,7 @@ def test_graded_without_kaggle(project: Path, server: LiveServer) -> None:
 def test_what_was_fetched_is_solved_while_kaggle_is_away(
     project: Path, server: LiveServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Where Kaggle is down or the credentials have expired, the folder of before is used, and it is said."""
+    """Where Kaggle is down or the credentials have expired, the folder of before is used."""
     folder = find_solvable(SLUG, project)
     server.faults.expire()
     assert find_solvable(SLUG, project) == folder
