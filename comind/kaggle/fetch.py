@@ -148,11 +148,8 @@ class _Fetch:
         return listed
 
     def _refused(self, facts: CompetitionFacts, error: KaggleRefusedError) -> KaggleRefusedError:
-        if error.hint:
-            return rules_error(self._slug, facts.rules_url)
-        if not facts.entered and not facts.is_over(self._clock.now()):
-            return rules_error(self._slug, facts.rules_url)
-        return error
+        """Return what a refusal of data means: mostly that somebody has to accept the rules first."""
+        return error if facts.entered else rules_error(self._slug, facts.rules_url)
 
     def _leaderboard(self) -> list[LeaderboardRow]:
         try:

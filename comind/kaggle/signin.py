@@ -7,7 +7,9 @@ files. They stay in the client: nothing here returns, prints or writes them.
 import contextlib
 import importlib.util
 import io
+import logging
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -44,14 +46,21 @@ def signed_in(endpoint: str | None) -> Any:
 
         if get_access_token_from_env()[0]:
             raise KaggleAccountError("Kaggle does not accept the token", hint=CREDENTIALS) from None
-        said = "no credentials for Kaggle were found"
-        raise KaggleAccountError(said, hint=CREDENTIALS, missing=True) from None
+        raise _nothing_found() from None
     except Exception as error:
         known = explain(error, "the credentials", "", ())
         if known is error:
             raise
         raise known from None
+    found = api.config_values
+    if not found.get("token") and not (found.get("username") and found.get("key")):
+        raise _nothing_found()  # variables that are set to nothing are enough for the client
     return api
+
+
+def _nothing_found() -> KaggleAccountError:
+    said = "no credentials for Kaggle were found"
+    return KaggleAccountError(said, hint=CREDENTIALS, missing=True)
 
 
 def uploaded(api: Any, file: Path, address: str) -> bool:
@@ -83,7 +92,8 @@ def _class(endpoint: str | None) -> Any:
         spec = importlib.util.find_spec("kaggle")
         assert spec is not None
         sys.modules["kaggle"] = importlib.util.module_from_spec(spec)
-    from kaggle.api.kaggle_api_extended import KaggleApi, KaggleClient, KaggleEnv
+    with _own_logging():
+        from kaggle.api.kaggle_api_extended import KaggleApi, KaggleClient, KaggleEnv
 
     class Api(KaggleApi):  # type: ignore[misc]
         args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
@@ -104,6 +114,18 @@ def _class(endpoint: str | None) -> Any:
             return _patient(client)
 
     return Api
+
+
+@contextlib.contextmanager
+def _own_logging() -> Iterator[None]:
+    """Keep the process's logging as it is; where VERBOSE is set, the client turns all of it up."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
 
 
 def _patient(client: Any) -> Any:

@@ -214,6 +214,10 @@ def test_no_credentials(
         OfficialKaggle(server.url)
     assert caught.value.missing
     assert "KAGGLE_API_TOKEN" in caught.value.hint
+    monkeypatch.setenv("KAGGLE_USERNAME", "")
+    monkeypatch.setenv("KAGGLE_KEY", "")
+    with pytest.raises(KaggleAccountError, match="no credentials"):
+        OfficialKaggle(server.url)
     assert capsys.readouterr() == ("", "")
 
 
