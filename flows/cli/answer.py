@@ -15,6 +15,8 @@ class Answer:
     values: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     error: ComindError | None = None
+    told: bool = False
+    """Whether it was said while the command ran, on the `stdout` of its arguments."""
 
     @property
     def exit_code(self) -> int:

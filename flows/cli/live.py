@@ -78,11 +78,12 @@ def run(args: argparse.Namespace) -> Answer:
     }
     for note in notes:
         print(f"comind: note: {note}", file=sys.stderr)
-    print(json.dumps(values) if args.json else _told(server.port, len(hosted)), flush=True)
+    told = json.dumps(values) if args.json else _told(server.port, len(hosted))
+    print(told, file=args.stdout, flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     server.serve()
-    return Answer(values=values, text="")
+    return Answer(values=values, told=True)
 
 
 def _check(args: argparse.Namespace) -> None:

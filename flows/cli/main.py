@@ -58,6 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UsageError as error:
         return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
     with _StdoutKept() as stdout:
+        parsed.stdout = stdout
         return _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
 
 
@@ -80,7 +81,8 @@ def _tell(answer: Answer, stdout: TextIO, *, as_json: bool) -> int:
         print(f"comind: {answer.error}", file=sys.stderr)
         if answer.error.hint:
             print(f"        {answer.error.hint}", file=sys.stderr)
-    stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
+    if not answer.told:
+        stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
     return answer.exit_code
 
 

@@ -114,20 +114,7 @@ def _requests() -> Iterator[tuple[str, _Line]]:
         yield "ListCompetitionTopics", name | {"sortBy": f"TOPIC_LIST_SORT_BY_{sort}"}
         yield "ListTopics", {"sortBy": f"TOPIC_LIST_SORT_BY_{sort}"}
     for ref in _REFS:
-        owner, slug = ref.split("/")
-        for version in ("", "/1", "/2"):
-            kernel = {"userName": owner, "kernelSlug": slug + version}
-            for route in ("GetKernel", "ListKernelFiles", "ListKernelSessionOutput"):
-                yield route, kernel
-            yield "GetKernelSessionStatus", kernel
-        for version in (None, 1, 2):
-            dataset = {"ownerSlug": owner, "datasetSlug": slug, "datasetVersionNumber": version}
-            yield "DownloadDataset", dataset
-            yield "ListDatasetFiles", dataset
-        dataset = {"ownerSlug": owner, "datasetSlug": slug}
-        for route in ("GetDataset", "GetDatasetMetadata", "GetDatasetStatus"):
-            yield route, dataset
-        yield "DownloadDataset", dataset | {"fileName": "rows.csv"}
+        yield from _about_an_item(*ref.split("/"))
     for topic in ("1", "2", "345678"):
         identity = number("small", "topic", topic)
         yield "GetTopic", {"id": identity}
@@ -135,19 +122,37 @@ def _requests() -> Iterator[tuple[str, _Line]]:
         yield "ListTopicMessages", name | {"topicId": identity, "pageSize": -1}
     for override in (False, True):
         yield "GetLeaderboard", name | {"overridePublic": override}
-    for route in ("ListCompetitions", "ListDatasets"):
-        yield route, {}
-    for route in (
-        "GetCompetition",
-        "ListCompetitionPages",
-        "ListDataFiles",
-        "DownloadDataFiles",
-        "DownloadLeaderboard",
-        "GetSubmissionLimits",
-        "ListSubmissions",
-    ):
+    yield from (("ListCompetitions", {}), ("ListDatasets", {}))
+    for route in _OF_A_COMPETITION:
         yield route, name
     yield "DownloadDataFile", name | {"fileName": "train.csv"}
+
+
+_OF_A_COMPETITION = (
+    "GetCompetition",
+    "ListCompetitionPages",
+    "ListDataFiles",
+    "DownloadDataFiles",
+    "DownloadLeaderboard",
+    "GetSubmissionLimits",
+    "ListSubmissions",
+)
+
+
+def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
+    """Yield what is asked of a notebook and of a dataset, in every version."""
+    for version in ("", "/1", "/2"):
+        kernel = {"userName": owner, "kernelSlug": slug + version}
+        for route in ("GetKernel", "ListKernelFiles", "ListKernelSessionOutput"):
+            yield route, kernel
+        yield "GetKernelSessionStatus", kernel
+    dataset = {"ownerSlug": owner, "datasetSlug": slug}
+    for number_ in (None, 1, 2):
+        yield "DownloadDataset", dataset | {"datasetVersionNumber": number_}
+        yield "ListDatasetFiles", dataset | {"datasetVersionNumber": number_}
+    for route in ("GetDataset", "GetDatasetMetadata", "GetDatasetStatus"):
+        yield route, dataset
+    yield "DownloadDataset", dataset | {"fileName": "rows.csv"}
 
 
 def _seen(client: Client) -> list[tuple[str, _Line, object]]:
@@ -278,3 +283,18 @@ def test_the_comparison_would_find_what_is_later(pair: _Pair, tmp_path: Path) ->
     before = _seen(Client([hosted]))
     hosted.world.clock.set(NOON + 2 * _HOUR)
     assert _seen(Client([hosted])) != before
+
+
+def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
+    """Without a history no team is seen before the deadline; after it, the private leaderboard is."""
+    folder = world_folder(tmp_path)
+    leaderboard(folder, "public.csv", "rank,score", "1,0.8")
+    leaderboard(folder, "private.csv", "rank,score", "1,0.9")
+    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
+    asked = {"competitionName": "small"}
+    assert client.ask("GetLeaderboard", **asked) == {}
+    assert "teamCount" not in client.ask("GetCompetition", **asked)
+    client.shown.find("small").world.clock.set(NOON + 1000 * _HOUR)
+    (private,) = client.ask("GetLeaderboard", **asked)["submissions"]
+    (public,) = client.ask("GetLeaderboard", **asked, overridePublic=True)["submissions"]
+    assert (private["score"], public["score"]) == ("0.9", "0.8")

@@ -121,16 +121,12 @@ def test_no_field_of_any_route_reaches_the_answers(client: Client, route: str) -
     reach()
 
 
-@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("name", [name for name in _NAMES if name != "train.csv"])
 def test_no_name_leads_to_the_answers(client: Client, name: str) -> None:
     """Asked for by name as a file of the competition, only plain files of `public` are found."""
-    try:
-        seen = _bytes(client, client.ask("DownloadDataFile", competitionName="small", fileName=name))
-    except RouteError as error:
-        assert error.code == 404
-    else:
-        assert name == "train.csv"
-        assert SECRET.encode() not in seen
+    with pytest.raises(RouteError, match="File not found") as refused:
+        client.ask("DownloadDataFile", competitionName="small", fileName=name)
+    assert refused.value.code == 404
 
 
 def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:

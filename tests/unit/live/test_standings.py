@@ -25,7 +25,7 @@ def _at(day: int) -> datetime:
 
 
 def _scores(board: object) -> list[tuple[int, str]]:
-    return [(entry.team_id, entry.written) for entry in board.entries]  # type: ignore[attr-defined]
+    return [(entry.team_id, entry.written) for entry in board.entries]
 
 
 def test_a_history_gives_the_board_of_any_day(tmp_path: Path) -> None:

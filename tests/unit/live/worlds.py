@@ -62,7 +62,7 @@ class Client:
         self.shown = Shown({each.id: each for each in hosted}, faults or Faults())
         self.uploads = Uploads()
         self.dispatch = Dispatch(self.shown, self.uploads, lambda h, ref: h.world.grade(ref) and None)
-        self.asker = Asker(user, "http://here", lambda ticket: repr(ticket))
+        self.asker = Asker(user, "http://here", repr)
 
     def ask(self, route: str, **body: Any) -> Answer:
         """Return what a route answers to a body in the client's spelling."""
