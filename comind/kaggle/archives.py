@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from comind.errors import DiskError, KaggleError
-from comind.system.files import ROOM
 
-__all__ = ["link_or_copy", "members_of", "place", "safe_name"]
+__all__ = ["ROOM_TO_FETCH", "check_room", "link_or_copy", "members_of", "place", "safe_name"]
+
+ROOM_TO_FETCH = "make room, or name another folder with --out; what was fetched is kept"
 
 _CHUNK = 1 << 20
 _LONGEST = 200  # letters of one part of a name
@@ -90,6 +91,18 @@ def members_of(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
             scratch.unlink(missing_ok=True)
 
 
+def check_room(folder: Path, needed: int, what: str) -> None:
+    """Make sure that so many bytes fit on the disk of a folder, with some to spare.
+
+    Raises:
+        DiskError: they do not.
+    """
+    free = shutil.disk_usage(folder).free
+    if needed + _SPARE_BYTES > free:
+        said = f"{what}: {needed >> 20} MiB to write, and {free >> 20} MiB are free"
+        raise DiskError(said, hint=ROOM_TO_FETCH)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Put the file at another place, too; without a second copy of its content where possible."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -117,11 +130,11 @@ def _opened(path: Path, name: str) -> zipfile.ZipFile:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
         raise KaggleError(f"{name}: is no whole zip ({error})") from None
-    needed = sum(entry.file_size for entry in archive.infolist())
-    free = shutil.disk_usage(path.parent).free
-    if needed + _SPARE_BYTES > free:
+    try:
+        check_room(path.parent, sum(entry.file_size for entry in archive.infolist()), name)
+    except DiskError:
         archive.close()
-        raise DiskError(f"{name}: {needed >> 20} MiB unpacked, and {free >> 20} MiB are free", hint=ROOM)
+        raise
     return archive
 
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from comind.errors import KaggleBusyError, KaggleError
-from comind.kaggle.archives import link_or_copy, members_of, place, safe_name
-from comind.kaggle.facts import DataFile
+from comind.kaggle.archives import check_room, link_or_copy, members_of, place, safe_name
+from comind.kaggle.facts import DataFile, Received
 from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
 
@@ -69,8 +69,9 @@ class DataFolder:
         self.next_public.mkdir(parents=True)
         made = self._carry_over(listed, record)
         missing = [file for file in listed if file.name not in made]
-        if len(missing) > _ONE_BY_ONE:
-            made |= self._unpack_all(listed, {file.name for file in missing})
+        check_room(self._staging, sum(file.size for file in missing), f"{self._slug}: its data")
+        if len(missing) > _ONE_BY_ONE or _was_cut(record):
+            made |= self._unpack_all(listed, made)
         else:
             for file in missing:
                 made[file.name] = place(self._fetched(file), file.name, self.next_public)
@@ -106,15 +107,17 @@ class DataFolder:
                 made[file.name] = names
         return made
 
-    def _unpack_all(self, listed: Sequence[DataFile], wanted: set[str]) -> dict[str, tuple[str, ...]]:
-        """Fetch all files in one zip, and place those that are wanted."""
+    def _unpack_all(
+        self, listed: Sequence[DataFile], carried: dict[str, tuple[str, ...]]
+    ) -> dict[str, tuple[str, ...]]:
+        """Fetch all files in one zip, and place those that are not there; a long list may be cut."""
         key = hashlib.sha256("\n".join(map(_identity, listed)).encode()).hexdigest()[:16]
         bundle = self._whole(None, f"all-{key}", None)
         made: dict[str, tuple[str, ...]] = {}
         for name, file in members_of(bundle, self._staging / "member"):
-            if name in wanted:
+            if name not in carried:
                 made[name] = place(file, name, self.next_public)
-        missing = sorted(wanted - set(made))
+        missing = sorted({file.name for file in listed} - set(made) - set(carried))
         if missing:
             raise KaggleError(
                 f"{self._slug}: the zip of all files lacks {len(missing)} of them, such as {missing[0]}",
@@ -132,7 +135,7 @@ class DataFolder:
         if whole.is_file():
             return whole
         for last in (False, True):
-            received = self._kaggle.download(self._slug, name, part)
+            received = self._downloaded(name, part)
             wrong = _what_is_wrong(part, received.md5, size)
             if not wrong:
                 part.rename(whole)
@@ -144,6 +147,16 @@ class DataFolder:
                     hint="run this again later",
                 )
         raise AssertionError("the last try returns or raises")
+
+    def _downloaded(self, name: str | None, part: Path) -> Received:
+        """Download a file; a line that breaks is no reason to end while more of it comes each time."""
+        while True:
+            before = _size(part)
+            try:
+                return self._kaggle.download(self._slug, name, part)
+            except KaggleBusyError:
+                if _size(part) <= before:
+                    raise
 
 
 def told_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
@@ -164,6 +177,15 @@ def told_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
 def _named(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
+
+
+def _was_cut(record: FetchRecord | None) -> bool:
+    """Whether more files came than the list had room for; only the zip of all files has them."""
+    return record is not None and bool(set(record.made) - {file.name for file in record.files})
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
 
 
 def _identity(file: DataFile) -> str:

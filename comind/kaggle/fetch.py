@@ -32,7 +32,8 @@ __all__ = ["Fetched", "fetch_competition", "slug_of"]
 
 _SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _ADDRESS = re.compile(r"(?:https?://)?(?:www\.)?kaggle\.com/(?:c|competitions)/([^/?#]+).*")
-_FILE_CHUNKS, _BOARD_CHUNKS = 100, 100
+_FILE_CHUNKS, _BOARD_CHUNKS = 25, 100
+"""Parts of lists that are read; of more files the rest is not compared, but comes with the others."""
 
 
 class Fetched(Value):

@@ -16,7 +16,8 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.system.files import DISK_FULL, ROOM
+from comind.kaggle.archives import ROOM_TO_FETCH
+from comind.system.files import DISK_FULL
 
 __all__ = ["CREDENTIALS", "explain", "rules_error"]
 
@@ -60,7 +61,7 @@ def explain(error: Exception, what: str, slug: str, secrets: Iterable[str]) -> E
             perhaps_done=not isinstance(error, requests.exceptions.ConnectTimeout),
         )
     if isinstance(error, OSError) and error.errno in DISK_FULL:
-        return DiskError(f"{where}: {(error.strerror or 'no room').lower()}", hint=ROOM)
+        return DiskError(f"{where}: {(error.strerror or 'no room').lower()}", hint=ROOM_TO_FETCH)
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
         return KaggleError(f"{where}: cannot be written ({(error.strerror or 'refused').lower()})")
     if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):

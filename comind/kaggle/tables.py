@@ -4,6 +4,7 @@ import csv
 import os
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import IO
 
@@ -90,9 +91,8 @@ def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str
     """Return the column whose values are the target columns, where there is one, else all."""
     if len(labels) == 1:
         return labels
-    with _rows(train) as rows:
-        table = list(csv.DictReader(rows))
-    spread = [name for name in labels if {row[name] for row in table} == set(targets)]
+    values = {name: {cell for (cell,) in _cells(train, [name])} for name in labels}
+    spread = [name for name in labels if values[name] == set(targets)]
     return spread if len(spread) == 1 else labels
 
 
@@ -146,13 +146,23 @@ def _named(
 
 
 def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
-    asked, given = _cells(sample, ids), _cells(test, ids)
+    """Whether two files have the same ids; mostly in the same order, which needs no memory."""
+    pairs = zip_longest(_cells(sample, ids), _cells(test, ids))
+    if all(one == other for one, other in pairs):
+        return True
+    asked, given = list(_cells(sample, ids)), list(_cells(test, ids))
     return len(asked) == len(given) == len(set(asked)) and set(asked) == set(given)
 
 
-def _cells(path: Path, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+def _cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the cells of some columns, row by row; what a short row lacks is empty."""
     with _rows(path) as rows:
-        return [tuple(row[name] or "" for name in columns) for row in csv.DictReader(rows)]
+        reader = csv.reader(rows)
+        header = next(reader, [])
+        places = [header.index(name) for name in columns]
+        for row in reader:
+            if row:
+                yield tuple(row[place] if place < len(row) else "" for place in places)
 
 
 def _write_ids(sample: Path, test: Path, ids: tuple[str, ...]) -> None:

@@ -11,6 +11,7 @@ from filelock import FileLock
 from comind.community.folder import read_community
 from comind.errors import (
     CompetitionError,
+    DiskError,
     KaggleBusyError,
     KaggleError,
     KaggleRefusedError,
@@ -19,7 +20,7 @@ from comind.errors import (
 from comind.evaluation.arrival import check_competition
 from comind.evaluation.folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
-from comind.kaggle.facts import LeaderboardRow, Page, Received
+from comind.kaggle.facts import Chunk, DataFile, LeaderboardRow, Page, Received
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.system.files import hash_tree
 from comind.testing.kaggle import KaggleWorld, QuickTime, ScriptedKaggle
@@ -322,6 +323,59 @@ def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
     with pytest.raises(KaggleError, match=r"did not come whole \(its checksum is another\)"):
         fetch(Garbling(tiny_world(), 2), tmp_path / "twice")
     assert not (tmp_path / "twice" / SLUG / "public").exists()
+
+
+class Breaking(ScriptedKaggle):
+    """Breaks off after a few bytes of a file, or before the first."""
+
+    def __init__(self, world: KaggleWorld, step: int) -> None:
+        super().__init__(world)
+        self._step = step
+
+    def download(self, slug: str, name: str | None, target: Path) -> Received:
+        came = target.stat().st_size if target.exists() else 0
+        received = super().download(slug, name, target)
+        content = target.read_bytes()
+        target.write_bytes(content[: came + self._step])
+        if came + self._step < len(content):
+            raise KaggleBusyError("the line broke")
+        return received
+
+
+def test_a_line_that_breaks_again_and_again(tmp_path: Path) -> None:
+    """As long as more of a file comes each time, it is gone on with; else the failure is handed on."""
+    fetched = fetch(Breaking(tiny_world(), 5), tmp_path / "slow")
+    assert (fetched.folder / "public" / "test.csv").read_bytes() == tiny_world().files["test.csv"]
+    with pytest.raises(KaggleBusyError, match="the line broke"):
+        fetch(Breaking(tiny_world(), 0), tmp_path / "dead")
+
+
+def test_no_room(tmp_path: Path) -> None:
+    """Data that cannot fit is not begun with."""
+
+    class Huge(ScriptedKaggle):
+        def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
+            super().files(slug, at)
+            return Chunk(items=(DataFile(name="all.bin", size=1 << 60),))
+
+    kaggle = Huge(tiny_world())
+    with pytest.raises(DiskError, match="MiB are free") as caught:
+        fetch(kaggle, tmp_path)
+    assert "--out" in caught.value.hint
+    assert asked(kaggle, "download") == []
+
+
+def test_a_list_too_long_to_be_read(tmp_path: Path) -> None:
+    """What the zip holds beyond the list is there, too."""
+    kaggle = ScriptedKaggle(tiny_world(), chunk=1)
+    kaggle.world.files |= {f"images/{n:02}.txt": str(n).encode() for n in range(40)}
+    kaggle.world.files["a_sample.csv"] = kaggle.world.files.pop("sampleSubmission.csv")
+    fetched = fetch(kaggle, tmp_path)
+    assert len(list((fetched.folder / "public" / "images").iterdir())) == 40
+    kaggle.world.files["a_sample.csv"] = b"Id,Price\n9,0.5\n10,0.5\n"
+    fetch(kaggle, tmp_path)
+    assert len(list((fetched.folder / "public" / "images").iterdir())) == 40
+    assert "0.5" in (fetched.folder / "public" / "sample_submission.csv").read_text()
 
 
 def test_a_file_zipped_on_the_way(tmp_path: Path) -> None:
