@@ -1,6 +1,7 @@
 """Routes of what people published: notebooks, discussions and datasets, as of the world's time."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = ["DatasetRoutes", "DiscussionRoutes", "NotebookRoutes"]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 _DAY = 86_400
+_DEEPEST = 10
 
 
 class NotebookRoutes:
@@ -279,25 +281,32 @@ def _topic_order(sort_by: str, hosted: Hosted) -> Callable[[Discussion], tuple[A
 
 
 def _tree(comments: Sequence[Comment], sort_by: str) -> list[wire.Branch]:
-    """Return the comments as a tree; those that only answer each other stand by themselves."""
+    """Return the comments as a tree; those that only answer each other stand by themselves.
+
+    Deeper than the client is ever given, answers stand beside what they answer.
+    """
     answers: dict[str | None, list[Comment]] = {}
     for comment in comments:
         answers.setdefault(comment.parent, []).append(comment)
     placed: set[str] = set()
 
-    def branch(comment: Comment) -> wire.Branch:
-        placed.add(comment.id)
-        below = [answer for answer in answers.get(comment.id, ()) if answer.id not in placed]
-        return comment, [branch(answer) for answer in below if answer.id not in placed]
+    def grow(seeds: Sequence[Comment], depth: int) -> list[wire.Branch]:
+        grown: list[wire.Branch] = []
+        waiting = deque(seeds)
+        while waiting:
+            comment = waiting.popleft()
+            if comment.id in placed:
+                continue
+            placed.add(comment.id)
+            below = answers.get(comment.id, ())
+            if depth < _DEEPEST:
+                grown.append((comment, grow(below, depth + 1)))
+            else:
+                grown.append((comment, ()))
+                waiting.extend(below)
+        return grown
 
-    def branches() -> Iterator[wire.Branch]:
-        for comment in answers.get(None, ()):
-            yield branch(comment)
-        for comment in comments:
-            if comment.id not in placed:
-                yield branch(comment)
-
-    found = list(branches())
+    found = [*grow(answers.get(None, ()), 1), *grow(comments, 1)]
     if sort_by.endswith("NEW"):
         found.reverse()
     elif sort_by.endswith(("TOP", "HOT")):

@@ -70,6 +70,7 @@ class Standings:
             CompetitionError: a file has no scores, or one that is no number.
         """
         self._maximize = maximize
+        self._last: tuple[datetime | None, Board] | None = None
         where = folder / "leaderboard"
         self._history = _read(where / "history.csv")
         self._public = _read(where / "public.csv")
@@ -89,7 +90,7 @@ class Standings:
             over: whether the competition had ended by then.
         """
         if self._history is not None:
-            return self._board(entry for entry in self._history if moment is None or _by(entry, moment))
+            return self._replayed(self._history, moment)
         if self._public is None:
             return Board(kind="public", message="no public leaderboard is known")
         if over or moment is None:
@@ -99,6 +100,14 @@ class Standings:
             "" if dated else "the leaderboard has no times, so nothing of it is known before the end"
         )
         return self._board(dated, message)
+
+    def _replayed(self, history: tuple[Entry, ...], moment: datetime | None) -> Board:
+        """Return the board of a moment; one that is asked for twice in a row is made once."""
+        last = self._last
+        if last is None or last[0] != moment:
+            known = (entry for entry in history if moment is None or _by(entry, moment))
+            last = self._last = (moment, self._board(known))
+        return last[1]
 
     def private(self) -> Board | None:
         """Return the private leaderboard, for whoever has seen the end; None where there is none."""

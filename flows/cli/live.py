@@ -64,10 +64,11 @@ def run(args: argparse.Namespace) -> Answer:
     from comind.live.server import LiveServer
 
     _check(args)
+    users, clock = _users(args.user), _clock(args)
     state = find_project(args.out) / "data" / "live"
-    hosted = _hosted(args, state)
+    hosted = _hosted(args, state, clock)
     log = state / "requests.jsonl"
-    server = LiveServer(hosted, port=args.port, host=args.host, users=_users(args.user), log=log)
+    server = LiveServer(hosted, port=args.port, host=args.host, users=users, log=log)
     notes = _notes(hosted)
     values = {
         "url": server.url,
@@ -78,10 +79,10 @@ def run(args: argparse.Namespace) -> Answer:
     }
     for note in notes:
         print(f"comind: note: {note}", file=sys.stderr)
-    told = json.dumps(values) if args.json else _told(server.port, len(hosted))
-    print(told, file=args.stdout, flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
+    told = json.dumps(values) if args.json else _told(server.port, len(hosted))
+    print(told, file=args.stdout, flush=True)
     server.serve()
     return Answer(values=values, told=True)
 
@@ -99,7 +100,7 @@ def _notes(hosted: "list[Hosted]") -> list[str]:
     return [f"{name}: {board.message}" for name, board in boards if board.message]
 
 
-def _hosted(args: argparse.Namespace, state: Path) -> "list[Hosted]":
+def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
     from comind.errors import ComindError
     from comind.evaluation.folder import load_competition
     from comind.live.catalogue import Hosted, competition_folders
@@ -107,7 +108,7 @@ def _hosted(args: argparse.Namespace, state: Path) -> "list[Hosted]":
     from comind.live.world import LiveBudget, MLELive
 
     folders = _demos(state) if args.data is None else competition_folders(Path(args.data))
-    clock, book = _clock(args), SubmissionBook(state)
+    book = SubmissionBook(state)
     budget = LiveBudget(submissions_per_day=args.submissions)
     found: dict[str, Hosted] = {}
     for folder in folders:

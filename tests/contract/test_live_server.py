@@ -23,6 +23,12 @@ from comind.live.submissions import SubmissionBook
 from tests.unit.live.worlds import NOON, SECRET, open_world, submission, world_folder
 
 
+@pytest.fixture(autouse=True)
+def no_token(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The client's library finds no token of the developer's at home."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return world_folder(tmp_path)

@@ -34,16 +34,16 @@ def main(project: Path, commands: list[list[str]]) -> dict[str, Any]:
     wake_loopback()
     serve = ["live", "serve", "--port", "80", "--scores", "public", "--json", "--out", str(project)]
     serve += ["--as-of", "2023-05-20T14:00:00Z"]
-    server = subprocess.Popen(
-        [sys.executable, "-m", "flows.cli", *serve], stdout=subprocess.PIPE, text=True
-    )
-    assert server.stdout is not None
-    try:
-        told = json.loads(server.stdout.readline())
-        results = _run_all(project, commands)
-    finally:
-        server.send_signal(signal.SIGTERM)
-        code = server.wait(30)
+    command = [sys.executable, "-m", "flows.cli", *serve]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        try:
+            told = json.loads(server.stdout.readline())
+            results = _run_all(project, commands)
+            server.send_signal(signal.SIGTERM)
+            code = server.wait(30)
+        finally:
+            server.kill()
     return {"served": told, "commands": results, "server_exit_code": code}
 
 

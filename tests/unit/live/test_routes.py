@@ -134,6 +134,26 @@ def test_comments_are_a_tree(client: Client) -> None:
     assert [m["content"] for m in messages["messages"]] == ["Hello.", "first", "ring"]
 
 
+def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
+    """A thousand comments, each answering the last, are all there, ten deep at most."""
+    folder = world_folder(tmp_path)
+    (folder / "community").mkdir()
+    row = [
+        {"id": f"c{n}", "parent": f"c{n - 1}" if n else None, "posted_at": "2023-03-02T00:00:00Z"}
+        for n in range(1000)
+    ]
+    thread = discussion(200_000, comments=row)
+    (folder / "community" / "discussions.jsonl").write_text(json.dumps(thread) + "\n")
+    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
+
+    def depths(comments: list[dict[str, Any]], depth: int = 1) -> list[int]:
+        below = [depths(comment.get("replies", []), depth + 1) for comment in comments]
+        return [depth] * len(comments) + [each for part in below for each in part]
+
+    found = depths(client.ask("ListComments", topicId=200_000)["comments"])
+    assert (len(found), max(found)) == (1000, 10)
+
+
 def test_a_page_token_that_is_none_is_refused(client: Client) -> None:
     """With a bad request, in one line."""
     with pytest.raises(RouteError, match="Invalid page token"):

@@ -1,0 +1,33 @@
+"""`comind live serve` refuses what makes no sense before it looks at any competition."""
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from comind.errors import UsageError
+from flows.cli import live
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--as-of", "yesterday"], "as-of time 'yesterday'"),
+        (["--as-of", "2023-04-01T00:00:00"], "has no zone"),
+        (["--port", "70000"], "70000 is not a port"),
+        (["--speed", "2"], "--speed goes with --as-of"),
+        (["--as-of", "2023-04-01T00:00:00Z", "--speed", "-2"], "runs forwards"),
+        (["--user", "ann"], "is not NAME:KEY"),
+        (["--submissions", "-1"], "-1 is no number"),
+        (["--data", "."], "holds no competition folders"),
+    ],
+)
+def test_bad_usage_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
+) -> None:
+    """In one line that names the option."""
+    monkeypatch.chdir(tmp_path)
+    parser = argparse.ArgumentParser()
+    live.add_arguments(parser)
+    with pytest.raises(UsageError, match=said):
+        live.run(parser.parse_args(["serve", "--out", str(tmp_path), *arguments]))
