@@ -1,0 +1,319 @@
+"""The port to Kaggle through its official client, whose types leave this module in no answer.
+
+Each method is one request; who asks is settled in `signin.py`.
+"""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import requests
+from kagglesdk.competitions.types import competition_api_service as competitions
+from kagglesdk.competitions.types.competition_enums import SubmissionGroup, SubmissionSortBy
+from kagglesdk.datasets.types.dataset_api_service import ApiListDatasetsRequest
+from kagglesdk.discussions.types import discussions_api_service as discussions
+from kagglesdk.discussions.types.discussions_enums import TopicListSortBy
+from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, ApiListKernelsRequest
+from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
+
+from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
+from comind.kaggle.facts import (
+    Chunk,
+    CommentFacts,
+    CompetitionFacts,
+    DataFile,
+    DatasetFacts,
+    LeaderboardRow,
+    Limits,
+    NotebookFacts,
+    NotebookOrder,
+    Page,
+    Received,
+    SubmissionFacts,
+    TopicFacts,
+    TopicOrder,
+)
+from comind.kaggle.received import md5_sent, name_sent
+from comind.kaggle.refusals import explain
+from comind.kaggle.signin import signed_in, uploaded
+from comind.kaggle.wire import (
+    comments_of,
+    competition_of,
+    dataset_of,
+    file_of,
+    last_part,
+    limits_of,
+    notebook_of,
+    page_of,
+    row_of,
+    submission_of,
+    topic_of,
+)
+
+__all__ = ["OfficialKaggle"]
+
+T = TypeVar("T")
+
+_CHUNK = 100
+_ORDERS = {
+    "votes": "VOTE_COUNT",
+    "score-ascending": "SCORE_ASCENDING",
+    "score-descending": "SCORE_DESCENDING",
+    "newest": "DATE_RUN",
+}
+
+
+class OfficialKaggle:
+    """The official client behind our port."""
+
+    def __init__(self, endpoint: str | None = None) -> None:
+        """Take the credentials that the client finds; nothing is sent for a user name with key.
+
+        Args:
+            endpoint: another server that speaks Kaggle's language, such as `comind live serve`; None
+                for Kaggle itself.
+
+        Raises:
+            UsageError: `endpoint` is no address that credentials may be sent to.
+            KaggleError: there are no credentials, or they cannot be used.
+        """
+        self._api = signed_in(endpoint)
+        self._client = self._api.build_kaggle_client()
+        values = self._api.config_values
+        self._secrets = [values[key] for key in ("key", "token") if values.get(key)]
+        self._competitions = self._client.competitions.competition_api_client
+        self._kernels = self._client.kernels.kernels_api_client
+        self._discussions = self._client.discussions.discussion_api_client
+
+    def account(self) -> str:
+        """Return the name of whoever the credentials belong to, once Kaggle has accepted them."""
+        request = _made(competitions.ApiListCompetitionsRequest, page=1, page_size=1)
+        with self._explained("the account"):
+            self._competitions.list_competitions(request)
+        return str(self._api.config_values.get("username") or "")
+
+    def competition(self, slug: str) -> CompetitionFacts:
+        """Return the facts of a competition."""
+        request = _made(competitions.ApiGetCompetitionRequest, competition_name=slug)
+        try:
+            with self._explained("the competition", slug):
+                return competition_of(self._competitions.get_competition(request))
+        except (KaggleRefusedError, KaggleUnknownError):
+            return self._listed(slug)
+
+    def _listed(self, slug: str) -> CompetitionFacts:
+        """Return the facts from the list; not every server and account is shown a competition alone."""
+        request = _made(competitions.ApiListCompetitionsRequest, search=slug, page=1)
+        with self._explained("the competition", slug):
+            for each in self._competitions.list_competitions(request).competitions or ():
+                if last_part(each.ref) == slug:
+                    return competition_of(each)
+        raise KaggleUnknownError(
+            f"{slug}: Kaggle has no such competition, or does not show it to this account",
+            hint=f"the name is the last part of its address, https://www.kaggle.com/competitions/{slug}",
+        )
+
+    def pages(self, slug: str) -> tuple[Page, ...]:
+        """Return a competition's pages."""
+        request = _made(competitions.ApiListCompetitionPagesRequest, competition_name=slug)
+        with self._explained("the pages", slug):
+            answer = self._competitions.list_competition_pages(request)
+            return tuple(page_of(each) for each in answer.pages or ())
+
+    def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
+        """Return a part of the list of data files."""
+        request = _made(
+            competitions.ApiListDataFilesRequest,
+            competition_name=slug,
+            page_size=2 * _CHUNK,
+            page_token=at or "",
+        )
+        with self._explained("the data files", slug):
+            answer = self._competitions.list_data_files(request)
+            return _chunk(answer, answer.files, file_of)
+
+    def download(self, slug: str, name: str | None, target: Path) -> Received:
+        """Write a data file to `target`; a part that lies there and is of this file is gone on with."""
+        with self._explained("all data files" if name is None else f"the file {name}", slug):
+            with self._opened(slug, name) as response:
+                # The rest of a file can be asked for by its address; a call's body is not sent again.
+                resume = response.request.method == "GET"
+                self._api.download_file(
+                    response,
+                    str(target),
+                    self._client.http_client(),
+                    quiet=True,
+                    resume=resume,
+                    max_retries=0,  # whoever is behind the port waits and asks again
+                )
+            return Received(path=target, name=name_sent(response, name), md5=md5_sent(response))
+
+    def _opened(self, slug: str, name: str | None) -> requests.Response:
+        """Ask for a file, or for all; return the answer before its content is read."""
+        response: requests.Response
+        if name is None:
+            everything = _made(competitions.ApiDownloadDataFilesRequest, competition_name=slug)
+            response = self._competitions.download_data_files(everything)
+        else:
+            kind = competitions.ApiDownloadDataFileRequest
+            request = _made(kind, competition_name=slug, file_name=name)
+            response = self._competitions.download_data_file(request)
+        return response
+
+    def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
+        """Return a part of the public leaderboard, best first."""
+        request = _made(
+            competitions.ApiGetLeaderboardRequest,
+            competition_name=slug,
+            page_size=2 * _CHUNK,
+            page_token=at or "",
+        )
+        with self._explained("the leaderboard", slug):
+            answer = self._competitions.get_leaderboard(request)
+            return _chunk(answer, answer.submissions, row_of)
+
+    def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
+        """Return a part of the list of public notebooks."""
+        request = _made(
+            ApiListKernelsRequest,
+            competition=slug,
+            page_size=_CHUNK,
+            group=KernelsListViewType.EVERYONE,
+            sort_by=KernelsListSortType[_ORDERS[order]],
+            language="all",
+            kernel_type="all",
+            output_type="all",
+            **_place(at),
+        )
+        with self._explained("the notebooks", slug):
+            answer = self._kernels.list_kernels(request)
+            return _chunk(answer, answer.kernels, notebook_of)
+
+    def notebook(self, ref: str) -> NotebookFacts:
+        """Return the newest version of a notebook, with its source."""
+        owner, _, name = ref.partition("/")
+        request = _made(ApiGetKernelRequest, user_name=owner, kernel_slug=name)
+        with self._explained("the notebook", ref):
+            answer = self._kernels.get_kernel(request)
+            return notebook_of(answer.metadata, answer.blob.source or "")
+
+    def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
+        """Return a part of the list of discussions; the place is `page:seen`, as there is no token."""
+        page, seen = map(int, (at or "1:0").split(":"))
+        by = TopicListSortBy[f"TOPIC_LIST_SORT_BY_{order.upper()}"]
+        kind = competitions.ApiListCompetitionTopicsRequest
+        request = _made(kind, competition_name=slug, page=page, sort_by=by)
+        with self._explained("the discussions", slug):
+            answer = self._competitions.list_competition_topics(request)
+            items = tuple(topic_of(each) for each in answer.topics or ())
+            seen += len(items)
+            more = bool(items) and seen < (answer.total_count or 0)
+            return Chunk(items=items, following=f"{page + 1}:{seen}" if more else None)
+
+    def topic(self, number: int) -> TopicFacts:
+        """Return a discussion with its body."""
+        request = _made(discussions.ApiGetTopicRequest, id=number)
+        with self._explained("the discussion", str(number)):
+            return topic_of(self._discussions.get_topic(request).topic)
+
+    def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
+        """Return a part of a discussion's comments, answers after what they answer."""
+        request = _made(discussions.ApiListCommentsRequest, topic_id=number, page_token=at or "")
+        with self._explained("the comments", str(number)):
+            answer = self._discussions.list_comments(request)
+            items = tuple(comments_of(answer.comments))
+            return Chunk(items=items, following=answer.next_page_token or None)
+
+    def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
+        """Return a part of the public datasets that are found by these words."""
+        request = _made(ApiListDatasetsRequest, search=words, **_place(at))
+        with self._explained("the datasets", words):
+            answer = self._client.datasets.dataset_api_client.list_datasets(request)
+            return _chunk(answer, answer.datasets, dataset_of)
+
+    def limits(self, slug: str) -> Limits:
+        """Return how many submissions are left."""
+        request = _made(competitions.ApiGetSubmissionLimitsRequest, competition_name=slug)
+        with self._explained("the submission limits", slug):
+            return limits_of(self._competitions.get_submission_limits(request))
+
+    def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
+        """Return a part of our own submissions, newest first."""
+        request = _made(
+            competitions.ApiListSubmissionsRequest,
+            competition_name=slug,
+            group=SubmissionGroup.SUBMISSION_GROUP_ALL,
+            sort_by=SubmissionSortBy.SUBMISSION_SORT_BY_DATE,
+            page_size=_CHUNK,
+            **_place(at),
+        )
+        with self._explained("the submissions", slug):
+            answer = self._competitions.list_submissions(request)
+            return _chunk(answer, answer.submissions, submission_of)
+
+    def submit(self, slug: str, file: Path, message: str) -> str:
+        """Hand in a file; return the reference that `submissions` lists it by."""
+        token = self._uploaded(slug, file)
+        request = _made(
+            competitions.ApiCreateSubmissionRequest,
+            competition_name=slug,
+            blob_file_tokens=token,
+            submission_description=message,
+        )
+        with self._explained("the submission", slug):
+            return str(self._competitions.create_submission(request).ref or "")
+
+    def _uploaded(self, slug: str, file: Path) -> str:
+        """Send the file; return the token it is known by. Nothing is handed in yet."""
+        facts = file.stat()
+        request = _made(
+            competitions.ApiStartSubmissionUploadRequest,
+            competition_name=slug,
+            file_name=file.name,
+            content_length=facts.st_size,
+            last_modified_epoch_seconds=int(facts.st_mtime),
+        )
+        try:
+            with self._explained("the upload", slug):
+                answer = self._competitions.start_submission_upload(request)
+        except KaggleBusyError as error:
+            error.perhaps_done = False
+            raise
+        if not uploaded(self._api, file, answer.create_url):
+            raise KaggleBusyError(
+                f"{slug}: the upload of {file.name} did not succeed",
+                hint="nothing was handed in; try again",
+                perhaps_done=False,
+            )
+        return str(answer.token)
+
+    @contextlib.contextmanager
+    def _explained(self, what: str, slug: str = "") -> Iterator[None]:
+        """Raise what the client raises as errors of ours."""
+        try:
+            yield
+        except Exception as error:
+            known = explain(error, what, slug, self._secrets)
+            if known is error:
+                raise
+            raise known from None
+
+
+def _made(kind: Any, **fields: Any) -> Any:
+    """Return a request of the client's with these fields."""
+    request = kind()
+    for name, value in fields.items():
+        setattr(request, name, value)
+    return request
+
+
+def _place(at: str | None) -> dict[str, Any]:
+    """Return the fields that name a place in a list that has both numbers and tokens."""
+    return {"page": 1} if at is None else {"page_token": at}
+
+
+def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> Chunk[T]:
+    """Return the items of an answer that names the next place in its list."""
+    found = tuple(make(each) for each in items or () if each is not None)
+    return Chunk(items=found, following=answer.next_page_token or None)
