@@ -57,7 +57,7 @@ def prose(text: str, length: int) -> str:
 
 
 def program(text: str) -> str:
-    """Return a notebook's program, cleaned; pictures are taken out of it, and bars and logs of comments."""
+    """Return a notebook's program, cleaned, without pictures; its comments also lose bars and logs."""
     return clean(without_noise(text[: _GENEROUS * SOURCE_LENGTH], comments_only=True), SOURCE_LENGTH)
 
 

@@ -98,18 +98,20 @@ def find_solvable(name: str, project: Path) -> Path:
     return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
 
 
-def find_community(given: str | None, competition: Path) -> str:
-    """Return the community folder that is meant, or `none`; one that is there has been read once.
+def find_community(given: str | None, competition: Path, slug: str) -> str:
+    """Return the community that is meant, a folder or a store, or `none`; it has been read once.
 
     Args:
         given: a folder, `none`, or None for the competition's own, where it has one.
         competition: the competition's folder.
+        slug: the competition's id, by which a store knows it.
 
     Raises:
-        CommunityError: it cannot be read as a community folder.
+        CommunityError: it cannot be read, or is a store that knows nothing of the competition.
     """
     from comind.campaign.events import NO_COMMUNITY
-    from comind.community.folder import holds_community, read_community
+    from comind.community.folder import holds_community
+    from comind.community.opening import open_community
 
     if given == NO_COMMUNITY:
         return NO_COMMUNITY
@@ -117,5 +119,5 @@ def find_community(given: str | None, competition: Path) -> str:
     if given is None and not holds_community(own):
         return NO_COMMUNITY
     folder = (own if given is None else Path(given)).absolute()
-    read_community(folder)
+    open_community(folder).check(slug)
     return str(folder)

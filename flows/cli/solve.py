@@ -51,7 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
-    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
+    parser.add_argument(
+        "--community", metavar="DIR|none", help="what others published: a folder, a store, or none"
+    )
     parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
     add_place(parser, "folder for data, runs and tracking")
@@ -120,7 +122,7 @@ def _specification(
     params = read_params(project).with_profile(args.profile)
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | _given(args)
-    community = find_community(values["community"], folder)
+    community = find_community(values["community"], folder, competition)
     as_of = _moment(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or configured_model()

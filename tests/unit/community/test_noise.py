@@ -24,7 +24,10 @@ _PNG = "iVBORw0KGgo" + "A1b+" * 100
         ("a\r 10%|█         | 1/9\r 99%|█████████ | 9/9\rb", "a\nb"),
         ("a\n100/100 [==============================] - 3s\nb", "a\nb"),
         ("Epoch 1\nEpoch 2\nwas enough", "Epoch 1\nEpoch 2\nwas enough"),
-        ("Epoch 1\nEpoch 2\nEpoch 3\nEpoch 4: 0.1\nend", "Epoch 1\n[2 lines of a log]\nEpoch 4: 0.1\nend"),
+        (
+            "Epoch 1\nEpoch 2\nEpoch 3\nEpoch 4: 0.1\nend",
+            "Epoch 1\n[2 lines of a log]\nEpoch 4: 0.1\nend",
+        ),
         (
             "[0]\ttrain-rmse:9.1\n" * 30 + "fine",
             "[0]\ttrain-rmse:9.1\n[28 lines of a log]\n[0]\ttrain-rmse:9.1\nfine",
@@ -51,7 +54,9 @@ def test_a_program_stays_a_program() -> None:
     )
 
 
-@given(st.lists(st.sampled_from(["x = 1", "# epoch 3", "#  9%|#  |", "y = '''<img >'''", ""]), max_size=12))
+@given(
+    st.lists(st.sampled_from(["x = 1", "# epoch 3", "#  9%|#  |", "y = '''<img >'''", ""]), max_size=12)
+)
 def test_programs_do_the_same(lines: list[str]) -> None:
     """What Python sees of a program without pictures never changes."""
     source = "\n".join(lines)
