@@ -1,9 +1,9 @@
 """A community as it was: nothing posted, edited or voted later has any influence.
 
 What is not known to be from before the moment is treated as if it were from after it. So a notebook
-without a time is not used, a total of votes counts nothing unless the votes have times or somebody wrote down when it was the total,
-and the tier of an author is told as it was observed by then, or not at all. What comes later leaves no
-trace, not even a remark that there was something.
+without a time is not used, a total of votes counts nothing unless the votes have times or somebody wrote
+down when it was the total, and the tier of an author is told as it was observed by then, or not at all.
+What comes later leaves no trace, not even a remark that there was something.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Items of a community with all their times, as a folder or store tells them; not yet seen from any moment."""
+"""Items of a community with all their times, as they are told; not yet seen from any moment."""
 
 from datetime import UTC, datetime
 from pathlib import PurePosixPath

@@ -19,7 +19,7 @@ class Community(Protocol):
         """Folder that paths of datasets lie below."""
 
     def items(self, competition: str, as_of: datetime | None) -> CommunityItems:
-        """Return the items of a competition; under a moment, what is later may or may not be among them."""
+        """Return the items of a competition; what is later than the moment may be among them."""
 
     def source_of(self, item: NotebookItem) -> str | None:
         """Return a notebook's program; None where it is not at hand."""

@@ -169,7 +169,7 @@ def _readable(
 def _choose(
     candidates: Sequence[tuple[_Read, float]], text: Callable[[_Read], _Text], limit: int
 ) -> tuple[tuple[_Read, ...], list[tuple[_Read, _Read]]]:
-    """Choose one after the other the best of what is left; returns copies too, each with what it copies."""
+    """Choose one after the other the best of what is left; returns also pairs of copy and copied."""
     items = [each for each, _ in candidates]
     worths = [worth for _, worth in candidates]
     order = list(range(len(items)))

@@ -2,6 +2,7 @@
 
 import argparse
 import contextlib
+from datetime import datetime
 from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
@@ -10,6 +11,7 @@ __all__ = [
     "add_place",
     "find_community",
     "find_competition",
+    "find_moment",
     "find_project",
     "find_solvable",
     "open_project",
@@ -121,3 +123,19 @@ def find_community(given: str | None, competition: Path, slug: str) -> str:
     folder = (own if given is None else Path(given)).absolute()
     open_community(folder).check(slug)
     return str(folder)
+
+
+def find_moment(text: str | None) -> datetime | None:
+    """Return the time that a user wrote, in UTC.
+
+    Raises:
+        UsageError: it is no time with a zone.
+    """
+    from comind.community.lines import parse_time
+
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None

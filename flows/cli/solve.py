@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_community, find_project, find_solvable
+from flows.cli.places import add_place, find_community, find_moment, find_project, find_solvable
 
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
@@ -123,7 +123,7 @@ def _specification(
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | _given(args)
     community = find_community(values["community"], folder, competition)
-    as_of = _moment(values["as_of"])
+    as_of = find_moment(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or configured_model()
     if values["agent"] not in AGENTS:
@@ -205,18 +205,6 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         | ({"prove": False} if args.no_prove else {})
         | ({"push": True} if args.push else {})
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    """Return the time that a user wrote, in UTC."""
-    from comind.community.lines import parse_time
-
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None
 
 
 def _check_models(models: dict[str, "ModelSettings"], *, priced: bool) -> None:

@@ -1,4 +1,4 @@
-"""Programs of notebooks, read when they are needed: kept in the store, or in a copy of Meta Kaggle Code."""
+"""Programs of notebooks, read when they are needed: from the store, or from Meta Kaggle Code."""
 
 import hashlib
 from pathlib import Path

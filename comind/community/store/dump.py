@@ -1,7 +1,8 @@
 """Import of Meta Kaggle: tables of tens of gigabytes become records, streaming, one table after another.
 
-First every table is read once, from CSV into typed columns beside the store; a table that was read is not
-read again after a crash. Then the records are made of these by joins, which go to disk where they need to.
+First every table is read once, from CSV into typed columns beside the store; a table that was read is
+not read again after a crash. Then the records are made of these by joins, which go to disk where they
+need to.
 """
 
 import csv
@@ -33,7 +34,9 @@ def dump_source(folder: Path) -> Source:
         CommunityError: a table that is needed, or a column that is needed, is missing.
     """
     if not folder.is_dir():
-        raise CommunityError(f"{folder}: there is no such folder", hint="unpack Meta Kaggle's archive there")
+        raise CommunityError(
+            f"{folder}: there is no such folder", hint="unpack Meta Kaggle's archive there"
+        )
     found = {name: path for name in TABLES if (path := folder / f"{name}.csv").is_file()}
     missing = [name for name, table in TABLES.items() if table.needed and name not in found]
     if missing:
@@ -46,7 +49,7 @@ def dump_source(folder: Path) -> Source:
     told = "".join(f"{name} {digest}\n" for name, digest in hashes.items())
 
     def stage(engine: Engine, staging: Path) -> Staged:
-        dropped = []
+        dropped: list[Dropped] = []
         for name, table in TABLES.items():
             if name in found:
                 dropped += _read(engine, name, found[name], headers[name], staging)

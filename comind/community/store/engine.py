@@ -87,7 +87,7 @@ class Engine:
             found.create_view(name, replace=True)
 
     def csv(self, name: str, path: Path, columns: Sequence[str]) -> None:
-        """Name the rows of a CSV file, all of them text, without those that have too few or many parts."""
+        """Name the rows of a CSV file, all text, without those that have too few or many parts."""
         with _plain_errors(path.name):
             self._database.read_csv(
                 str(path),

@@ -1,7 +1,8 @@
 """Kinds of records and their columns; `docs/community-store.md` says what they mean.
 
-Every record has `since`, the time since when it counts (none: nobody knows), `origin`, the import that it
-came with, and `hash`, 64 bits of the MD5 of its content, by which the same record is known again.
+Every record has `since`, the time since when it counts (none: nobody knows), `seen_at`, when somebody
+saw it, `origin`, the import that it came with, and `hash`, 64 bits of the MD5 of its content, by which
+the same record is known again.
 """
 
 from typing import NamedTuple

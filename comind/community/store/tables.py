@@ -1,7 +1,7 @@
 """Meta Kaggle's tables, as far as they are read: columns, kinds, and which of them a row cannot lack.
 
-Kaggle writes numbers that may be missing with a decimal point, and times as `MM/DD/YYYY HH:MM:SS` in UTC or
-as a day alone. What happened on a day, nobody knows when, counts from the end of that day on.
+Kaggle writes numbers that may be missing with a decimal point, and times as `MM/DD/YYYY HH:MM:SS` in
+UTC or as a day alone. What happened on a day, nobody knows when, counts from the end of that day on.
 """
 
 from typing import NamedTuple

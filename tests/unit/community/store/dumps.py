@@ -48,7 +48,10 @@ def tables() -> Rows:
             _submission(1002, "03/11/2023", 0.8, 61),
         ],
         "Teams": [{"Id": 61, "CompetitionId": 1}],
-        "ForumTopics": [_topic(71, 11, 81, "03/02/2023 08:00:00"), _topic(72, 12, 84, "03/02/2023 08:00:00")],
+        "ForumTopics": [
+            _topic(71, 11, 81, "03/02/2023 08:00:00"),
+            _topic(72, 12, 84, "03/02/2023 08:00:00"),
+        ],
         "ForumMessages": [
             _message(81, 71, 21, "03/02/2023 08:00:00", "", "<p>Scale <b>first</b>.</p><img src='x'>"),
             _message(82, 71, 22, "03/03/2023 08:00:00", 81, "Why?"),
