@@ -35,6 +35,7 @@ _LOG = re.compile(
     r"|(?:\w+ing|Requirement already satisfied:) \S+ .{0,200}(?:MB|kB|/site-packages)\b",  # pip
     re.IGNORECASE,
 )
+_ANY_LOG = re.compile(rf"^[^\S\n]*(?:{_LOG.pattern})", re.IGNORECASE | re.MULTILINE)
 
 
 def without_noise(text: str, *, comments_only: bool = False) -> str:
@@ -49,6 +50,8 @@ def without_noise(text: str, *, comments_only: bool = False) -> str:
         text = _PICTURE.sub(_caption, text)
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if not (_BAR.search(text) or _ANY_LOG.search(text)) and not comments_only:
+        return text
     lines: list[str] = []
     for is_log, run in groupby(_kept(text.split("\n"), comments_only), key=lambda each: each[1]):
         found = [line for line, _ in run]

@@ -163,7 +163,8 @@ def _readable(
     if not without:
         return found, []
     names = ", ".join(without[:_NAMED]) + (", ..." if len(without) > _NAMED else "")
-    return found, [f"{len(without)} notebooks cannot be read, as their code is not there: {names}"]
+    said = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
+    return found, [said]
 
 
 def _choose(
