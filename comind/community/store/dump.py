@@ -125,9 +125,12 @@ def _converted(
         for reason, count in engine.rejected().items()
     ]
     engine.view("all_rows", [staged], types(table))
-    for at, column in enumerate(table.keys):
-        before = " AND ".join([f'"{key}" IS NOT NULL' for key in table.keys[:at]] or ["true"])
-        count = engine.count("all_rows", f'{before} AND "{column}" IS NULL')
+    # A row that lacks several of its keys is counted for the first.
+    lacking = [
+        " AND ".join([*(f'"{key}" IS NOT NULL' for key in table.keys[:number]), f'"{column}" IS NULL'])
+        for number, column in enumerate(table.keys)
+    ]
+    for column, count in zip(table.keys, engine.count("all_rows", *lacking), strict=True):
         if count:
             reason = f"{column} is missing or is no {table.columns[column]}"
             dropped.append(Dropped(what=file, reason=reason, count=count))

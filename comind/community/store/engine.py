@@ -54,11 +54,11 @@ class Engine:
             columns = [column[0] for column in found.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
-    def count(self, view: str, condition: str = "true") -> int:
-        """Return how many rows of a view a condition holds for."""
+    def count(self, view: str, *conditions: str) -> list[int]:
+        """Return how many rows a view has for which each of the conditions holds."""
+        counts = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in conditions)
         with _plain_errors(view):
-            found = self._database.view(view).filter(condition).aggregate("count(*)").fetchall()
-        return int(found[0][0])
+            return list(self._database.view(view).aggregate(counts).fetchall()[0])
 
     def let(self, **values: object) -> None:
         """Set variables that later statements read by `getvariable`."""

@@ -32,12 +32,12 @@ def write_new(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, 
     described = KINDS[kind]
     engine.let(origin=origin)
     engine.define("fresh", _fresh(kind, described))
-    known = engine.count("known_" + kind)
+    [known] = engine.count("known_" + kind, "true")
     if not (described.identity and known):
         source, conflicts = "fresh", 0
     else:
         engine.define("settled", _settled(kind, described))
-        source, conflicts = "settled", engine.count("settled", "NOT taken")
+        source, [conflicts] = "settled", engine.count("settled", "NOT taken")
         engine.define("taken", "SELECT * EXCLUDE (taken) FROM settled WHERE taken")
         source = "taken"
     staged = path.with_name(f".{path.name}.new")

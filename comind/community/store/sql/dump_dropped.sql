@@ -30,3 +30,4 @@ FROM ForumMessageVotes WHERE ForumMessageId NOT IN (
 UNION ALL
 SELECT 'Submissions.csv', 'has no public score', count(*)
 FROM Submissions WHERE coalesce(PublicScoreFullPrecision, PublicScoreLeaderboardDisplay) IS NULL
+ORDER BY what, reason

@@ -280,7 +280,7 @@ def test_nothing_later_is_seen(
     before = CommunityStore.open(root).items("titanic", _day(10))
     ingest_folder(root, community(place / "late", **late), "titanic")
     assert CommunityStore.open(root).items("titanic", _day(10)) == before
-    # The same from one folder that holds both, in which everything has its own time.
+    # And everything in it has a time, none later than the moment.
     times = [each.at for each in (*before.notebooks, *before.discussions, *before.datasets)]
     times += [seen.at for each in before.notebooks for seen in each.observed]
     times += [each.at for thread in before.discussions for each in thread.comments]
