@@ -1,6 +1,5 @@
-"""Meta Kaggle: what becomes of its rows, as of any time, and what is said of those that cannot be used."""
+"""Meta Kaggle: what becomes of its rows as of any time, and what is said of those of no use."""
 
-import shutil
 import shutil
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -273,7 +272,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "store"
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(_future())
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows
