@@ -81,7 +81,7 @@ def _discussion(row: dict[str, Any], comments: tuple[CommentItem, ...]) -> Discu
         id=row["id"],
         title=clean_line(row["title"] or "", _TITLE),
         author=clean_line(row["author"] or "", _NAME),
-        body=prose(plain(row["body"] or ""), _BODY),
+        body=prose(_text(row), _BODY),
         comments=comments,
     )
 
@@ -92,8 +92,13 @@ def _comment(row: dict[str, Any]) -> CommentItem:
         id=row["id"],
         parent=row["parent"],
         author=clean_line(row["author"] or "", _NAME),
-        body=prose(plain(row["body"] or ""), _COMMENT),
+        body=prose(_text(row), _COMMENT),
     )
+
+
+def _text(row: dict[str, Any]) -> str:
+    body = row["body"] or ""
+    return plain(body) if row["form"] == "html" else body
 
 
 def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:

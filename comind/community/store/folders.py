@@ -25,7 +25,7 @@ from comind.community.store.engine import Engine
 from comind.community.store.importing import Source, Staged
 from comind.community.store.manifest import Dropped
 from comind.community.store.schema import KINDS
-from comind.errors import CommunityError
+from comind.errors import CommunityError, SubmissionError
 from comind.system.files import hash_file, hash_tree, read_untrusted
 
 __all__ = ["folder_source", "listing_source"]
@@ -248,7 +248,7 @@ def _listed(file: Path) -> CommunityItems:
         entries = TypeAdapter(list[dict[str, Any]]).validate_json(
             read_untrusted(file.parent, file.name, limit=_LISTING_BYTES)
         )
-    except (OSError, ValueError):
+    except (SubmissionError, OSError, ValueError):
         raise CommunityError(
             f"{file}: is no list of notebooks", hint="a JSON list of objects with ref and last_run_time"
         ) from None

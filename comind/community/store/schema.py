@@ -50,6 +50,7 @@ KINDS = {
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
+    # `form` is html for a body that is HTML; Markdown has none.
     "discussions": Kind(
         {
             "competition": "VARCHAR",
@@ -58,6 +59,7 @@ KINDS = {
             "author": "VARCHAR",
             "created_at": "TIMESTAMP",
             "body": "VARCHAR",
+            "form": "VARCHAR",
             "votes_dated": "BOOLEAN",
         },
         ("competition", "id"),
@@ -72,6 +74,7 @@ KINDS = {
             "author": "VARCHAR",
             "created_at": "TIMESTAMP",
             "body": "VARCHAR",
+            "form": "VARCHAR",
             "votes_dated": "BOOLEAN",
         },
         ("competition", "discussion", "id"),

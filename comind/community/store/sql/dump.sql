@@ -60,6 +60,7 @@ LEFT JOIN (SELECT ForumTopicId, min(Id) AS first FROM ForumMessages GROUP BY For
 CREATE OR REPLACE VIEW new_discussions AS
 SELECT t.competition, t.topic::VARCHAR AS id, t.Title AS title, u.UserName AS author,
     t.CreationDate AS created_at, coalesce(nullif(m.RawMarkdown, ''), m.Message) AS body,
+    CASE WHEN nullif(m.RawMarkdown, '') IS NULL THEN 'html' END AS form,
     getvariable('messages_dated')::BOOLEAN AS votes_dated,
     greatest(t.CreationDate, m.PostDate) AS since, getvariable('seen_at')::TIMESTAMP AS seen_at
 FROM topics t
@@ -70,6 +71,7 @@ CREATE OR REPLACE VIEW new_comments AS
 SELECT t.competition, t.topic::VARCHAR AS discussion, m.Id::VARCHAR AS id,
     nullif(m.ReplyToForumMessageId, t.first)::VARCHAR AS parent, u.UserName AS author,
     m.PostDate AS created_at, coalesce(nullif(m.RawMarkdown, ''), m.Message) AS body,
+    CASE WHEN nullif(m.RawMarkdown, '') IS NULL THEN 'html' END AS form,
     getvariable('messages_dated')::BOOLEAN AS votes_dated,
     m.PostDate AS since, getvariable('seen_at')::TIMESTAMP AS seen_at
 FROM ForumMessages m
