@@ -184,7 +184,7 @@ def _choose(
         best = max(order, key=lambda index: worths[index] - _LIKENESS * likeness[index])
         order.remove(best)
         chosen.append(items[best])
-        alike = [i for i in order if bodies[i] and _jaccard(bodies[i], bodies[best]) >= _SAME]
+        alike = [index for index in order if _copies(bodies[index], bodies[best])]
         copies += [(items[index], items[best]) for index in alike]
         order = [index for index in order if index not in set(alike)]
         for index in order:
@@ -199,11 +199,11 @@ def _by_use(datasets: Sequence[Dataset], notebooks: Sequence[Notebook]) -> tuple
     return tuple(sorted(newest, key=lambda each: -uses.count(each.ref)))
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _runs(text: str) -> frozenset[int]:
+    """Return the runs of words in a text, each as its hash, which takes less room than the words."""
     words = _WORD.findall(text[:_COMPARED].lower())
-    return frozenset(zip(*(words[start:] for start in range(_RUN)), strict=False)) or frozenset(
-        {tuple(words)}
-    )
+    runs = zip(*(words[start:] for start in range(_RUN)), strict=False)
+    return frozenset(map(hash, runs)) or frozenset({hash(tuple(words))})
 
 
 def _uncommented(program: str) -> str:
@@ -211,8 +211,15 @@ def _uncommented(program: str) -> str:
     return "\n".join(lines).strip()
 
 
-def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    return len(one & other) / len(one | other)
+def _copies(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether two programs are nearly the same; sizes alone often tell that they are not."""
+    small, large = sorted((len(one), len(other)))
+    return small > _SAME * large and _jaccard(one, other) >= _SAME
+
+
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)
 
 
 def _ranks(values: Iterable[_Ordered]) -> dict[_Ordered, float]:

@@ -13,6 +13,7 @@ from comind.errors import CommunityError, DiskError
 
 __all__ = ["Engine"]
 
+_ROOM = "make room on the disk of the store; the import goes on where it was"
 _LINE_BYTES = 16 << 20
 _GROUP_ROWS = 50_000
 """Rows that Parquet keeps together; small groups let a query pass over what it does not need."""
@@ -144,7 +145,11 @@ def _plain_errors(what: str) -> Iterator[None]:
     except duckdb.OutOfMemoryException as error:
         raise DiskError(
             f"the import needs more room: {str(error).splitlines()[0]}",
-            hint="make room on the disk of the store; the import goes on where it was",
+            hint=_ROOM,
         ) from None
-    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+    except duckdb.IOException as error:
+        if "No space left" in str(error):
+            raise DiskError(f"{what}: no room on the disk", hint=_ROOM) from None
+        raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None
+    except duckdb.InvalidInputException as error:
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None
