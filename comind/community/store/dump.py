@@ -24,7 +24,11 @@ from comind.system.files import hash_file, write_durably
 __all__ = ["dump_source"]
 
 _KINDS = ("notebooks", "discussions", "comments", "datasets", "votes", "observations", "tiers")
-_REASONS = {"missing columns": "has too few columns", "too many columns": "has too many columns"}
+_REASONS = {
+    "invalid encoding": "is not UTF-8",
+    "missing columns": "has too few columns",
+    "too many columns": "has too many columns",
+}
 
 
 def dump_source(folder: Path) -> Source:
@@ -77,9 +81,9 @@ def _header(name: str, path: Path) -> list[str]:
         CommunityError: one that is needed is not among them.
     """
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             columns = next(csv.reader(file), [])
-    except (OSError, UnicodeDecodeError, csv.Error):
+    except (OSError, csv.Error):
         raise CommunityError(f"{path}: cannot be read as CSV") from None
     table = TABLES[name]
     for column in table.columns:
@@ -116,13 +120,21 @@ def _converted(
     engine: Engine, name: str, path: Path, header: list[str], staged: Path
 ) -> tuple[Dropped, ...]:
     table = TABLES[name]
-    engine.csv("read_rows", path, header)
-    engine.define("typed_rows", f"SELECT {typed(table, header)} FROM read_rows")  # noqa: S608 - our names
-    engine.write("typed_rows", staged)
+    rows = f"SELECT {typed(table, header)} FROM read_rows"  # noqa: S608 - our own names
+    for strict in (True, False):
+        engine.csv("read_rows", path, header, strict=strict)
+        engine.define("typed_rows", rows)
+        try:
+            engine.write("typed_rows", staged)
+            break
+        except CommunityError:
+            if not strict:
+                raise
+            engine.rejected()
     file = f"{name}.csv"
     dropped = [
         Dropped(what=file, reason=_REASONS.get(reason, reason), count=count)
-        for reason, count in engine.rejected().items()
+        for reason, count in sorted(engine.rejected().items())
     ]
     engine.view("all_rows", [staged], types(table))
     # A row that lacks several of its keys is counted for the first.

@@ -87,8 +87,12 @@ class Engine:
                 found = self._database.sql(f"SELECT {given} LIMIT 0")
             found.create_view(name, replace=True)
 
-    def csv(self, name: str, path: Path, columns: Sequence[str]) -> None:
-        """Name the rows of a CSV file, all text, without those that have too few or many parts."""
+    def csv(self, name: str, path: Path, columns: Sequence[str], *, strict: bool = True) -> None:
+        """Name the rows of a CSV file, all text, without those that have too few or many parts.
+
+        A byte that is no UTF-8 may end the reading; if it is not strict it does not, and extra
+        parts of a row are passed over.
+        """
         with _plain_errors(path.name):
             self._database.read_csv(
                 str(path),
@@ -101,6 +105,7 @@ class Engine:
                 columns=dict.fromkeys(columns, "VARCHAR"),
                 max_line_size=_LINE_BYTES,
                 ignore_errors=True,
+                strict_mode=strict,
                 store_rejects=True,
             ).create_view(name, replace=True)
 
@@ -125,7 +130,7 @@ class Engine:
 
     def write(self, view: str, path: Path, order: str = "") -> int:
         """Write a view to a Parquet file, sorted where an order is given; returns how many rows."""
-        with _plain_errors(view):
+        with _plain_errors(path.stem):
             found = self._database.view(view)
             if order:
                 found = found.order(order)

@@ -113,10 +113,11 @@ def _broken(rows: Rows) -> Rows:
 def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     """Each is dropped with its reason; a table that is not there is said, and the rest is taken."""
     dump = write_dump(tmp_path / "dump", _broken(tables()))
-    with (dump / "Users.csv").open("a") as file:
-        file.write('23\n24,"eve",1,and,more\n')
+    with (dump / "Users.csv").open("ab") as file:
+        file.write(b'23\n24,"eve",1,and,more\n25,\xff,0\n')
     done = ingest_dump(tmp_path / "store", dump).record
     assert [(each.what, each.reason, each.count) for each in done.dropped] == [
+        ("Users.csv", "is not UTF-8", 1),
         ("Users.csv", "has too few columns", 1),
         ("Users.csv", "has too many columns", 1),
         ("KernelVersions.csv", "VersionNumber is missing or is no id", 1),
