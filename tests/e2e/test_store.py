@@ -1,18 +1,14 @@
-"""`comind ingest`, and a campaign that reads the store, through the real command line."""
+"""`comind ingest` through the real command line; test_ingest.py runs a campaign on a store."""
 
 import json
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.loop import read_state
 from flows.cli.main import main
-from tests.e2e.command import comind
 from tests.unit.community.folders import community, notebook
 from tests.unit.community.store.dumps import write_dump
 
@@ -78,23 +74,15 @@ def test_what_cannot_be_taken(
     assert told["error"]["message"] == message.format(tmp=tmp_path)
 
 
-def test_a_campaign_reads_a_store(tmp_path: Path, shared_server: str) -> None:
-    """`--community` takes a store like a folder; what it gave is kept and versioned as ever."""
-    ran = comind("ingest", "demo-tumours", "--out", tmp_path, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    given = ("--community", ran.json["store"], "--as-of", "2023-04-01T00:00:00Z", "--out", tmp_path)
-    ran = comind("solve", "demo-tumours", "--model", "offline", "--no-refit", *given, "--json")
-    assert ran.exit_code == 0, ran.stderr
-    read = read_state(ProjectFolder(tmp_path).campaign(ran.json["campaign"])).community
-    assert read is not None
-    assert (read.notebooks, read.discussions, read.datasets) == (2, 1, 1)
-    listed = subprocess.run(
-        ["git", "-C", tmp_path, "ls-tree", "-r", "--name-only", ran.json["dvc_rev"]],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    assert f"data/community/{read.key}.dvc" in listed.split()
-    ran = comind("solve", "demo-digits", "--model", "offline", *given, "--json")
-    assert ran.exit_code == 2
-    assert "knows nothing of the competition 'demo-digits'" in ran.json["error"]["message"]
+def test_a_store_that_does_not_know_the_competition(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It is said before a campaign is opened."""
+    out = tmp_path / "out"
+    store = _told(capfd, "ingest", "demo-tumours", "--out", out)["store"]
+    given = ("--community", store, "--model", "offline", "--out", out)
+    told = _told(capfd, "solve", "demo-digits", *given)
+    assert told["code"] == 2
+    assert told["error"]["message"] == f"{store}: knows nothing of the competition 'demo-digits'"
+    assert told["error"]["hint"] == "it knows demo-tumours"
+    assert not (out / "runs").exists()
