@@ -12,6 +12,6 @@ asked       the items of one competition as of a moment
 reading     CommunityStore: the way in for everybody else
 code        where programs lie: kept in the store, or in a copy of Meta Kaggle Code
 ingest      what can be taken into a store; importing, what every import does
-folders     imports of community folders and listings
+folders     imports of community folders and listings; records, what is taken of their items
 dump        import of Meta Kaggle's tables; tables names their columns
 """
