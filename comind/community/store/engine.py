@@ -1,6 +1,7 @@
 """DuckDB behind a few plain methods: tables larger than memory, read and written as they stream."""
 
 import contextlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +15,8 @@ from comind.errors import CommunityError, DiskError
 __all__ = ["Engine"]
 
 _ROOM = "make room on the disk of the store; the import goes on where it was"
+_THREAD_MEGABYTES = 256
+"""Memory that a thread of the engine wants for itself; with less it fails where it should wait."""
 _LINE_BYTES = 16 << 20
 _GROUP_ROWS = 50_000
 """Rows that Parquet keeps together; small groups let a query pass over what it does not need."""
@@ -27,6 +30,7 @@ class Engine:
             ":memory:",
             config={
                 "memory_limit": f"{megabytes}MB",
+                "threads": min(os.cpu_count() or 1, max(1, megabytes // _THREAD_MEGABYTES)),
                 "temp_directory": str(scratch),
                 "preserve_insertion_order": False,
                 # Extensions would be fetched from afar, and nothing here needs one.
@@ -149,7 +153,7 @@ def _plain_errors(what: str) -> Iterator[None]:
         yield
     except duckdb.OutOfMemoryException as error:
         raise DiskError(
-            f"the import needs more room: {str(error).splitlines()[0]}",
+            f"{what}: there is not enough room: {str(error).splitlines()[0]}",
             hint=_ROOM,
         ) from None
     except duckdb.IOException as error:

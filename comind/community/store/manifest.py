@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Literal
 
 from comind.domain.value import Value
 from comind.errors import CommunityError
@@ -41,7 +42,7 @@ class Import(Value):
 class Manifest(Value):
     """All imports."""
 
-    format: int = 1
+    format: Literal[1] = 1
     imports: tuple[Import, ...] = ()
     code: str | None = None
     """Folder of Meta Kaggle Code; it stays where it is."""

@@ -202,6 +202,17 @@ def test_an_import_that_was_killed_goes_on(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir() if each.name.startswith(".store-")] == []
 
 
+@pytest.mark.parametrize("content", ["", "{}x", '{"format": 2}', '{"imports": [{}]}'])
+def test_a_store_of_another_form(content: str, tmp_path: Path) -> None:
+    """A list of imports that cannot be read is said in one line, and never imported over."""
+    (tmp_path / "store.json").write_text(content)
+    folder = community(tmp_path / "c", notebooks=[notebook()])
+    for reads in (CommunityStore.open, lambda root: ingest_folder(root, folder, "titanic")):
+        with pytest.raises(CommunityError, match="is no list of imports that this version can read"):
+            reads(tmp_path)
+    assert (tmp_path / "store.json").read_text() == content
+
+
 def test_one_import_at_a_time(tmp_path: Path) -> None:
     """A second import into the same store is refused while one is running."""
     folder = community(tmp_path / "c", notebooks=[notebook()])
