@@ -1,4 +1,4 @@
-"""Communities: keep what was known at a campaign's as-of time."""
+"""Communities: take them into a store, and keep what was known at a campaign's as-of time."""
 
 from pathlib import Path
 
@@ -9,10 +9,13 @@ from comind.campaign.events import CommunityRead
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.community.snapshot import take_snapshot
+from comind.community.store.ingest import ingest_folder
+from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
+from tasks.versioning import hash_in, pointer_of, version
 
-__all__ = ["ingest_community"]
+__all__ = ["import_community", "ingest_community", "version_store"]
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming
@@ -41,3 +44,26 @@ def ingest_community(project: Path, campaign: str) -> CommunityRead:
         datasets=len(view.datasets),
         left_out=len(view.left_out),
     )
+
+
+@task(cache_policy=NO_CACHE, retries=0)  # what was killed goes on when it is run again
+def import_community(project: Path, store: Path, folder: Path, competition: str) -> Import:
+    """Take a community folder into a store and version it; the same content is taken once."""
+    done = ingest_folder(store, folder, competition)
+    version_store(project, store)
+    return done.record
+
+
+def version_store(project: Path, store: Path) -> str:
+    """Put a store under DVC and return its hash; empty for one outside of the project.
+
+    Files of a store never change once they are named in it, so a version shares all of them with the one
+    before; where the file system can link, the cache takes no second copy.
+
+    Raises:
+        OrchestrationError: DVC refuses.
+    """
+    if not store.resolve().is_relative_to(project.resolve()):
+        return ""
+    version(project, [store])
+    return hash_in(pointer_of(store))

@@ -1,13 +1,13 @@
 """A community as it was: nothing posted, edited or voted later has any influence.
 
 What is not known to be from before the moment is treated as if it were from after it. So a notebook
-without a time is not used, a total of votes counts nothing unless the votes have times, and the tier of
-an author, which is that of the day the data was collected, is not told at all. What comes later leaves
-no trace, not even a remark that there was something.
+without a time is not used, a total of votes counts nothing unless the votes have times or somebody wrote
+down when it was the total, and the tier of an author is told as it was observed by then, or not at all.
+What comes later leaves no trace, not even a remark that there was something.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from comind.community.items import (
@@ -16,6 +16,7 @@ from comind.community.items import (
     DatasetItem,
     DiscussionItem,
     NotebookItem,
+    Observation,
     Remark,
 )
 from comind.domain.community import Comment, CommunityView, Dataset, Discussion, Notebook
@@ -24,6 +25,7 @@ __all__ = ["as_of"]
 
 _REMARKS = 100
 _COMMENTS = 1000
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 _Item = TypeVar("_Item", NotebookItem, DiscussionItem, DatasetItem, CommentItem)
 
@@ -93,10 +95,10 @@ class _Moment:
             version=item.version,
             title=item.title,
             author=item.author,
-            author_tier=item.author_tier if self._moment is None else "",
+            author_tier=self._tier(item),
             created_at=item.created_at or item.updated_at,
             votes=self._votes(item),
-            public_score=item.public_score,
+            public_score=self._score(item),
             language=item.language,
             source=item.source,
             datasets=item.datasets,
@@ -112,7 +114,7 @@ class _Moment:
             id=item.id,
             title=item.title,
             author=item.author,
-            author_tier=item.author_tier if self._moment is None else "",
+            author_tier=self._tier(item),
             posted_at=item.created_at or item.updated_at,
             votes=self._votes(item),
             body=item.body,
@@ -130,12 +132,32 @@ class _Moment:
         )
 
     def _votes(self, item: NotebookItem | DiscussionItem | CommentItem) -> int:
+        totals = [each.votes for each in self._observed(item) if each.votes is not None]
         if self._moment is None:
-            return item.votes if item.vote_times is None else max(item.votes, len(item.vote_times))
-        if item.vote_times is None:
-            self._undated_votes = True
-            return 0
-        return sum(time <= self._moment for time in item.vote_times)
+            counted = () if item.vote_times is None else item.vote_times
+            return totals[-1] if totals and not counted else max(item.votes, len(counted))
+        if item.vote_times is not None:
+            counted = tuple(time for time in item.vote_times if time <= self._moment)
+            return max([len(counted), *totals[-1:]])
+        self._undated_votes |= not totals
+        return totals[-1] if totals else 0
+
+    def _tier(self, item: NotebookItem | DiscussionItem) -> str:
+        known = [each.author_tier for each in self._observed(item) if each.author_tier]
+        return known[-1] if known else item.author_tier if self._moment is None else ""
+
+    def _score(self, item: NotebookItem) -> float | None:
+        known = [each.public_score for each in self._observed(item) if each.public_score is not None]
+        return known[-1] if known else item.public_score
+
+    def _observed(self, item: NotebookItem | DiscussionItem | CommentItem) -> list[Observation]:
+        """Return what had been observed by then, the latest last."""
+        dated = [each for each in item.observed if each.at is not None]
+        if self._moment is None:
+            dated.sort(key=lambda each: each.at or _NEVER)
+            return [each for each in item.observed if each.at is None] + dated
+        there = [each for each in dated if each.at is not None and each.at <= self._moment]
+        return sorted(there, key=lambda each: each.at or _NEVER)
 
     def _say(self, text: str) -> None:
         self._said.append(text)

@@ -27,7 +27,7 @@ from comind.community.lines import (
     NotebookLine,
     parse_time,
 )
-from comind.community.text import SOURCE_LENGTH, clean, clean_line, decode, is_reference, program_of
+from comind.community.text import clean_line, decode, is_reference, program, program_of
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import read_untrusted
 
@@ -40,7 +40,7 @@ _LINES: dict[str, type[Line]] = {
     _DISCUSSIONS: DiscussionLine,
     _DATASETS: DatasetLine,
 }
-_TIMES = ("created_at", "posted_at", "published_at", "updated_at")
+_TIMES = ("created_at", "posted_at", "published_at", "updated_at", "observed_at")
 
 _SAYS = {
     "missing": "is missing",
@@ -136,10 +136,10 @@ class _Reader:
     def notebook(self, values: dict[str, Any]) -> NotebookItem:
         line = NotebookLine.model_validate(values)
         if line.source is not None:
-            return line.item(clean(program_of(line.source), SOURCE_LENGTH))
+            return line.item(program(program_of(line.source)))
         if line.path is None:
             raise ValueError("has neither source nor path")
-        return line.item(clean(self._program(line.path), SOURCE_LENGTH))
+        return line.item(program(self._program(line.path)))
 
     def _program(self, path: str) -> str:
         suffix = PurePosixPath(path).suffix.lower()
@@ -157,7 +157,10 @@ class _Reader:
         comments: list[CommentItem] = []
         for given in line.comments:
             try:
-                comments.append(CommentLine.model_validate(given).item())
+                comment = CommentLine.model_validate(given)
+                if comment.observed_at is None:
+                    comment = comment.model_copy(update={"observed_at": line.observed_at})
+                comments.append(comment.item())
             except ValidationError as error:
                 times = [time for part in (values, given) if (time := _latest_time(part))]
                 known = _name_of(given) if isinstance(given, dict) else ""

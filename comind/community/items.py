@@ -1,11 +1,19 @@
-"""Items of a community with all their times, as a folder tells them; not yet seen from any moment."""
+"""Items of a community with all their times, as they are told; not yet seen from any moment."""
 
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
 from comind.domain.value import Value
 
-__all__ = ["CommentItem", "CommunityItems", "DatasetItem", "DiscussionItem", "NotebookItem", "Remark"]
+__all__ = [
+    "CommentItem",
+    "CommunityItems",
+    "DatasetItem",
+    "DiscussionItem",
+    "NotebookItem",
+    "Observation",
+    "Remark",
+]
 
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -45,15 +53,29 @@ class _Item(Value):
         return self.at or _NEVER
 
 
+class Observation(Value):
+    """What was known of an item at a moment, and from then on until something newer is known.
+
+    None, or no tier, says nothing about that part; without a time it is that of the day the data was
+    collected, and counts under no as-of time.
+    """
+
+    at: datetime | None = None
+    votes: int | None = None
+    author_tier: str = ""
+    public_score: float | None = None
+
+
 class _Voted(_Item):
-    """`vote_times` is None where only a total is known."""
+    """`vote_times` is None where only totals are known; `observed` is in no order."""
 
     votes: int = 0
     vote_times: tuple[datetime, ...] | None = None
+    observed: tuple[Observation, ...] = ()
 
 
 class NotebookItem(_Voted):
-    """One version of a notebook."""
+    """One version of a notebook; `source` is empty where its code is only read when it is needed."""
 
     ref: str
     version: int
@@ -63,6 +85,8 @@ class NotebookItem(_Voted):
     public_score: float | None = None
     language: str = "python"
     source: str
+    code: str = ""
+    """Where a store keeps its code, for what was not read yet."""
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     forked_from: str | None = None

@@ -6,8 +6,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, StrictStr
 
-from comind.community.items import CommentItem, DatasetItem, DiscussionItem, NotebookItem
-from comind.community.text import clean, clean_line, is_reference
+from comind.community.items import (
+    CommentItem,
+    DatasetItem,
+    DiscussionItem,
+    NotebookItem,
+    Observation,
+)
+from comind.community.text import clean_line, is_reference, prose
 from comind.domain.value import Value
 
 __all__ = ["CommentLine", "DatasetLine", "DiscussionLine", "Line", "NotebookLine", "parse_time"]
@@ -97,7 +103,25 @@ class Line(Value, extra="ignore"):
         return [key for key in values if key not in cls.model_fields and key not in cls.known]
 
 
-class NotebookLine(Line):
+class _Observed(Line):
+    """A line that may say when its totals were read: from then on they count, and not before."""
+
+    vote_times: _Times = None
+    observed_at: _Time = None
+
+    @property
+    def _undated(self) -> bool:
+        """Whether nobody knows when the totals were those that the line tells."""
+        return self.observed_at is None
+
+    def _seen(self, votes: int, tier: str, score: float | None = None) -> tuple[Observation, ...]:
+        if self.observed_at is None:
+            return ()
+        known = votes if self.vote_times is None else None
+        return (Observation(at=self.observed_at, votes=known, author_tier=tier, public_score=score),)
+
+
+class NotebookLine(_Observed):
     """A line of notebooks.jsonl."""
 
     known = frozenset({"competitions"})
@@ -110,7 +134,6 @@ class NotebookLine(Line):
     created_at: _Time = None
     updated_at: _Time = None
     votes: _Count = 0
-    vote_times: _Times = None
     public_score: float | None = None
     language: _Text = "python"
     source: StrictStr | None = None
@@ -121,17 +144,19 @@ class NotebookLine(Line):
 
     def item(self, source: str) -> NotebookItem:
         """Return the item, with the source that the line holds or points to."""
+        tier = clean_line(self.author_tier, _NAME)
         return NotebookItem(
             ref=self.ref,
             version=self.version,
             title=clean_line(self.title, _TITLE) or self.ref,
             author=clean_line(self.author, _NAME) or self.ref.split("/")[0],
-            author_tier=clean_line(self.author_tier, _NAME),
+            author_tier=tier if self._undated else "",
             created_at=self.created_at,
             updated_at=self.updated_at,
-            votes=self.votes,
+            votes=self.votes if self._undated else 0,
             vote_times=self.vote_times,
-            public_score=self.public_score,
+            observed=self._seen(self.votes, tier, self.public_score),
+            public_score=self.public_score if self._undated else None,
             language=clean_line(self.language, _NAME).lower() or "python",
             source=source,
             datasets=self.datasets,
@@ -140,7 +165,7 @@ class NotebookLine(Line):
         )
 
 
-class CommentLine(Line):
+class CommentLine(_Observed):
     """A comment of a discussion."""
 
     id: _Id
@@ -150,24 +175,24 @@ class CommentLine(Line):
     posted_at: _Time = None
     updated_at: _Time = None
     votes: _Balance = 0
-    vote_times: _Times = None
     body: _Text = ""
 
     def item(self) -> CommentItem:
-        """Return the item."""
+        """Return the item; the tier of who comments is of no use."""
         return CommentItem(
             id=self.id,
             parent=clean_line(self.parent, _NAME) if self.parent else None,
             author=clean_line(self.author, _NAME),
             created_at=self.posted_at,
             updated_at=self.updated_at,
-            votes=self.votes,
+            votes=self.votes if self._undated else 0,
             vote_times=self.vote_times,
-            body=clean(self.body, _COMMENT),
+            observed=self._seen(self.votes, ""),
+            body=prose(self.body, _COMMENT),
         )
 
 
-class DiscussionLine(Line):
+class DiscussionLine(_Observed):
     """A line of discussions.jsonl; its comments are checked one by one."""
 
     id: _Id
@@ -177,28 +202,31 @@ class DiscussionLine(Line):
     posted_at: _Time = None
     updated_at: _Time = None
     votes: _Balance = 0
-    vote_times: _Times = None
     body: _Text = ""
     comments: Annotated[tuple[Any, ...], BeforeValidator(lambda v: v or ())] = ()
 
     def item(self, comments: tuple[CommentItem, ...]) -> DiscussionItem:
         """Return the item, with those of its comments that can be used."""
+        tier = clean_line(self.author_tier, _NAME)
         return DiscussionItem(
             id=self.id,
             title=clean_line(self.title, _TITLE),
             author=clean_line(self.author, _NAME),
-            author_tier=clean_line(self.author_tier, _NAME),
+            author_tier=tier if self._undated else "",
             created_at=self.posted_at,
             updated_at=self.updated_at,
-            votes=self.votes,
+            votes=self.votes if self._undated else 0,
             vote_times=self.vote_times,
-            body=clean(self.body, _BODY),
+            observed=self._seen(self.votes, tier),
+            body=prose(self.body, _BODY),
             comments=comments,
         )
 
 
 class DatasetLine(Line):
     """A line of datasets.jsonl."""
+
+    known = frozenset({"observed_at"})
 
     ref: _Ref
     version: _Count = 1

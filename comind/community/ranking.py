@@ -14,13 +14,16 @@ also pays for being like one that was chosen before.
 
 Discussions have no score: 0.4 votes, 0.4 comments (what others found worth answering), 0.2 freshness,
 and the same for likeness. Likeness is the share of three-word runs that two texts have in common.
+
+A notebook whose program is nearly that of a better one is left out, which is said: it is a fork with a
+few lines changed, and would be read twice.
 """
 
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from comind.domain.community import CommunityView, Dataset, Discussion, Notebook
 
@@ -31,7 +34,10 @@ _DISCUSSION_VOTES, _DISCUSSION_COMMENTS, _DISCUSSION_FRESHNESS = 0.4, 0.4, 0.2
 _CANDIDATES = 20
 """So many times the limit are compared with each other; comparing all would take hours."""
 _RUN = 3
+_SAME = 0.85
+"""So great a share of a program in common makes it a copy."""
 _COMPARED = 50_000
+_NAMED, _COPIES = 3, 20
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"\w+")
@@ -39,7 +45,21 @@ _Read = TypeVar("_Read", Notebook, Discussion)
 _Ordered = TypeVar("_Ordered", float, datetime)
 
 
-def rank(view: CommunityView, *, maximize: bool, notebooks: int, discussions: int) -> CommunityView:
+class _Text(NamedTuple):
+    """What is compared of an item; `body` alone decides on what is a copy."""
+
+    title: str
+    body: str
+
+
+def rank(
+    view: CommunityView,
+    *,
+    maximize: bool,
+    notebooks: int,
+    discussions: int,
+    source_of: Callable[[Notebook], str | None] | None = None,
+) -> CommunityView:
     """Return the notebooks and discussions most worth reading, best first, and all datasets.
 
     Datasets are ordered by the chosen notebooks that use them, then the newest first.
@@ -49,21 +69,35 @@ def rank(view: CommunityView, *, maximize: bool, notebooks: int, discussions: in
         maximize: whether greater public scores are better.
         notebooks: how many of them at most.
         discussions: how many of them at most.
+        source_of: reads the program of a notebook where the view does not hold it, only of those that
+            may be chosen; None for what cannot be had.
     """
-    chosen = _choose(
-        sorted(view.notebooks, key=lambda each: each.ref),
-        _worth_of_notebooks(view.notebooks, maximize=maximize),
-        lambda each: f"{each.title}\n{each.source}",
-        notebooks,
+    candidates, unread = _readable(
+        _best_first(
+            sorted(view.notebooks, key=lambda each: each.ref),
+            _worth_of_notebooks(view.notebooks, maximize=maximize),
+        ),
+        source_of,
+        _CANDIDATES * notebooks,
     )
-    discussed = _choose(
-        sorted(view.discussions, key=lambda each: each.id),
-        _worth_of_discussions(view.discussions),
-        lambda each: f"{each.title}\n{each.body}",
+    chosen, copies = _choose(candidates, lambda each: _Text(each.title, each.source), notebooks)
+    by_worth = _best_first(
+        sorted(view.discussions, key=lambda each: each.id), _worth_of_discussions(view.discussions)
+    )
+    discussed, _ = _choose(
+        by_worth[: _CANDIDATES * discussions],
+        lambda each: _Text(f"{each.title}\n{each.body}", ""),
         discussions,
     )
+    said = [
+        f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
+        for copy, kept in copies[:_COPIES]
+    ]
+    if len(copies) > _COPIES:
+        said.append(f"and {len(copies) - _COPIES} more copies of notebooks that are read")
     return view.model_copy(
         update={
+            "left_out": view.left_out + tuple(unread) + tuple(said),
             "notebooks": chosen,
             "discussions": discussed,
             "datasets": _by_use(view.datasets, chosen),
@@ -103,25 +137,59 @@ def _worth_of_discussions(discussions: Sequence[Discussion]) -> Callable[[Discus
     return worth
 
 
-def _choose(
-    items: Sequence[_Read],
-    worth: Callable[[_Read], float],
-    text: Callable[[_Read], str],
+def _best_first(items: Sequence[_Read], worth: Callable[[_Read], float]) -> list[tuple[_Read, float]]:
+    """Return items with their worth, the greatest first; equals as they come."""
+    return sorted(((each, worth(each)) for each in items), key=lambda pair: -pair[1])
+
+
+def _readable(
+    candidates: Sequence[tuple[Notebook, float]],
+    source_of: Callable[[Notebook], str | None] | None,
     limit: int,
-) -> tuple[_Read, ...]:
-    """Choose one after the other the best of what is left; among equals the first in `items`."""
-    worths = [worth(each) for each in items]
-    order = sorted(range(len(items)), key=lambda index: -worths[index])[: _CANDIDATES * limit]
-    runs = {index: _runs(text(items[index])) for index in order}
+) -> tuple[list[tuple[Notebook, float]], list[str]]:
+    """Return the first candidates that have a program, with it, and what to say of those without."""
+    if source_of is None:
+        return list(candidates[:limit]), []
+    found: list[tuple[Notebook, float]] = []
+    without: list[str] = []
+    for notebook, worth in candidates:
+        if len(found) == limit:
+            break
+        source = notebook.source or source_of(notebook)
+        if source is None:
+            without.append(notebook.ref)
+        else:
+            found.append((notebook.model_copy(update={"source": source}), worth))
+    if not without:
+        return found, []
+    names = ", ".join(without[:_NAMED]) + (", ..." if len(without) > _NAMED else "")
+    said = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
+    return found, [said]
+
+
+def _choose(
+    candidates: Sequence[tuple[_Read, float]], text: Callable[[_Read], _Text], limit: int
+) -> tuple[tuple[_Read, ...], list[tuple[_Read, _Read]]]:
+    """Choose one after the other the best of what is left; returns also pairs of copy and copied."""
+    items = [each for each, _ in candidates]
+    worths = [worth for _, worth in candidates]
+    order = list(range(len(items)))
+    texts = [text(each) for each in items]
+    runs = [_runs(f"{each.title}\n{each.body}") for each in texts]
+    bodies = [_runs(code) if (code := _uncommented(each.body)) else frozenset() for each in texts]
     likeness = dict.fromkeys(order, 0.0)
     chosen: list[_Read] = []
+    copies: list[tuple[_Read, _Read]] = []
     while order and len(chosen) < limit:
         best = max(order, key=lambda index: worths[index] - _LIKENESS * likeness[index])
         order.remove(best)
         chosen.append(items[best])
+        alike = [index for index in order if _copies(bodies[index], bodies[best])]
+        copies += [(items[index], items[best]) for index in alike]
+        order = [index for index in order if index not in set(alike)]
         for index in order:
             likeness[index] = max(likeness[index], _jaccard(runs[index], runs[best]))
-    return tuple(chosen)
+    return tuple(chosen), copies
 
 
 def _by_use(datasets: Sequence[Dataset], notebooks: Sequence[Notebook]) -> tuple[Dataset, ...]:
@@ -131,15 +199,27 @@ def _by_use(datasets: Sequence[Dataset], notebooks: Sequence[Notebook]) -> tuple
     return tuple(sorted(newest, key=lambda each: -uses.count(each.ref)))
 
 
-def _runs(text: str) -> frozenset[tuple[str, ...]]:
+def _runs(text: str) -> frozenset[int]:
+    """Return the runs of words in a text, each as its hash, which takes less room than the words."""
     words = _WORD.findall(text[:_COMPARED].lower())
-    return frozenset(zip(*(words[start:] for start in range(_RUN)), strict=False)) or frozenset(
-        {tuple(words)}
-    )
+    runs = zip(*(words[start:] for start in range(_RUN)), strict=False)
+    return frozenset(map(hash, runs)) or frozenset({hash(tuple(words))})
 
 
-def _jaccard(one: frozenset[tuple[str, ...]], other: frozenset[tuple[str, ...]]) -> float:
-    return len(one & other) / len(one | other)
+def _uncommented(program: str) -> str:
+    lines = (line for line in program.splitlines() if not line.lstrip().startswith("#"))
+    return "\n".join(lines).strip()
+
+
+def _copies(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether two programs are nearly the same; sizes alone often tell that they are not."""
+    small, large = sorted((len(one), len(other)))
+    return small > _SAME * large and _jaccard(one, other) >= _SAME
+
+
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    common = len(one & other)
+    return common / (len(one) + len(other) - common)
 
 
 def _ranks(values: Iterable[_Ordered]) -> dict[_Ordered, float]:

@@ -3,16 +3,17 @@
 import shutil
 import tempfile
 from datetime import datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from comind.community.asof import as_of as seen_from
-from comind.community.folder import read_community
-from comind.community.items import CommunityItems, DatasetItem
+from comind.community.files import copy_files
+from comind.community.items import CommunityItems
+from comind.community.opening import open_community
 from comind.community.ranking import rank
 from comind.community.text import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
 from comind.errors import CommunityError
-from comind.system.files import copy_plain_tree, hash_tree, write_durably
+from comind.system.files import hash_tree, write_durably
 
 __all__ = ["SnapshotFolder", "take_snapshot"]
 
@@ -71,7 +72,7 @@ def take_snapshot(
     looks like a snapshot.
 
     Args:
-        folder: the community folder.
+        folder: a community folder, or a store.
         snapshots: where snapshots are kept.
         competition: id of the competition; an item of an owner with this name could not be mounted.
         as_of: the moment, or None for everything that is there.
@@ -82,8 +83,19 @@ def take_snapshot(
     Raises:
         CommunityError: the folder, or one of its files as a whole, is not what it should be.
     """
-    items = read_community(folder)
-    view = rank(seen_from(items, as_of), maximize=maximize, notebooks=notebooks, discussions=discussions)
+    community = open_community(folder)
+    items = community.items(competition, as_of)
+    kept = {
+        (each.ref, each.version, each.created_at or each.updated_at): each
+        for each in reversed(items.notebooks)
+    }
+    view = rank(
+        seen_from(items, as_of),
+        maximize=maximize,
+        notebooks=notebooks,
+        discussions=discussions,
+        source_of=lambda each: community.source_of(kept[each.ref, each.version, each.created_at]),
+    )
     view = _without_owners(view, {competition, _SOLUTIONS})
     snapshots.mkdir(parents=True, exist_ok=True)
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
@@ -130,65 +142,12 @@ def _with_files(
     datasets, said = [], list(view.left_out)
     for dataset in view.datasets:
         item = versions[dataset.ref, dataset.version, dataset.published_at]
-        reason = _copy(item, folder, staged.place_for(dataset.ref)) if dataset.files else ""
+        target = staged.place_for(dataset.ref)
+        reason = ""
+        if dataset.files and item.path is not None:
+            taken = "a notebook has the same name" if target.exists() else ""
+            reason = taken or copy_files(folder, item.path, target)
         if reason:
             said.append(f"dataset {dataset.ref}: its files are left out: {reason}")
         datasets.append(dataset.model_copy(update={"files": dataset.files and not reason}))
     return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(said)})
-
-
-def _copy(item: DatasetItem, folder: Path, target: Path) -> str:
-    """Copy a dataset's file or folder as plain files; returns why not, where not."""
-    assert item.path is not None
-    if target.exists():
-        return "a notebook has the same name"
-    try:
-        source = _inside(folder, item.path)
-        staged = target.with_name(f".{target.name}.new")
-        staged.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_file():
-            staged.mkdir()
-            _check_name(source.name)
-            shutil.copyfile(source, staged / source.name, follow_symlinks=False)
-        else:
-            _check_names(source)
-            copy_plain_tree(source, staged)
-        staged.rename(target)
-    except (OSError, ValueError) as error:
-        shutil.rmtree(target.with_name(f".{target.name}.new"), ignore_errors=True)
-        return (
-            (error.strerror or "they cannot be read").lower()
-            if isinstance(error, OSError)
-            else str(error)
-        )
-    return ""
-
-
-def _inside(folder: Path, path: PurePosixPath) -> Path:
-    """Return a plain file or folder below `folder`, on a way without links."""
-    outside = path.is_absolute() or ".." in path.parts or not path.parts
-    if outside or "\0" in str(path):
-        raise ValueError("the path leads out of the community folder")
-    place = folder
-    for part in path.parts:
-        place /= part
-        if place.is_symlink():
-            raise ValueError("the path leads over a link")
-    if not place.is_file() and not place.is_dir():
-        raise ValueError("there is no such file or folder")
-    return place
-
-
-def _check_names(folder: Path) -> None:
-    """Refuse what cannot be copied as it is, and names that tools further down would stumble over."""
-    for entry in folder.rglob("*"):
-        _check_name(entry.name)
-        if entry.is_symlink():
-            raise ValueError("there is a link among them")
-        if not entry.is_file() and not entry.is_dir():
-            raise ValueError("there is something among them that is neither file nor folder")
-
-
-def _check_name(name: str) -> None:
-    if not name.isprintable():
-        raise ValueError("a file's name has characters that cannot be shown")

@@ -4,14 +4,26 @@ import re
 
 from pydantic import ValidationError
 
+from comind.community.noise import without_noise
 from comind.domain.value import Value
 
-__all__ = ["SOURCE_LENGTH", "clean", "clean_line", "decode", "is_reference", "program_of"]
+__all__ = [
+    "SOURCE_LENGTH",
+    "clean",
+    "clean_line",
+    "decode",
+    "is_reference",
+    "program",
+    "program_of",
+    "prose",
+]
 
 SOURCE_LENGTH = 200_000
 """Characters of a notebook that are kept; with pictures taken out, hardly any is longer."""
 
 _BINARY_SHARE = 0.1
+_GENEROUS = 20
+"""So many times the length are looked at: pictures within a text are long."""
 
 # Control characters, and those that turn text around or hide it from people but not from models.
 # The joiners U+200C and U+200D stay: scripts and emoji need them.
@@ -37,6 +49,16 @@ def clean(text: str, length: int) -> str:
         return kept
     mark = f"\n# [cut: {len(text)} characters, of which {length} at most are kept]\n"
     return kept[: max(0, length - len(mark))] + mark
+
+
+def prose(text: str, length: int) -> str:
+    """Return what somebody wrote, cleaned, without pictures, progress bars and long logs."""
+    return clean(without_noise(text[: _GENEROUS * length]), length)
+
+
+def program(text: str) -> str:
+    """Return a notebook's program, cleaned, without pictures; its comments also lose bars and logs."""
+    return clean(without_noise(text[: _GENEROUS * SOURCE_LENGTH], comments_only=True), SOURCE_LENGTH)
 
 
 def clean_line(text: str, length: int) -> str:

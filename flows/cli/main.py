@@ -19,6 +19,7 @@ from flows.cli import (
     collect,
     doctor,
     grade,
+    ingest,
     lineage,
     live,
     push,
@@ -35,6 +36,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "solve": solve,
     "grade": grade,
+    "ingest": ingest,
     "report": report,
     "bench": bench,
     "lineage": lineage,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from comind.errors import CampaignError, ComindError, CompetitionError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_community, find_project, find_solvable
+from flows.cli.places import add_place, find_community, find_moment, find_project, find_solvable
 
 if TYPE_CHECKING:
     from comind.campaign.events import CampaignSpec
@@ -56,7 +56,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
-    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
+    parser.add_argument(
+        "--community", metavar="DIR|none", help="what others published: a folder, a store, or none"
+    )
     parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
     add_place(parser, "folder for data, runs and tracking")
@@ -127,8 +129,8 @@ def _specification(
     params = read_params(project).with_profile(args.profile)
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | _given(args)
-    community = find_community(values["community"], folder)
-    as_of = _moment(values["as_of"])
+    community = find_community(values["community"], folder, competition)
+    as_of = find_moment(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or configured_model()
     if values["agent"] not in AGENTS:
@@ -210,18 +212,6 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
         | ({"prove": False} if args.no_prove else {})
         | ({"push": True} if args.push else {})
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    """Return the time that a user wrote, in UTC."""
-    from comind.community.lines import parse_time
-
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None
 
 
 def _check_models(models: dict[str, "ModelSettings"], *, priced: bool) -> None:

@@ -14,6 +14,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.community.snapshot import SnapshotFolder
+from comind.community.store.ingest import ingest_folder
 from flows.cli.main import main
 from tests.e2e.command import comind
 from tests.unit.community.folders import community, notebook
@@ -91,11 +92,13 @@ def test_a_community_that_cannot_be_read(
 
 
 def test_the_time_may_stand_in_the_parameters(tmp_path: Path, shared_server: str) -> None:
-    """params.yaml may name folder and time, the time also without quotation marks."""
+    """params.yaml may name a store and a time, the time also without quotation marks."""
     folder = community(tmp_path / "mine", notebooks=[notebook(), notebook("b/later", 9)])
+    store = tmp_path / "store"
+    ingest_folder(store, folder, "demo-tumours")
     out = tmp_path / "out"
     out.mkdir()
-    values = f"solve:\n  community: {folder}\n  as_of: 2023-03-05T00:00:00Z\n  notebooks: 1\n"
+    values = f"solve:\n  community: {store}\n  as_of: 2023-03-05T00:00:00Z\n  notebooks: 1\n"
     (out / "params.yaml").write_text(values)
     ran = comind(*_SOLVE, "--out", out, "--json")
     assert ran.exit_code == 0, ran.stderr

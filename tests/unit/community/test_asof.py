@@ -12,6 +12,7 @@ from comind.community.items import (
     DatasetItem,
     DiscussionItem,
     NotebookItem,
+    Observation,
     Remark,
 )
 from comind.community.ranking import rank
@@ -25,6 +26,20 @@ _names = st.sampled_from(["a/a", "b/b", "c/c"])
 _texts = st.sampled_from(["", "scale first", "trees do not care about scale", "x = 1\ny = 2"])
 
 
+def _observation(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[Observation]:
+    return st.builds(
+        Observation,
+        at=times,
+        votes=st.none() | st.integers(0, 9),
+        author_tier=st.sampled_from(["", "expert", "master"]),
+        public_score=st.none() | st.floats(0, 1),
+    )
+
+
+def _observed(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[tuple[Observation, ...]]:
+    return st.lists(_observation(times), max_size=2).map(tuple)
+
+
 def _notebook(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[NotebookItem]:
     return st.builds(
         NotebookItem,
@@ -36,6 +51,7 @@ def _notebook(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[NotebookI
         updated_at=st.none() | times,
         votes=st.integers(0, 9),
         vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        observed=_observed(_before),
         public_score=st.none() | st.floats(0, 1),
         source=_texts,
     )
@@ -50,6 +66,7 @@ def _comment(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[CommentIte
         created_at=times,
         votes=st.integers(-3, 3),
         vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        observed=_observed(_before),
         body=_texts,
     )
 
@@ -63,6 +80,7 @@ def _discussion(times: st.SearchStrategy[datetime]) -> st.SearchStrategy[Discuss
         created_at=times,
         votes=st.integers(-3, 3),
         vote_times=st.none() | st.lists(_before, max_size=3).map(tuple),
+        observed=_observed(_before),
         body=_texts,
         comments=st.lists(_comment(_before), max_size=3).map(tuple),
     )
@@ -88,11 +106,15 @@ _communities = st.builds(
 
 
 def _voted_later(
-    item: NotebookItem | DiscussionItem | CommentItem, times: list[datetime], total: int
+    item: NotebookItem | DiscussionItem | CommentItem,
+    times: list[datetime],
+    total: int,
+    seen: tuple[Observation, ...],
 ) -> dict[str, object]:
-    """What later votes change of an item: its total always, its times where they are known."""
+    """What later votes and observations change: the total always, times where they are known."""
     known = None if item.vote_times is None else (*item.vote_times, *times)
-    return {"vote_times": known, "votes": total, **_promoted(item)}
+    observed = (*seen, *item.observed)
+    return {"vote_times": known, "votes": total, "observed": observed, **_promoted(item)}
 
 
 def _promoted(item: NotebookItem | DiscussionItem | CommentItem) -> dict[str, object]:
@@ -104,17 +126,18 @@ def _futures(draw: st.DrawFn, items: CommunityItems) -> CommunityItems:
     """The same community, after more has happened to it."""
     times = st.lists(_after, max_size=3)
     total = st.integers(0, 99)
-    notebooks: list[NotebookItem] = [
-        each.model_copy(update=_voted_later(each, draw(times), draw(total))) for each in items.notebooks
-    ]
+    seen = _observed(_after)
+
+    def later(item: NotebookItem | DiscussionItem | CommentItem) -> dict[str, object]:
+        return _voted_later(item, draw(times), draw(total), draw(seen))
+
+    notebooks: list[NotebookItem] = [each.model_copy(update=later(each)) for each in items.notebooks]
     discussions: list[DiscussionItem] = []
     for each in items.discussions:
-        comments = [
-            c.model_copy(update=_voted_later(c, draw(times), draw(total))) for c in each.comments
-        ]
+        comments = [c.model_copy(update=later(c)) for c in each.comments]
         for late in draw(st.lists(_comment(_after), max_size=2)):
             comments.insert(draw(st.integers(0, len(comments))), late)
-        update = _voted_later(each, draw(times), draw(total)) | {"comments": tuple(comments)}
+        update = later(each) | {"comments": tuple(comments)}
         discussions.append(each.model_copy(update=update))
     datasets = list(items.datasets)
     remarks = list(items.remarks)
@@ -197,6 +220,29 @@ def test_totals_of_votes_are_not_trusted() -> None:
     assert view.left_out == ("votes that are only known as totals, without times, count as none",)
     assert [each.votes for each in as_of(items, None).notebooks] == [7, 7]
     assert as_of(items, None).left_out == ()
+
+
+def test_what_was_observed_counts_from_then_on() -> None:
+    """Totals, tiers and scores are those that somebody had seen by then; the latest is the one."""
+    seen = [
+        Observation(at=_NOW - 5 * _HOUR, votes=9, author_tier="expert"),
+        Observation(at=_NOW - 9 * _HOUR, votes=4, author_tier="novice", public_score=0.7),
+        Observation(at=_NOW + _HOUR, votes=50, author_tier="master", public_score=0.9),
+    ]
+    item = _plain(hour=-20, vote_times=None, observed=tuple(seen))
+    told = {
+        hours: (view.votes, view.author_tier, view.public_score)
+        for hours in (-15, -8, 0, 1)
+        for view in as_of(CommunityItems(notebooks=(item,)), _NOW + hours * _HOUR).notebooks
+    }
+    assert told == {
+        -15: (0, "", None),
+        -8: (4, "novice", 0.7),
+        0: (9, "expert", 0.7),
+        1: (50, "master", 0.9),
+    }
+    [whole] = as_of(CommunityItems(notebooks=(item,)), None).notebooks
+    assert (whole.votes, whole.author_tier, whole.public_score) == (50, "master", 0.9)
 
 
 def test_the_same_version_twice() -> None:

@@ -239,3 +239,21 @@ def test_a_dataset_tells_its_path(tmp_path: Path) -> None:
     """Where a dataset's files lie is kept as it was written; it is judged when they are copied."""
     items, _ = _read(tmp_path, datasets=[dataset(path="files/a.csv"), dataset("b/c")])
     assert [str(each.path) for each in items.datasets] == ["files/a.csv", "None"]
+
+
+def test_what_was_observed_is_dated(tmp_path: Path) -> None:
+    """Totals, tier and score of a line with `observed_at` are from then on; comments take it over."""
+    seen = {"observed_at": "2023-03-09T00:00:00Z", "vote_times": None, "votes": 7}
+    items, said = _read(
+        tmp_path,
+        notebooks=[notebook(**seen, author_tier="master", public_score=0.5)],
+        discussions=[discussion(**seen, comments=[comment("c", votes=2, vote_times=None)])],
+        datasets=[dataset(observed_at="2023-03-09T00:00:00Z")],
+    )
+    assert said == []
+    [one], [thread] = items.notebooks, items.discussions
+    assert (one.votes, one.author_tier, one.public_score) == (0, "", None)
+    [total] = one.observed
+    assert (total.votes, total.author_tier, total.public_score) == (7, "master", 0.5)
+    assert [each.votes for each in (*thread.observed, *thread.comments[0].observed)] == [7, 2]
+    assert total.at == thread.comments[0].observed[0].at

@@ -112,3 +112,53 @@ def test_datasets_in_use_come_first() -> None:
     view = CommunityView(notebooks=(_notebook("n/n", datasets=("a/used",)),), datasets=datasets)
     ranked = rank(view, maximize=True, notebooks=10, discussions=10)
     assert [each.ref for each in ranked.datasets] == ["a/used", "c/new", "b/old"]
+
+
+_PROGRAM = "\n".join(f"step_{number} = model_{number}.fit(data_{number})" for number in range(30))
+
+
+def test_a_fork_with_a_line_changed_is_left_out() -> None:
+    """Of nearly equal programs the best is read, and the others are named; comments do not count."""
+    best = _notebook("b/best", 0.9, source=_PROGRAM)
+    fork = _notebook("a/fork", 0.8, source=f"# my own\n{_PROGRAM}\nprint('mine')")
+    other = _notebook("c/other", 0.1)
+    view = rank(
+        CommunityView(notebooks=(best, fork, other)), maximize=True, notebooks=10, discussions=10
+    )
+    assert [each.ref for each in view.notebooks] == ["b/best", "c/other"]
+    assert view.left_out == (
+        "notebook a/fork: is nearly the same as b/best, which is read in its place",
+    )
+
+
+def test_many_copies_are_counted() -> None:
+    """However many copies there are, only some are named."""
+    copies = [_notebook(f"a/n{number:03d}", 0.5, source=_PROGRAM) for number in range(100)]
+    view = rank(CommunityView(notebooks=tuple(copies)), maximize=True, notebooks=10, discussions=10)
+    assert len(view.notebooks) == 1
+    assert len(view.left_out) == 21
+    assert view.left_out[-1] == "and 79 more copies of notebooks that are read"
+
+
+def test_programs_are_read_only_of_what_may_be_chosen() -> None:
+    """The best are read until there are enough; what has no program makes room for the next."""
+    notebooks = [_notebook(f"a/n{number:03d}", number / 100, source="") for number in range(99)]
+    asked: list[str] = []
+
+    def source_of(notebook: Notebook) -> str | None:
+        asked.append(notebook.ref)
+        return None if notebook.ref == "a/n098" else f"print({notebook.ref!r})"
+
+    view = rank(
+        CommunityView(notebooks=tuple(notebooks)),
+        maximize=True,
+        notebooks=2,
+        discussions=1,
+        source_of=source_of,
+    )
+    assert [(each.ref, each.source) for each in view.notebooks] == [
+        ("a/n097", "print('a/n097')"),
+        ("a/n096", "print('a/n096')"),
+    ]
+    assert len(asked) == 41
+    assert view.left_out == ("notebooks that cannot be read, as their code is not there: 1 (a/n098)",)

@@ -1,0 +1,48 @@
+"""Text out of the HTML that Kaggle's dumps hold of messages; Markdown stays as it is."""
+
+import re
+from html.parser import HTMLParser
+
+__all__ = ["plain"]
+
+_HTML = re.compile(
+    r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>"
+)
+_BREAKS = frozenset(
+    ["p", "div", "br", "li", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "tr", "ul", "ol"]
+)
+_UNSEEN = frozenset(("script", "style"))
+
+
+def plain(text: str) -> str:
+    """Return the words of a message, with a line for each of its blocks; what is no HTML stays."""
+    if "<" not in text or _HTML.search(text) is None:
+        return text
+    reader = _Words()
+    reader.feed(text)
+    reader.close()
+    return re.sub(r"\n{3,}", "\n\n", "".join(reader.words)).strip()
+
+
+class _Words(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words: list[str] = []
+        self._unseen = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._unseen += tag in _UNSEEN
+        if tag == "img":
+            caption = dict(attrs).get("alt")
+            self.words.append(f"[picture: {caption}]" if caption else "[picture]")
+        elif tag in _BREAKS:
+            self.words.append("\n- " if tag == "li" else "\n")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._unseen -= tag in _UNSEEN and self._unseen > 0
+        if tag in _BREAKS:
+            self.words.append("\n")
+
+    def handle_data(self, data: str) -> None:
+        if not self._unseen:
+            self.words.append(data)

@@ -1,0 +1,59 @@
+"""Programs of notebooks, read when they are needed: from the store, or from Meta Kaggle Code."""
+
+import hashlib
+from pathlib import Path
+
+from comind.community.text import decode, program, program_of
+from comind.errors import SubmissionError
+from comind.system.files import read_untrusted, write_durably
+
+__all__ = ["Programs", "dumped"]
+
+_KEPT, _DUMPED = "kept:", "meta:"
+_SUFFIXES = (".ipynb", ".py", ".r", ".R", ".rmd", ".Rmd", ".irnb", ".jl", ".sql", ".sqlite")
+_BYTES = 64 << 20
+
+
+def dumped(version_id: int) -> str:
+    """Return where Meta Kaggle Code has a version, without the suffix: millions, thousands, id."""
+    return f"{version_id // 1_000_000:04d}/{version_id // 1000 % 1000:03d}/{version_id}"
+
+
+class Programs:
+    """Finds programs by the `code` of a record."""
+
+    def __init__(self, root: Path, dump: Path | None) -> None:
+        self._kept = root / "code"
+        self._dump = dump
+
+    def keep(self, source: str) -> str:
+        """Keep a program, once however often it is given; returns its `code`."""
+        name = hashlib.sha256(source.encode()).hexdigest()
+        path = self._kept / name[:2] / f"{name}.txt"
+        if not path.exists():
+            write_durably(path, source)
+        return _KEPT + name
+
+    def read(self, code: str) -> str | None:
+        """Return a program as text, cleaned and bounded; None where it is not at hand."""
+        if code.startswith(_KEPT):
+            name = code.removeprefix(_KEPT)
+            try:
+                return (self._kept / name[:2] / f"{name}.txt").read_text()
+            except OSError:
+                return None
+        if self._dump is None or not code.startswith(_DUMPED):
+            return None
+        return self._dumped(self._dump, dumped(int(code.removeprefix(_DUMPED))))
+
+    def _dumped(self, dump: Path, name: str) -> str | None:
+        for suffix in _SUFFIXES:
+            path = dump / (name + suffix)
+            if not path.is_file():
+                continue
+            try:
+                text = decode(read_untrusted(dump, name + suffix, limit=_BYTES))
+                return program(program_of(text) if suffix in (".ipynb", ".irnb") else text)
+            except (SubmissionError, OSError, ValueError):
+                return None
+        return None

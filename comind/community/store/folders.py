@@ -1,0 +1,109 @@
+"""Imports of community folders, whoever filled them, and of listings, which know no code."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from comind.community.folder import read_community
+from comind.community.items import CommunityItems, Remark
+from comind.community.lines import NotebookLine
+from comind.community.store.engine import Engine
+from comind.community.store.importing import Source, Staged
+from comind.community.store.records import Records, told
+from comind.community.store.schema import KINDS
+from comind.errors import CommunityError, SubmissionError
+from comind.system.files import hash_file, hash_tree, read_untrusted
+
+__all__ = ["folder_source", "listing_source"]
+
+_LISTING_BYTES = 1 << 30
+_NO_CODE = "has no code, so it can be counted and not read"
+
+
+def folder_source(folder: Path, competition: str, root: Path) -> Source:
+    """Return a community folder as something to import into the store in `root`.
+
+    Raises:
+        CommunityError: the folder, or one of its files as a whole, is not what it should be.
+    """
+    items = read_community(folder)
+    digest = hashlib.sha256(f"folder {competition} {hash_tree(folder)}".encode()).hexdigest()
+
+    def stage(engine: Engine, staging: Path) -> Staged:
+        reader = Records(competition, root, folder)
+        reader.take(items)
+        return _staged(engine, staging, reader)
+
+    return Source("folder", digest, stage, competition)
+
+
+def listing_source(file: Path, competition: str, root: Path) -> Source:
+    """Return a listing of notebooks as something to import into the store in `root`.
+
+    Raises:
+        CommunityError: the file is no list of notebooks.
+    """
+    items = _listed(file)
+    digest = hashlib.sha256(f"listing {competition} {hash_file(file)}".encode()).hexdigest()
+
+    def stage(engine: Engine, staging: Path) -> Staged:
+        reader = Records(competition, root, file.parent)
+        reader.take(items)
+        if items.notebooks:
+            reader.drop("notebooks.code", _NO_CODE, len(items.notebooks))
+        return _staged(engine, staging, reader)
+
+    return Source("listing", digest, stage, competition)
+
+
+def _staged(engine: Engine, staging: Path, reader: Records) -> Staged:
+    for kind, described in KINDS.items():
+        path = staging / f"{kind}.jsonl"
+        rows = reader.rows[kind].values()
+        path.write_text("".join(json.dumps(row, default=told) + "\n" for row in rows))
+        columns = described.columns | {"since": "TIMESTAMP", "seen_at": "TIMESTAMP"}
+        engine.json(f"new_{kind}", path, columns)
+    return Staged(tuple(KINDS), tuple(reader.dropped), reader.observed_at)
+
+
+def _listed(file: Path) -> CommunityItems:
+    try:
+        entries = TypeAdapter(list[dict[str, Any]]).validate_json(
+            read_untrusted(file.parent, file.name, limit=_LISTING_BYTES)
+        )
+    except (SubmissionError, OSError, ValueError):
+        raise CommunityError(
+            f"{file}: is no list of notebooks", hint="a JSON list of objects with ref and last_run_time"
+        ) from None
+    notebooks, remarks = [], []
+    for number, entry in enumerate(entries, start=1):
+        try:
+            line = NotebookLine.model_validate(dict(_named(entry)))
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            reason = f"{'.'.join(map(str, first['loc']))}: {first['msg'].removeprefix('Value error, ')}"
+            remarks.append(Remark(file=file.name, line=number, reason=reason))
+        else:
+            notebooks.append(line.item(""))
+    return CommunityItems(notebooks=tuple(notebooks), remarks=tuple(remarks))
+
+
+def _named(entry: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield what a listing tells, by our names; it does not know which version it is about."""
+    names = {
+        "ref": "ref",
+        "title": "title",
+        "author": "author",
+        "last_run_time": "created_at",
+        "total_votes": "votes",
+        "language": "language",
+        "observed_at": "observed_at",
+    }
+    yield "version", 0
+    for key, ours in names.items():
+        if entry.get(key) is not None:
+            yield ours, entry[key]

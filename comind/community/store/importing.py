@@ -1,0 +1,135 @@
+"""What every import does: known content is not taken again, and what was killed goes on where it was.
+
+An import stages what it reads beside the store, writes one part for each kind of record, and is in the
+store when `store.json` names it. A part that is there is finished, so nothing is written twice.
+"""
+
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
+
+from comind.community.store.engine import Engine
+from comind.community.store.manifest import (
+    Dropped,
+    Import,
+    Manifest,
+    holds_store,
+    read_manifest,
+    write_manifest,
+)
+from comind.community.store.schema import KINDS
+from comind.community.store.writing import part_of, show_known, write_new
+from comind.domain.value import Value
+from comind.errors import CommunityError
+from comind.system.files import write_durably
+
+__all__ = ["Imported", "Source", "Staged", "import_into"]
+
+_MEGABYTES = 1024
+_ID_LENGTH = 8
+
+
+class Imported(NamedTuple):
+    """An import, and whether the store had it before."""
+
+    record: Import
+    known: bool
+
+
+class Staged(NamedTuple):
+    """What a source says of itself when its records are there as views `new_<kind>`."""
+
+    kinds: tuple[str, ...]
+    dropped: tuple[Dropped, ...] = ()
+    observed_at: datetime | None = None
+
+
+class Source(NamedTuple):
+    """Something that can be imported."""
+
+    kind: str
+    fingerprint: str
+    stage: Callable[[Engine, Path], Staged]
+    """Reads it, with an engine and a folder to stage files in, which it may find filled from before."""
+    competition: str | None = None
+
+
+class _Written(Value):
+    """What became of one kind; there when its part is."""
+
+    count: int
+    dropped: tuple[Dropped, ...]
+
+
+def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> Imported:
+    """Take what is new of a source into the store in the folder `root`, which is made where it is not.
+
+    Args:
+        root: the store.
+        source: what to take.
+        megabytes: memory that the engine may use; the rest goes to disk.
+
+    Raises:
+        CommunityError: the source cannot be read, or another import is running.
+        DiskError: there is no room.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(root.with_name(f".{root.name}.lock"), timeout=0)
+    try:
+        with lock:
+            return _import(root, source, megabytes)
+    except Timeout:
+        raise CommunityError(f"{root}: another import into it is running") from None
+
+
+def _import(root: Path, source: Source, megabytes: int) -> Imported:
+    manifest = read_manifest(root) if holds_store(root) else Manifest()
+    known = manifest.find(source.fingerprint)
+    if known is not None:
+        return Imported(known, known=True)
+    origin = f"{len(manifest.imports) + 1:04d}-{source.kind}-{source.fingerprint[:_ID_LENGTH]}"
+    staging = root.with_name(f".{root.name}-{source.fingerprint[:_ID_LENGTH]}")
+    staging.mkdir(exist_ok=True)
+    with Engine(staging, megabytes=megabytes) as engine:
+        show_known(engine, root, manifest, "known_")
+        staged = source.stage(engine, staging)
+        taken: dict[str, int] = {}
+        dropped = list(staged.dropped)
+        for kind in staged.kinds:
+            written = _write(engine, kind, root, staging, origin)
+            dropped += written.dropped
+            if written.count:
+                taken[kind] = written.count
+    record = Import(
+        id=origin,
+        kind=source.kind,
+        fingerprint=source.fingerprint,
+        competition=source.competition,
+        observed_at=staged.observed_at,
+        taken={kind: taken[kind] for kind in KINDS if kind in taken},
+        dropped=tuple(dropped),
+    )
+    write_manifest(root, manifest.model_copy(update={"imports": (*manifest.imports, record)}))
+    shutil.rmtree(staging, ignore_errors=True)
+    return Imported(record, known=False)
+
+
+def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) -> _Written:
+    note = staging / f"written-{kind}.json"
+    part = part_of(root, kind, origin)
+    try:
+        written = _Written.model_validate_json(note.read_bytes())
+    except (OSError, ValidationError):
+        pass
+    else:
+        if part.is_file() or not written.count:
+            return written
+    count, dropped = write_new(engine, kind, part, origin)
+    written = _Written(count=count, dropped=tuple(dropped))
+    write_durably(note, written.model_dump_json())
+    return written

@@ -1,0 +1,63 @@
+"""What can be taken into a store, one function each; the same content is taken once."""
+
+from pathlib import Path
+
+from comind.community.store.dump import dump_source
+from comind.community.store.folders import folder_source, listing_source
+from comind.community.store.importing import Imported, import_into
+from comind.community.store.manifest import Manifest, holds_store, read_manifest, write_manifest
+from comind.errors import CommunityError
+
+__all__ = ["ingest_dump", "ingest_folder", "ingest_listing", "name_code"]
+
+
+def ingest_folder(root: Path, folder: Path, competition: str) -> Imported:
+    """Take a community folder into the store in `root`, which is made where it is not.
+
+    A folder that is written anew from time to time, with `observed_at`, may be taken each time: what is
+    new of it is added, and earlier moments stay as they were.
+
+    Args:
+        root: the store.
+        folder: the community folder.
+        competition: slug of the competition that it is about.
+
+    Raises:
+        CommunityError: the folder is not what it should be, or another import is running.
+        DiskError: there is no room.
+    """
+    return import_into(root, folder_source(folder, competition, root))
+
+
+def ingest_listing(root: Path, file: Path, competition: str) -> Imported:
+    """Take a listing of notebooks, a JSON list without code; otherwise like `ingest_folder`."""
+    return import_into(root, listing_source(file, competition, root))
+
+
+def ingest_dump(root: Path, folder: Path) -> Imported:
+    """Take Meta Kaggle's tables, of all competitions; otherwise like `ingest_folder`."""
+    return import_into(root, dump_source(folder))
+
+
+def name_code(root: Path, folder: Path) -> None:
+    """Say where Meta Kaggle Code lies; it stays there, and is read a program at a time.
+
+    Raises:
+        CommunityError: there is no such folder, or it is no copy of Meta Kaggle Code.
+    """
+    if not any(each.is_dir() and each.name.isdigit() for each in _entries(folder)):
+        raise CommunityError(
+            f"{folder}: is no copy of Meta Kaggle Code",
+            hint="its programs lie in folders of four digits, such as 0001/234/1234567.py",
+        )
+    manifest = read_manifest(root) if holds_store(root) else Manifest()
+    root.mkdir(parents=True, exist_ok=True)
+    write_manifest(root, manifest.model_copy(update={"code": str(folder.absolute())}))
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise CommunityError(f"{folder}: {reason}", hint="name the folder of Meta Kaggle Code") from None

@@ -1,0 +1,89 @@
+"""The store as everybody else sees it: what was known of a competition as of a moment."""
+
+import shutil
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+from comind.community.items import CommunityItems, NotebookItem
+from comind.community.store.asked import items_of
+from comind.community.store.code import Programs
+from comind.community.store.engine import Engine
+from comind.community.store.manifest import Manifest, read_manifest
+from comind.community.store.writing import show_known
+from comind.errors import CommunityError
+
+__all__ = ["CommunityStore"]
+
+_QUERY_MEGABYTES = 512
+_NAMED = 5
+
+
+class CommunityStore:
+    """A store to be asked; it never changes what it reads.
+
+        store = CommunityStore.open(Path("data/knowledge/kaggle"))
+        items = store.items("titanic", datetime(2023, 4, 1, tzinfo=UTC))
+        program = store.source_of(items.notebooks[0])
+
+    The items hold no programs: those are read one by one, as most are never needed.
+    """
+
+    def __init__(self, root: Path, manifest: Manifest) -> None:
+        self.root = root
+        self.manifest = manifest
+        self._programs = Programs(root, None if manifest.code is None else Path(manifest.code))
+
+    @classmethod
+    def open(cls, root: Path) -> "CommunityStore":
+        """Return the store in a folder, with the imports it has now.
+
+        Raises:
+            CommunityError: it is no store.
+        """
+        return cls(root, read_manifest(root))
+
+    def items(self, competition: str, as_of: datetime | None) -> CommunityItems:
+        """Return what was known of a competition: of each notebook and dataset the current version.
+
+        Raises:
+            CommunityError: the store knows nothing of this competition, at any time.
+        """
+        scratch = Path(tempfile.mkdtemp(prefix="comind-store-"))
+        try:
+            with Engine(scratch, megabytes=_QUERY_MEGABYTES) as engine:
+                show_known(engine, self.root, self.manifest)
+                found = items_of(engine, competition, as_of)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+        if found == CommunityItems():
+            self.check(competition)
+        return found
+
+    def competitions(self) -> tuple[str, ...]:
+        """Return the slugs of all competitions that the store knows something of."""
+        scratch = Path(tempfile.mkdtemp(prefix="comind-store-"))
+        try:
+            with Engine(scratch, megabytes=_QUERY_MEGABYTES) as engine:
+                show_known(engine, self.root, self.manifest)
+                return tuple(row["competition"] for row in engine.rows("competitions"))
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+    def source_of(self, item: NotebookItem) -> str | None:
+        """Return the program of a notebook, cleaned and bounded; None where it is not at hand."""
+        return item.source or self._programs.read(item.code)
+
+    def check(self, competition: str) -> None:
+        """Look whether a competition is known.
+
+        Raises:
+            CommunityError: the store knows nothing of it.
+        """
+        known = self.competitions()
+        if competition not in known:
+            some = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
+            raise CommunityError(
+                f"{self.root}: knows nothing of the competition {competition!r}",
+                hint=f"it knows {some}" if known else "it is empty: see comind ingest",
+            )

@@ -1,0 +1,191 @@
+"""Records out of a community's items: what is known once, and what was seen when."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from comind.community.files import copy_files
+from comind.community.items import (
+    CommentItem,
+    CommunityItems,
+    DatasetItem,
+    DiscussionItem,
+    NotebookItem,
+    Remark,
+)
+from comind.community.store.code import Programs
+from comind.community.store.manifest import Dropped
+from comind.community.store.schema import KINDS
+from comind.system.files import hash_tree
+
+__all__ = ["Records", "told"]
+
+Rows = dict[str, dict[str, dict[str, Any]]]
+"""Rows by kind, each once: under a key that tells them apart."""
+
+
+def told(value: datetime) -> str:
+    """Return a time in UTC as the engine reads it."""
+    return value.replace(tzinfo=None).isoformat(sep=" ")
+
+
+class Records:
+    """Collects the records of one folder; programs and files of datasets go into the store at once.
+
+    Args:
+        competition: the competition that the folder is about.
+        root: the store.
+        folder: the folder that paths of datasets lie below.
+    """
+
+    def __init__(self, competition: str, root: Path, folder: Path) -> None:
+        self._competition = competition
+        self._root = root
+        self._folder = folder
+        self._programs = Programs(root, None)
+        self.rows: Rows = {kind: {} for kind in KINDS}
+        self.dropped: list[Dropped] = []
+        self.observed_at: datetime | None = None
+
+    def take(self, items: CommunityItems) -> None:
+        """Collect the records of all items."""
+        for remark in items.remarks:
+            self._remark(remark)
+        for notebook in items.notebooks:
+            self._notebook(notebook)
+        for discussion in items.discussions:
+            self._discussion(discussion)
+        for dataset in items.datasets:
+            self._dataset(dataset)
+
+    def drop(self, what: str, reason: str, count: int = 1) -> None:
+        """Note what was not taken."""
+        self.dropped.append(Dropped(what=what, reason=reason, count=count))
+
+    def _remark(self, remark: Remark) -> None:
+        place = remark.name or ("" if remark.line is None else f"line {remark.line}")
+        self.drop(f"{remark.file}, {place}" if place else remark.file, remark.reason)
+
+    def _notebook(self, item: NotebookItem) -> None:
+        row = {
+            "competition": self._competition,
+            "ref": item.ref,
+            "version": item.version,
+            "title": item.title,
+            "author": item.author,
+            "created_at": item.created_at,
+            "language": item.language,
+            "code": self._programs.keep(item.source) if item.source else None,
+            "datasets": item.datasets,
+            "notebooks": item.notebooks,
+            "forked_from": item.forked_from,
+        }
+        if self._once("notebooks", (item.ref, item.version), item, row):
+            self._known("notebook:" + item.ref, item, item.author_tier)
+            scored = f"score:{self._competition}/{item.ref}"
+            if item.public_score is not None:
+                self._observe(scored, item.at, version=item.version, score=item.public_score)
+            for seen in item.observed:
+                if seen.public_score is not None:
+                    self._observe(scored, seen.at, version=item.version, score=seen.public_score)
+
+    def _discussion(self, item: DiscussionItem) -> None:
+        row = {
+            "competition": self._competition,
+            "id": item.id,
+            "title": item.title,
+            "author": item.author,
+            "created_at": item.created_at,
+            "body": item.body,
+        }
+        if self._once("discussions", (item.id,), item, row):
+            self._known(f"discussion:{self._competition}/{item.id}", item, item.author_tier)
+            for comment in item.comments:
+                self._comment(item.id, comment)
+
+    def _comment(self, discussion: str, item: CommentItem) -> None:
+        row = {
+            "competition": self._competition,
+            "discussion": discussion,
+            "id": item.id,
+            "parent": item.parent,
+            "author": item.author,
+            "created_at": item.created_at,
+            "body": item.body,
+        }
+        if self._once("comments", (discussion, item.id), item, row):
+            self._known(f"comment:{self._competition}/{discussion}/{item.id}", item, "")
+
+    def _dataset(self, item: DatasetItem) -> None:
+        row = {
+            "competition": self._competition,
+            "ref": item.ref,
+            "version": item.version,
+            "title": item.title,
+            "path": self._files(item),
+            "licence": item.licence,
+            "since": item.at,
+            "seen_at": None,
+        }
+        self._put("datasets", (item.ref, item.version, item.at), row)
+
+    def _files(self, item: DatasetItem) -> str | None:
+        """Copy a dataset's files into the store; returns where they lie below it."""
+        if item.path is None:
+            return None
+        staged = self._root / "files" / "staged"
+        reason = copy_files(self._folder, item.path, staged)
+        if reason:
+            self.drop(f"datasets.jsonl, {item.ref}", f"its files are left out: {reason}")
+            return None
+        name = hash_tree(staged)
+        target = staged.with_name(name)
+        try:
+            staged.rename(target)
+        except OSError:  # they are there already
+            for path in sorted(staged.rglob("*"), reverse=True):
+                path.rmdir() if path.is_dir() else path.unlink()
+            staged.rmdir()
+        # A single file is mounted as a folder that holds it.
+        return f"files/{name}"
+
+    def _once(
+        self,
+        kind: str,
+        identity: tuple[object, ...],
+        item: NotebookItem | DiscussionItem | CommentItem,
+        row: dict[str, Any],
+    ) -> bool:
+        row["votes_dated"] = item.vote_times is not None
+        row["since"] = item.at
+        seen = max((each.at for each in item.observed if each.at), default=None)
+        row["seen_at"] = seen
+        self.observed_at = max((t for t in (self.observed_at, seen, item.at) if t), default=None)
+        return self._put(kind, (*identity, item.at), row)
+
+    def _put(self, kind: str, key: tuple[object, ...], row: dict[str, Any]) -> bool:
+        """Keep a row; the first of two about the same thing at the same time is the one."""
+        rows = self.rows[kind]
+        name = repr(key)
+        if name in rows:
+            self.drop(f"{kind}, {key[0]}", "is there twice in the same version; the first is used")
+            return False
+        rows[name] = row
+        return True
+
+    def _known(self, target: str, item: NotebookItem | DiscussionItem | CommentItem, tier: str) -> None:
+        """Keep votes and tiers, each from the time on that it has."""
+        counted: dict[datetime, int] = {}
+        for time in item.vote_times or ():
+            counted[time] = counted.get(time, 0) + 1
+            vote = {"target": target, "voter": f"{told(time)} #{counted[time]}", "since": time}
+            self.rows["votes"][repr(vote)] = vote
+        if tier or (item.vote_times is None and item.votes):
+            self._observe(target, None, votes=item.votes or None, tier=tier or None)
+        for seen in item.observed:
+            if seen.votes is not None or seen.author_tier:
+                self._observe(target, seen.at, votes=seen.votes, tier=seen.author_tier or None)
+
+    def _observe(self, target: str, at: datetime | None, **seen: object) -> None:
+        row = {"target": target, "since": at, **seen}
+        self.rows["observations"][repr(row)] = row

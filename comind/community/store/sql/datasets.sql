@@ -1,0 +1,14 @@
+-- Every dataset of $competition, or that one of its notebooks uses, in the version that was current.
+WITH there AS (
+    SELECT * FROM notebooks WHERE competition = $competition AND since <= $until
+    QUALIFY row_number() OVER (PARTITION BY ref ORDER BY since DESC, version DESC) = 1
+)
+SELECT * EXCLUDE (hash, seen_at, origin) FROM datasets
+WHERE (since <= $until OR since IS NULL)
+    AND (competition = $competition
+        OR (competition IS NULL AND ref IN (SELECT DISTINCT unnest(datasets) FROM there)))
+QUALIFY row_number() OVER (
+    PARTITION BY ref, since IS NULL AND NOT $undated
+    ORDER BY since DESC NULLS LAST, version DESC, seen_at DESC NULLS LAST, hash
+) = 1
+ORDER BY ref, since

@@ -1,0 +1,126 @@
+-- Records out of the tables of Meta Kaggle; what of them is known already is left out later.
+
+-- Names of notebooks. Only public ones are in the dump.
+CREATE OR REPLACE VIEW kernel_refs AS
+SELECT k.Id AS kernel, u.UserName || '/' || k.CurrentUrlSlug AS ref, u.UserName AS author,
+    k.MadePublicDate, k.ForkParentKernelVersionId AS parent
+FROM Kernels k JOIN Users u ON u.Id = k.AuthorUserId
+WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}');
+
+CREATE OR REPLACE VIEW version_refs AS
+SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref
+FROM KernelVersions v JOIN kernel_refs r ON r.kernel = v.ScriptId;
+
+CREATE OR REPLACE VIEW dataset_refs AS
+SELECT v.Id AS version_id, v.VersionNumber AS version, v.CreationDate, v.Title, v.LicenseName,
+    coalesce(o.Slug, u.UserName, c.UserName) || '/' || v.Slug AS ref
+FROM DatasetVersions v
+JOIN Datasets d ON d.Id = v.DatasetId
+LEFT JOIN Organizations o ON o.Id = d.OwnerOrganizationId
+LEFT JOIN Users u ON u.Id = d.OwnerUserId
+LEFT JOIN Users c ON c.Id = d.CreatorUserId;
+
+CREATE OR REPLACE VIEW datasets_of AS
+SELECT s.KernelVersionId AS version_id, list_sort(list_distinct(list(d.ref))) AS refs
+FROM KernelVersionDatasetSources s JOIN dataset_refs d ON d.version_id = s.SourceDatasetVersionId
+GROUP BY s.KernelVersionId;
+
+CREATE OR REPLACE VIEW notebooks_of AS
+SELECT s.KernelVersionId AS version_id, list_sort(list_distinct(list(r.ref))) AS refs
+FROM KernelVersionKernelSources s JOIN version_refs r ON r.version_id = s.SourceKernelVersionId
+GROUP BY s.KernelVersionId;
+
+-- A version that was written before its notebook was public counts from when it was.
+CREATE OR REPLACE VIEW new_notebooks AS
+SELECT DISTINCT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
+    v.CreationDate AS created_at,
+    CASE WHEN l.Name ILIKE '%python%' THEN 'python' ELSE lower(l.Name) END AS language,
+    'meta:' || v.Id AS code, d.refs AS datasets, n.refs AS notebooks, f.ref AS forked_from,
+    getvariable('votes_dated')::BOOLEAN AS votes_dated,
+    greatest(v.CreationDate, r.MadePublicDate) AS since,
+    getvariable('seen_at')::TIMESTAMP AS seen_at
+FROM KernelVersionCompetitionSources s
+JOIN Competitions c ON c.Id = s.SourceCompetitionId
+JOIN KernelVersions v ON v.Id = s.KernelVersionId
+JOIN kernel_refs r ON r.kernel = v.ScriptId
+LEFT JOIN KernelLanguages l ON l.Id = v.ScriptLanguageId
+LEFT JOIN datasets_of d ON d.version_id = v.Id
+LEFT JOIN notebooks_of n ON n.version_id = v.Id
+LEFT JOIN version_refs f ON f.version_id = r.parent;
+
+CREATE OR REPLACE VIEW topics AS
+SELECT t.Id AS topic, c.Slug AS competition, t.Title, t.CreationDate,
+    coalesce(t.FirstForumMessageId, f.first) AS first
+FROM ForumTopics t
+JOIN Competitions c ON c.ForumId = t.ForumId
+LEFT JOIN (SELECT ForumTopicId, min(Id) AS first FROM ForumMessages GROUP BY ForumTopicId) f
+    ON f.ForumTopicId = t.Id;
+
+-- A discussion's text is its first message.
+CREATE OR REPLACE VIEW new_discussions AS
+SELECT t.competition, t.topic::VARCHAR AS id, t.Title AS title, u.UserName AS author,
+    t.CreationDate AS created_at, coalesce(nullif(m.RawMarkdown, ''), m.Message) AS body,
+    CASE WHEN nullif(m.RawMarkdown, '') IS NULL THEN 'html' END AS form,
+    getvariable('messages_dated')::BOOLEAN AS votes_dated,
+    greatest(t.CreationDate, m.PostDate) AS since, getvariable('seen_at')::TIMESTAMP AS seen_at
+FROM topics t
+LEFT JOIN ForumMessages m ON m.Id = t.first
+LEFT JOIN Users u ON u.Id = m.PostUserId;
+
+CREATE OR REPLACE VIEW new_comments AS
+SELECT t.competition, t.topic::VARCHAR AS discussion, m.Id::VARCHAR AS id,
+    nullif(m.ReplyToForumMessageId, t.first)::VARCHAR AS parent, u.UserName AS author,
+    m.PostDate AS created_at, coalesce(nullif(m.RawMarkdown, ''), m.Message) AS body,
+    CASE WHEN nullif(m.RawMarkdown, '') IS NULL THEN 'html' END AS form,
+    getvariable('messages_dated')::BOOLEAN AS votes_dated,
+    m.PostDate AS since, getvariable('seen_at')::TIMESTAMP AS seen_at
+FROM ForumMessages m
+JOIN topics t ON t.topic = m.ForumTopicId
+LEFT JOIN Users u ON u.Id = m.PostUserId
+WHERE m.Id <> t.first;
+
+CREATE OR REPLACE VIEW new_datasets AS
+SELECT NULL::VARCHAR AS competition, ref, version, Title AS title, NULL::VARCHAR AS path,
+    LicenseName AS licence, CreationDate AS since, getvariable('seen_at')::TIMESTAMP AS seen_at
+FROM dataset_refs
+WHERE ref IN (
+    SELECT d.ref FROM KernelVersionDatasetSources s
+    JOIN dataset_refs d ON d.version_id = s.SourceDatasetVersionId
+    WHERE s.KernelVersionId IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)
+);
+
+CREATE OR REPLACE VIEW new_votes AS
+SELECT 'notebook:' || r.ref AS target, v.UserId::VARCHAR AS voter, v.VoteDate AS since,
+    NULL::TIMESTAMP AS seen_at
+FROM KernelVotes v JOIN version_refs r ON r.version_id = v.KernelVersionId
+UNION ALL
+SELECT CASE WHEN m.Id = t.first THEN 'discussion:' || t.competition || '/' || t.topic
+        ELSE 'comment:' || t.competition || '/' || t.topic || '/' || m.Id END,
+    v.FromUserId::VARCHAR, v.VoteDate, NULL
+FROM ForumMessageVotes v
+JOIN ForumMessages m ON m.Id = v.ForumMessageId
+JOIN topics t ON t.topic = m.ForumTopicId;
+
+-- A score belongs to the competition of the team that it was given to, where teams are known.
+CREATE OR REPLACE VIEW new_observations AS
+SELECT DISTINCT 'score:' || c.Slug || '/' || r.ref AS target, r.version, NULL::BIGINT AS votes,
+    NULL::VARCHAR AS tier,
+    coalesce(s.PublicScoreFullPrecision, s.PublicScoreLeaderboardDisplay) AS score,
+    greatest(s.SubmissionDate, s.ScoreDate) AS since, NULL::TIMESTAMP AS seen_at
+FROM Submissions s
+JOIN version_refs r ON r.version_id = s.SourceKernelVersionId
+JOIN KernelVersionCompetitionSources k ON k.KernelVersionId = s.SourceKernelVersionId
+JOIN Competitions c ON c.Id = k.SourceCompetitionId
+LEFT JOIN Teams t ON t.Id = s.TeamId
+WHERE coalesce(s.PublicScoreFullPrecision, s.PublicScoreLeaderboardDisplay) IS NOT NULL
+    AND (NOT getvariable('by_team')::BOOLEAN OR t.CompetitionId = k.SourceCompetitionId);
+
+-- What somebody is today has no time; what was achieved has one.
+CREATE OR REPLACE VIEW new_tiers AS
+SELECT DISTINCT u.UserName AS author, getvariable('tiers')[a.Tier + 1] AS tier,
+    a.TierAchievementDate AS since, NULL::TIMESTAMP AS seen_at
+FROM UserAchievements a JOIN Users u ON u.Id = a.UserId
+WHERE a.Tier BETWEEN 1 AND 5
+UNION ALL
+SELECT UserName, getvariable('tiers')[PerformanceTier + 1], NULL, NULL
+FROM Users WHERE PerformanceTier BETWEEN 0 AND 5;

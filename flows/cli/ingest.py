@@ -1,0 +1,143 @@
+"""`comind ingest`: take what others published into an as-of store."""
+
+import argparse
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comind.errors import UsageError
+from flows.cli.answer import Answer
+from flows.cli.places import add_place, find_competition, find_moment, open_project
+
+if TYPE_CHECKING:
+    from comind.community.store.importing import Imported
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Take notebooks, discussions and datasets into a store that can be asked as of any time."
+
+_SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
+_SHOWN = 20
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument(
+        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or Kaggle's name for it"
+    )
+    parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
+    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; it stays where it is")
+    parser.add_argument("--folder", metavar="DIR", help="a community folder (the competition's own)")
+    parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
+    parser.add_argument("--store", metavar="DIR", help="the store (data/knowledge/community)")
+    parser.add_argument("--as-of", metavar="TIME", help="say what was known of COMPETITION then")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Import everything that is named, version the store, and say what was taken and what not."""
+    from comind.community.store.ingest import (
+        ingest_dump,
+        ingest_folder,
+        ingest_listing,
+        name_code,
+    )
+    from tasks.community import version_store
+
+    moment = find_moment(args.as_of)
+    project = open_project(args.out)
+    slug, own = _competition(args.competition, project)
+    folder = args.folder or (None if args.listing or args.meta_kaggle else own)
+    _check(args, slug, folder)
+    root = Path(args.store).absolute() if args.store else project / "data" / "knowledge" / "community"
+    done: list[Imported] = []
+    if args.meta_kaggle:
+        done.append(ingest_dump(root, Path(args.meta_kaggle)))
+    if folder and slug:
+        done.append(ingest_folder(root, Path(folder), slug))
+    if args.listing and slug:
+        done.append(ingest_listing(root, Path(args.listing), slug))
+    if args.code:
+        name_code(root, Path(args.code))
+    values = {
+        "store": str(root),
+        "competition": slug,
+        "imports": [_told(each) for each in done],
+        "dvc": version_store(project, root),
+    }
+    if slug and args.as_of:
+        values |= _known(root, slug, moment)
+    return Answer(values=values, text=_summary(values, done))
+
+
+def _competition(name: str | None, project: Path) -> tuple[str | None, Path | None]:
+    """Return the slug of a competition, and its own community where it has one."""
+    if name is None:
+        return None, None
+    from comind.community.folder import holds_community
+    from comind.evaluation.demos import DEMOS
+    from comind.evaluation.folder import load_competition
+
+    if name not in DEMOS and not Path(name).exists():
+        if _SLUG.fullmatch(name) is None:
+            raise UsageError(
+                f"{name[:200]}: is neither a folder nor Kaggle's name of a competition",
+                hint="such as house-prices-advanced-regression-techniques",
+            )
+        return name, None
+    folder = find_competition(name, project)
+    own = folder / "community"
+    return load_competition(folder).id, own if holds_community(own) else None
+
+
+def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
+    """Refuse what says too little."""
+    if not (args.meta_kaggle or args.code or folder or args.listing):
+        raise UsageError(
+            "nothing is named that could be taken", hint="--meta-kaggle, --folder, --listing or --code"
+        )
+    if slug is None and (folder or args.listing or args.as_of):
+        given = "--folder" if folder else "--listing" if args.listing else "--as-of"
+        raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
+
+
+def _told(done: "Imported") -> dict[str, Any]:
+    record = done.record
+    return {
+        "id": record.id,
+        "kind": record.kind,
+        "known": done.known,
+        "taken": record.taken,
+        "dropped": [each.model_dump() for each in record.dropped],
+    }
+
+
+def _known(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
+    """Return how much was known of a competition at a moment."""
+    from comind.community.asof import as_of
+    from comind.community.store.reading import CommunityStore
+
+    view = as_of(CommunityStore.open(root).items(slug, moment), moment)
+    return {
+        "as_of": moment and moment.isoformat(),
+        "notebooks": len(view.notebooks),
+        "discussions": len(view.discussions),
+        "datasets": len(view.datasets),
+    }
+
+
+def _summary(values: dict[str, Any], done: "list[Imported]") -> str:
+    lines = [f"store   {values['store']}"]
+    for record, known in done:
+        taken = ", ".join(f"{count} {kind}" for kind, count in record.taken.items()) or "nothing new"
+        lines.append(f"import  {record.id}: {'is there already' if known else taken}")
+        shown = () if known else record.dropped
+        lines += [f"        {each.count} dropped: {each.what}: {each.reason}" for each in shown[:_SHOWN]]
+        if len(shown) > _SHOWN:
+            lines.append(f"        and {len(shown) - _SHOWN} more reasons: --json names them all")
+    if "notebooks" in values:
+        counts = ", ".join(f"{values[kind]} {kind}" for kind in ("notebooks", "discussions", "datasets"))
+        lines.append(f"as of   {values['as_of']}: {counts} of {values['competition']}")
+    lines.append(f"version {values['dvc'] or 'none: the store lies outside of the project'}")
+    return "\n".join(lines) + "\n"

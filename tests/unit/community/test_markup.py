@@ -1,0 +1,30 @@
+"""Words out of HTML; what is no HTML stays as it is."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.community.markup import plain
+
+
+@pytest.mark.parametrize(
+    ("given_", "words"),
+    [
+        ("a < b and b > c", "a < b and b > c"),
+        ("**bold** `x < 3`", "**bold** `x < 3`"),
+        ("<p>One &amp; two.</p><p>Three</p>", "One & two.\n\nThree"),
+        ("<ul><li>a</li><li>b</li></ul>", "- a\n\n- b"),
+        ("x<br>y <img src='p.png' alt='loss'>", "x\ny [picture: loss]"),
+        ("<p>a</p><script>steal()</script><style>p{}</style>", "a"),
+        ("<p>never closed <b>bold", "never closed bold"),
+    ],
+)
+def test_words_of_a_message(given_: str, words: str) -> None:
+    """Blocks become lines, entities characters, pictures their captions; scripts vanish."""
+    assert plain(given_) == words
+
+
+@given(st.text(alphabet="<>/pab &;'\"=-!", max_size=60))
+def test_anything_can_be_read(text: str) -> None:
+    """Whatever a stranger wrote, it is read to its end."""
+    assert isinstance(plain(f"<p>{text}"), str)
