@@ -42,6 +42,4 @@ def _finals(project: Path, campaign: str) -> set[str] | None:
     picked = state.picked.work_id if state.picked else delivered[0]
     works = {picked, delivered[0]}
     named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
-    if state.community is not None:
-        named.add(f"data/community/{state.community.key}.dvc")
-    return named
+    return named | {f"data/community/{read.key}.dvc" for read in state.communities}
