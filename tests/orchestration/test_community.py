@@ -107,7 +107,7 @@ def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
 
 
 def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> None:
-    """New items come first, items that are gone stay known, and each work keeps what it was planned on."""
+    """New items come first, what is gone stays known, and work keeps what it was planned on."""
     folder = ProjectFolder(project)
     given = Path(read_state(folder.campaign("c1")).spec.community)
     campaign = Campaign(folder.campaign("c1"))
