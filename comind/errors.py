@@ -3,6 +3,7 @@
     ComindError
     ├── UsageError                  exit 2: bad usage or input; the reader can mend it
     │   ├── CompetitionError        a competition folder is missing something or contradicts itself
+    │   │   └── KaggleUnknownError  Kaggle knows nothing of this name
     │   ├── CommunityError          a community folder cannot be read as one
     │   ├── SubmissionError         a file handed in cannot be read as a submission
     │   ├── CampaignError           no such campaign, or it is being run by someone else
@@ -15,6 +16,10 @@
     │   │   └── ModelBusyError      it is busy, down or broken; asked again it may answer
     │   ├── SandboxError            the place where an agent's code runs
     │   ├── GraderError             the grader process
+    │   ├── KaggleError             Kaggle, or whoever speaks in its place
+    │   │   ├── KaggleAccountError  who we are: credentials are missing, wrong or expired
+    │   │   ├── KaggleRefusedError  it refuses for good: rules not accepted, closed, code only, none left
+    │   │   └── KaggleBusyError     it is busy or down; asked again it may answer
     │   ├── DiskError               no room to write what has to be kept
     │   └── OrchestrationError      Prefect, MLflow, DVC or git
     └── ReplyError                  a model's reply has not the promised form (no user sees it)
@@ -35,6 +40,11 @@ __all__ = [
     "DataError",
     "DiskError",
     "GraderError",
+    "KaggleAccountError",
+    "KaggleBusyError",
+    "KaggleError",
+    "KaggleRefusedError",
+    "KaggleUnknownError",
     "LogError",
     "ModelBusyError",
     "ModelRefusedError",
@@ -83,6 +93,10 @@ class CompetitionError(UsageError):
     """A competition folder is missing something or contradicts itself."""
 
     kind = "competition"
+
+
+class KaggleUnknownError(CompetitionError):
+    """Kaggle knows nothing of this name, or shows it to nobody like us."""
 
 
 class CommunityError(UsageError):
@@ -164,6 +178,40 @@ class GraderError(ServiceError):
     """The grader process is gone or answers nonsense."""
 
     kind = "grader"
+
+
+class KaggleError(ServiceError):
+    """Kaggle, or whoever speaks in its place, does not do what was asked."""
+
+    kind = "kaggle"
+
+
+class KaggleAccountError(KaggleError):
+    """Credentials for Kaggle are missing, wrong or expired."""
+
+
+class KaggleRefusedError(KaggleError):
+    """Kaggle refuses, and would refuse the same again, until somebody changes something there."""
+
+
+class KaggleBusyError(KaggleError):
+    """Kaggle limits our rate, is down or broken; the same request may get an answer later.
+
+    `retry_after` is how many seconds it asks for, None where it does not say. `perhaps_done` tells
+    whether it may have done what was asked, though it did not say so.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        retry_after: float | None = None,
+        perhaps_done: bool = True,
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.retry_after = retry_after
+        self.perhaps_done = perhaps_done
 
 
 class DiskError(ServiceError):

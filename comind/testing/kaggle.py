@@ -1,0 +1,216 @@
+"""A Kaggle in memory, and a clock whose waits are over at once."""
+
+import hashlib
+import io
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
+
+from comind.errors import KaggleError, KaggleUnknownError
+from comind.kaggle.facts import (
+    Chunk,
+    CommentFacts,
+    CompetitionFacts,
+    DataFile,
+    DatasetFacts,
+    LeaderboardRow,
+    Limits,
+    NotebookFacts,
+    NotebookOrder,
+    Page,
+    Received,
+    SubmissionFacts,
+    TopicFacts,
+    TopicOrder,
+)
+
+__all__ = ["KaggleWorld", "QuickTime", "ScriptedKaggle"]
+
+T = TypeVar("T")
+
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
+
+
+class QuickTime:
+    """A clock whose waits are over at once; `waited` holds them in order."""
+
+    def __init__(self, start: datetime = datetime(2024, 1, 1, tzinfo=UTC)) -> None:
+        """Begin at `start`."""
+        self._now = start
+        self.waited: list[float] = []
+
+    def now(self) -> datetime:
+        """Return the start and all that was waited since."""
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        """Let time pass."""
+        self.waited.append(seconds)
+        self._now += timedelta(seconds=seconds)
+
+
+@dataclass
+class KaggleWorld:
+    """One competition and all there is about it; a test changes it as Kaggle would."""
+
+    facts: CompetitionFacts
+    pages: tuple[Page, ...] = ()
+    files: dict[str, bytes] = field(default_factory=dict)
+    dates: dict[str, datetime] = field(default_factory=dict)
+    leaderboard: tuple[LeaderboardRow, ...] = ()
+    notebooks: tuple[NotebookFacts, ...] = ()
+    """With sources, by score, best first."""
+    topics: tuple[TopicFacts, ...] = ()
+    """With bodies."""
+    comments: dict[int, tuple[CommentFacts, ...]] = field(default_factory=dict)
+    datasets: tuple[DatasetFacts, ...] = ()
+    limits: Limits = field(default_factory=lambda: Limits(today=0, total=0, allowed_now=5))
+    submissions: tuple[SubmissionFacts, ...] = ()
+
+
+class ScriptedKaggle:
+    """Answers from one world; what a method is to fail with is taken from `failures` first.
+
+    `calls` holds every request as (method, what it asked for), in order.
+    """
+
+    def __init__(self, world: KaggleWorld, *, account: str = "somebody", chunk: int = 3) -> None:
+        """Serve `world`.
+
+        Args:
+            world: what there is.
+            account: whose credentials they are.
+            chunk: items in a part of a list.
+        """
+        self.world = world
+        self.failures: dict[str, list[KaggleError]] = {}
+        self.calls: list[tuple[str, str]] = []
+        self._account = account
+        self._chunk = chunk
+
+    def account(self) -> str:
+        """Return the name of whoever the credentials belong to."""
+        self._note("account", "")
+        return self._account
+
+    def competition(self, slug: str) -> CompetitionFacts:
+        """Return the facts of the one competition."""
+        self._of(slug, "competition")
+        return self.world.facts
+
+    def pages(self, slug: str) -> tuple[Page, ...]:
+        """Return the pages."""
+        self._of(slug, "pages")
+        return self.world.pages
+
+    def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
+        """Return a part of the list of data files."""
+        self._of(slug, "files", at or "")
+        listed = [
+            DataFile(name=name, size=len(content), created=self.world.dates.get(name))
+            for name, content in sorted(self.world.files.items())
+        ]
+        return self._part(listed, at)
+
+    def download(self, slug: str, name: str | None, target: Path) -> Received:
+        """Write a data file, or all of them in one zip."""
+        self._of(slug, "download", name or "*")
+        content = self._all_in_one() if name is None else self.world.files[name]
+        target.write_bytes(content)
+        sent = f"{slug}.zip" if name is None else name.rsplit("/", 1)[-1]
+        digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+        return Received(path=target, name=sent, md5=digest)
+
+    def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
+        """Return a part of the leaderboard."""
+        self._of(slug, "leaderboard", at or "")
+        return self._part(self.world.leaderboard, at)
+
+    def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
+        """Return a part of the list of notebooks, without their sources."""
+        self._of(slug, "notebooks", order)
+        listed = [each.model_copy(update={"source": None}) for each in self.world.notebooks]
+        if order == "votes":
+            listed.sort(key=lambda each: -each.votes)
+        elif order == "newest":
+            listed.sort(key=lambda each: each.last_run or _LONG_AGO, reverse=True)
+        return self._part(listed, at)
+
+    def notebook(self, ref: str) -> NotebookFacts:
+        """Return a notebook with its source."""
+        self._note("notebook", ref)
+        found = [each for each in self.world.notebooks if each.ref == ref]
+        if not found:
+            raise KaggleUnknownError(f"{ref}: Kaggle has no such notebook")
+        return found[0]
+
+    def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
+        """Return a part of the list of discussions, without their bodies."""
+        self._of(slug, "topics", order)
+        listed = [each.model_copy(update={"body": None}) for each in self.world.topics]
+        if order == "top":
+            listed.sort(key=lambda each: -each.votes)
+        else:
+            listed.sort(key=lambda each: each.last_comment or each.posted or _LONG_AGO, reverse=True)
+        return self._part(listed, at)
+
+    def topic(self, number: int) -> TopicFacts:
+        """Return a discussion with its body."""
+        self._note("topic", str(number))
+        found = [each for each in self.world.topics if each.id == number]
+        if not found:
+            raise KaggleUnknownError(f"{number}: Kaggle has no such discussion")
+        return found[0]
+
+    def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
+        """Return a part of a discussion's comments."""
+        self._note("comments", str(number))
+        return self._part(self.world.comments.get(number, ()), at)
+
+    def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
+        """Return the datasets whose name or title has these words in it."""
+        self._note("datasets", words)
+        return self._part([d for d in self.world.datasets if words in f"{d.ref} {d.title}"], at)
+
+    def limits(self, slug: str) -> Limits:
+        """Return how many submissions are left."""
+        self._of(slug, "limits")
+        return self.world.limits
+
+    def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
+        """Return a part of our own submissions."""
+        self._of(slug, "submissions", at or "")
+        return self._part(self.world.submissions, at)
+
+    def submit(self, slug: str, file: Path, message: str) -> str:
+        """Take a file; it stays pending until the test scores it."""
+        self._of(slug, "submit", message)
+        ref = str(len(self.world.submissions) + 1)
+        taken = SubmissionFacts(ref=ref, status="pending", description=message, file_name=file.name)
+        self.world.submissions = (taken, *self.world.submissions)
+        return ref
+
+    def _of(self, slug: str, method: str, asked: str = "") -> None:
+        self._note(method, asked)
+        if slug != self.world.facts.slug:
+            raise KaggleUnknownError(f"{slug}: Kaggle has no such competition")
+
+    def _note(self, method: str, asked: str) -> None:
+        self.calls.append((method, asked))
+        if self.failures.get(method):
+            raise self.failures[method].pop(0)
+
+    def _part(self, items: Sequence[T], at: str | None) -> Chunk[T]:
+        start = int(at or 0)
+        end = start + self._chunk
+        return Chunk(items=tuple(items[start:end]), following=str(end) if end < len(items) else None)
+
+    def _all_in_one(self) -> bytes:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as bundle:
+            for name, content in sorted(self.world.files.items()):
+                bundle.writestr(zipfile.ZipInfo(name), content)
+        return packed.getvalue()

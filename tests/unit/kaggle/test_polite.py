@@ -1,0 +1,104 @@
+"""Manners towards Kaggle."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.errors import KaggleBusyError, KaggleRefusedError
+from comind.kaggle.facts import Chunk
+from comind.kaggle.polite import Manners, PoliteKaggle, walk
+from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from tests.unit.kaggle.world import SLUG, tiny_world
+
+
+def polite(**manners: float) -> tuple[PoliteKaggle, ScriptedKaggle, QuickTime]:
+    clock, kaggle = QuickTime(), ScriptedKaggle(tiny_world())
+    return (
+        PoliteKaggle(kaggle, Manners(**manners), clock=clock, jitter=lambda: 0.0),
+        kaggle,
+        clock,
+    )
+
+
+def busy(after: float | None = None, *, perhaps_done: bool = True) -> KaggleBusyError:
+    return KaggleBusyError("busy", retry_after=after, perhaps_done=perhaps_done)
+
+
+def test_requests_are_apart() -> None:
+    """Between two requests lies a pause, before the first one none."""
+    kaggle, _, clock = polite(pause_seconds=3)
+    for _ in range(3):
+        kaggle.pages(SLUG)
+    assert clock.waited == [3, 3]
+
+
+def test_busy_is_asked_again_after_longer_and_longer() -> None:
+    """Waits double; the pause between requests is then long over."""
+    kaggle, scripted, clock = polite(back_off_seconds=2)
+    scripted.failures["pages"] = [busy(), busy(), busy()]
+    assert kaggle.pages(SLUG)
+    assert clock.waited == [2, 4, 8]
+
+
+def test_what_kaggle_asks_for_goes_first() -> None:
+    """A Retry-After is kept to, to the second."""
+    kaggle, scripted, clock = polite()
+    scripted.failures["pages"] = [busy(77)]
+    kaggle.pages(SLUG)
+    assert clock.waited == [77]
+
+
+def test_patience_ends() -> None:
+    """After so many tries, or where too long a wait is asked for, the failure is handed on."""
+    kaggle, scripted, _ = polite(tries=2, longest_wait_seconds=100)
+    scripted.failures["pages"] = [busy()] * 2
+    with pytest.raises(KaggleBusyError):
+        kaggle.pages(SLUG)
+    scripted.failures["pages"] = [busy(101)]
+    with pytest.raises(KaggleBusyError):
+        kaggle.pages(SLUG)
+    assert len(scripted.calls) == 3
+
+
+def test_a_refusal_is_final() -> None:
+    """What is refused is asked once."""
+    kaggle, scripted, clock = polite()
+    scripted.failures["files"] = [KaggleRefusedError("no")]
+    with pytest.raises(KaggleRefusedError):
+        kaggle.files(SLUG)
+    assert len(scripted.calls) == 1
+    assert clock.waited == []
+
+
+def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
+    """A submission is sent again only where it is certain that it was not taken."""
+    kaggle, scripted, _ = polite()
+    scripted.failures["submit"] = [busy(perhaps_done=False)]
+    assert kaggle.submit(SLUG, tmp_path / "s.csv", "first") == "1"
+    scripted.failures["submit"] = [busy(perhaps_done=True)]
+    with pytest.raises(KaggleBusyError):
+        kaggle.submit(SLUG, tmp_path / "s.csv", "second")
+    assert [call for call in scripted.calls if call[0] == "submit"] == [
+        ("submit", "first"),
+        ("submit", "first"),
+        ("submit", "second"),
+    ]
+
+
+@given(st.integers(0, 40), st.integers(1, 7), st.integers(1, 20))
+def test_a_walk_ends(items: int, size: int, limit: int) -> None:
+    """A list is walked in order, and no further than the limit on its parts."""
+
+    def ask(at: str | None) -> Chunk[int]:
+        start = int(at or 0)
+        found = range(items)[start : start + size]
+        return Chunk(items=tuple(found), following=str(start + size) if start + size < items else None)
+
+    assert list(walk(ask, chunks=limit)) == list(range(items))[: size * limit]
+
+
+def test_a_list_that_leads_back_ends() -> None:
+    """A next place that was there before is not gone to again."""
+    assert list(walk(lambda at: Chunk(items=(1,), following="a"), chunks=99)) == [1, 1]
