@@ -8,7 +8,6 @@ from comind.errors import CompetitionError, UsageError
 
 __all__ = [
     "add_place",
-    "find_community",
     "find_competition",
     "find_project",
     "find_solvable",
@@ -96,26 +95,3 @@ def find_solvable(name: str, project: Path) -> Path:
     place = project / "data" / "prepared"
     adapted = place / prepared.entry.id
     return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
-
-
-def find_community(given: str | None, competition: Path) -> str:
-    """Return the community folder that is meant, or `none`; one that is there has been read once.
-
-    Args:
-        given: a folder, `none`, or None for the competition's own, where it has one.
-        competition: the competition's folder.
-
-    Raises:
-        CommunityError: it cannot be read as a community folder.
-    """
-    from comind.campaign.events import NO_COMMUNITY
-    from comind.community.folder import holds_community, read_community
-
-    if given == NO_COMMUNITY:
-        return NO_COMMUNITY
-    own = competition / "community"
-    if given is None and not holds_community(own):
-        return NO_COMMUNITY
-    folder = (own if given is None else Path(given)).absolute()
-    read_community(folder)
-    return str(folder)
