@@ -7,6 +7,7 @@
     │   ├── CommunityError          a community folder cannot be read as one
     │   ├── SubmissionError         a file handed in cannot be read as a submission
     │   ├── CampaignError           no such campaign, or it is being run by someone else
+    │   ├── LiveError               a world refuses: it is over, or its budget is spent
     │   ├── LogError                a log was changed behind our back
     │   └── DataError               data or a script is not what was recorded
     ├── NoSubmissionError           exit 3: the budget ended with no valid submission
@@ -45,6 +46,7 @@ __all__ = [
     "KaggleError",
     "KaggleRefusedError",
     "KaggleUnknownError",
+    "LiveError",
     "LogError",
     "ModelBusyError",
     "ModelRefusedError",
@@ -115,6 +117,16 @@ class CampaignError(UsageError):
     """There is no such campaign, or another process is running it."""
 
     kind = "campaign"
+
+
+class LiveError(UsageError):
+    """A world of MLE-Live refuses what was asked; `reason` is one word of why, such as `over`."""
+
+    kind = "live"
+
+    def __init__(self, message: str, *, hint: str = "", reason: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.reason = reason
 
 
 class LogError(UsageError):

@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 
 from comind.domain.value import Value
 from comind.errors import UsageError
+from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
@@ -90,6 +91,7 @@ class Params(Value):
 
     prepare: PrepareParams = PrepareParams()
     solve: SolveParams = SolveParams()
+    kaggle: KaggleSettings = KaggleSettings()
     profiles: dict[str, dict[str, Any]] = {}
 
     def with_profile(self, name: str | None) -> "Params":
@@ -105,7 +107,7 @@ class Params(Value):
             raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
         solve = self.solve.model_dump() | self.profiles[name]
         checked = _validated(SolveParams, solve, f"params.yaml: profiles.{name}")
-        return Params(prepare=self.prepare, solve=checked, profiles=self.profiles)
+        return self.model_copy(update={"solve": checked})
 
 
 def read_params(project: Path) -> Params:

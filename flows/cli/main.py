@@ -20,6 +20,7 @@ from flows.cli import (
     doctor,
     grade,
     lineage,
+    live,
     push,
     repair,
     report,
@@ -41,6 +42,7 @@ _COMMANDS = {
     "repair": repair,
     "push": push,
     "gc": collect,
+    "live": live,
     "doctor": doctor,
     "ui": ui,
 }

@@ -1,0 +1,41 @@
+"""The public leaderboard as it stood: the newest in `public.csv`, every other one by its time."""
+
+import csv
+import io
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from comind.kaggle.facts import LeaderboardRow
+from comind.system.files import write_durably
+
+__all__ = ["keep_snapshot"]
+
+
+def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
+    """Keep a leaderboard; return whether it is another than the last one.
+
+    Args:
+        folder: `leaderboard/` of the competition.
+        rows: the teams, best first; those whose score is no number are left out.
+        seen: when it stood so.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["rank", "score", "team", "time"])
+    kept = [row for row in rows if _is_number(row.score)]
+    for rank, row in enumerate(kept, start=1):
+        writer.writerow([rank, row.score, row.team, row.submitted.isoformat() if row.submitted else ""])
+    newest = folder / "public.csv"
+    if not kept or (newest.is_file() and newest.read_text(encoding="utf-8") == text.getvalue()):
+        return False
+    write_durably(folder / "snapshots" / f"{seen:%Y%m%dT%H%M%SZ}.csv", text.getvalue())
+    write_durably(newest, text.getvalue())
+    return True
+
+
+def _is_number(score: str) -> bool:
+    try:
+        return abs(float(score)) < float("inf")
+    except ValueError:
+        return False

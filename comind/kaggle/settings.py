@@ -1,0 +1,16 @@
+"""How Kaggle is asked, as `params.yaml` says it; credentials are no setting, the client finds them."""
+
+from comind.domain.value import Value
+from comind.kaggle.community import Wanted
+from comind.kaggle.polite import Manners
+
+__all__ = ["KaggleSettings"]
+
+
+class KaggleSettings(Value):
+    """Where Kaggle is, how politely it is asked, and how much of a community is wanted."""
+
+    endpoint: str | None = None
+    """Another server that speaks Kaggle's language, such as `comind live serve`; None for Kaggle."""
+    manners: Manners = Manners()
+    wanted: Wanted = Wanted()

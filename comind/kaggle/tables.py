@@ -1,0 +1,194 @@
+"""Which files are train, test and sample submission, and which columns are what: read off the files."""
+
+import csv
+import os
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO
+
+from comind.domain.value import Value
+from comind.errors import CompetitionError
+
+__all__ = ["Form", "arrange"]
+
+_TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
+_DEPTH = 2
+_BY_HAND = (
+    "lay train.csv, test.csv and sample_submission.csv out by hand and write competition.yaml "
+    "(docs/competition-folder.md)"
+)
+
+
+class Form(Value):
+    """What the columns are; the names of the files are the usual ones by now."""
+
+    id_columns: tuple[str, ...]
+    train_id_columns: tuple[str, ...] = ()
+    label_columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+    renamed: dict[str, str] = {}
+    """By usual name: what the file was called before; empty for a file that was made here."""
+
+
+def arrange(public: Path) -> Form:
+    """Give train, test and sample submission their usual names, and return what their columns are.
+
+    A competition without a table of test rows gets one that holds the sample submission's ids.
+
+    Raises:
+        CompetitionError: the files do not show which is which.
+    """
+    tables = {path: header for path in _csv_files(public) if (header := _header(path))}
+    sample, test, ids = _sample_and_test(public, tables)
+    train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
+    if train is None:
+        raise _unclear(public, "no table of labelled rows (train.csv) is among the files")
+    targets = tuple(name for name in tables[sample] if name not in ids)
+    form = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
+    renamed = {}
+    for path, usual in ((train, _TRAIN), (test, _TEST), (sample, _SAMPLE)):
+        if path is not None and path != public / usual:
+            renamed[usual] = path.relative_to(public).as_posix()
+            os.replace(path, public / usual)  # noqa: PTH105 - says that it replaces
+    if test is None:
+        _write_ids(public / _SAMPLE, public / _TEST, ids)
+        renamed[_TEST] = ""
+    return form.model_copy(update={"renamed": renamed})
+
+
+def _columns(
+    path: Path,
+    train: Sequence[str],
+    test: Sequence[str],
+    ids: tuple[str, ...],
+    targets: tuple[str, ...],
+) -> Form:
+    own = [name for name in train if name not in test]
+    train_ids: tuple[str, ...] = ()
+    strange = [name for name in ids if name not in train]
+    if strange:
+        alike = [name for name in own if name not in targets and _like_an_id(name)]
+        if len(ids) != 1 or len(alike) != 1:
+            raise _unclear(path.parent, f"{_TRAIN} has no column {strange[0]!r}")
+        train_ids = (alike[0],)
+    labels = [name for name in own if name not in train_ids]
+    first = [name for name in targets if name in labels]
+    if not labels or (first and len(first) != len(targets)):
+        raise _unclear(path.parent, f"{_TRAIN} does not hold what {_SAMPLE} asks for")
+    # What else only train.csv has is withheld with the labels, however it is called.
+    labels = first or _classes(path, labels, targets)
+    return Form(
+        id_columns=ids,
+        train_id_columns=train_ids,
+        label_columns=tuple(labels),
+        target_columns=targets,
+    )
+
+
+def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str]:
+    """Return the column whose values are the target columns, where there is one, else all."""
+    if len(labels) == 1:
+        return labels
+    with _rows(train) as rows:
+        table = list(csv.DictReader(rows))
+    spread = [name for name in labels if {row[name] for row in table} == set(targets)]
+    return spread if len(spread) == 1 else labels
+
+
+def _sample_and_test(
+    public: Path, tables: dict[Path, list[str]]
+) -> tuple[Path, Path | None, tuple[str, ...]]:
+    """Return the two files that belong together: they have the same ids."""
+    samples = [path for path in tables if re.search(r"sub(mission)?s?$|sample", _stem(path))]
+    samples.sort(key=lambda path: "sample" not in _stem(path))
+    tests = [path for path in tables if path not in samples and "test" in _stem(path)]
+    tests.sort(key=lambda path: (_stem(path) != "test", len(path.parts)))
+    for sample in samples:
+        for test in tests:
+            ids = tuple(name for name in tables[sample] if name in tables[test])
+            ids = ids if len(ids) < len(tables[sample]) else ids[:1]
+            if ids and _same_rows(sample, test, ids):
+                return sample, test, ids
+    if not samples:
+        raise _unclear(public, "no sample submission is among the files")
+    if tests:
+        raise _unclear(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
+    if len(samples) > 1:
+        raise _unclear(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
+    return samples[0], None, (tables[samples[0]][0],)
+
+
+def _named(
+    tables: dict[Path, list[str]],
+    exact: str,
+    part: str,
+    *,
+    besides: Sequence[Path | None],
+    of: Path,
+) -> Path | None:
+    """Return the one table of this name, else the one whose name has it as a part, or None."""
+    left = [path for path in tables if path not in besides]
+    for found in (
+        [path for path in left if re.fullmatch(exact, _stem(path)) and path.parent == of],
+        [path for path in left if re.fullmatch(exact, _stem(path))],
+        [
+            path
+            for path in left
+            if re.fullmatch(rf"(\w*_)?({exact})(_?(data|labels?|set))?", path.stem.lower())
+        ],
+        [path for path in left if part in _stem(path)],
+        [path for path in left if re.fullmatch(r"labels?", _stem(path))],
+    ):
+        if len(found) == 1:
+            return found[0]
+    return None
+
+
+def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
+    asked, given = _cells(sample, ids), _cells(test, ids)
+    return len(asked) == len(given) == len(set(asked)) and set(asked) == set(given)
+
+
+def _cells(path: Path, columns: tuple[str, ...]) -> list[tuple[str, ...]]:
+    with _rows(path) as rows:
+        return [tuple(row[name] or "" for name in columns) for row in csv.DictReader(rows)]
+
+
+def _write_ids(sample: Path, test: Path, ids: tuple[str, ...]) -> None:
+    with test.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(ids)
+        writer.writerows(_cells(sample, ids))
+
+
+def _csv_files(public: Path) -> Iterator[Path]:
+    found = (path for path in public.rglob("*") if path.suffix.lower() == ".csv" and path.is_file())
+    near = [path for path in found if len(path.relative_to(public).parts) <= _DEPTH]
+    yield from sorted(near, key=lambda path: (len(path.parts), path))
+
+
+def _header(path: Path) -> list[str]:
+    try:
+        with _rows(path) as rows:
+            return next(csv.reader(rows), [])
+    except (csv.Error, OSError):
+        return []
+
+
+def _rows(path: Path) -> IO[str]:
+    csv.field_size_limit(1 << 30)
+    return path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+
+def _stem(path: Path) -> str:
+    """Return a file's name without its ending, in small letters alone."""
+    return re.sub(r"[^a-z]+", "", path.stem.lower())
+
+
+def _like_an_id(name: str) -> bool:
+    return re.search(r"(^|[^a-z])id($|[^a-z])|Id$|ID$", name) is not None
+
+
+def _unclear(public: Path, what: str) -> CompetitionError:
+    return CompetitionError(f"{public}: {what}", hint=_BY_HAND)

@@ -1,0 +1,178 @@
+"""From the official client's answers to values of ours; any part of an answer may be missing."""
+
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from comind.kaggle.facts import (
+    CommentFacts,
+    CompetitionFacts,
+    DataFile,
+    DatasetFacts,
+    LeaderboardRow,
+    Limits,
+    NotebookFacts,
+    Page,
+    SubmissionFacts,
+    TopicFacts,
+)
+
+__all__ = [
+    "comments_of",
+    "competition_of",
+    "dataset_of",
+    "file_of",
+    "last_part",
+    "limits_of",
+    "notebook_of",
+    "page_of",
+    "row_of",
+    "submission_of",
+    "topic_of",
+]
+
+_STATUS: dict[str, Literal["pending", "complete", "error"]] = {
+    "pending": "pending",
+    "complete": "complete",
+    "error": "error",
+}
+
+
+def last_part(address: str) -> str:
+    """Return the last part of an address; names come alone or as a whole URL."""
+    return address.rstrip("/").rsplit("/", 1)[-1]
+
+
+def competition_of(given: Any) -> CompetitionFacts:
+    """Return the facts of a competition."""
+    slug = last_part(given.ref)
+    url = given.url or f"https://www.kaggle.com/competitions/{slug}"
+    return CompetitionFacts(
+        slug=slug,
+        title=given.title or slug,
+        url=url,
+        summary=given.description or "",
+        category=given.category or "",
+        metric=given.evaluation_metric or "",
+        deadline=_time(given.deadline),
+        opened=_time(given.enabled_date),
+        daily_submissions=given.max_daily_submissions or 0,
+        teams=given.team_count or 0,
+        entered=bool(given.user_has_entered),
+        code_only=bool(given.is_kernels_submissions_only),
+        submissions_closed=bool(given.submissions_disabled),
+    )
+
+
+def page_of(given: Any) -> Page:
+    """Return a page."""
+    return Page(name=given.name or "", content=given.content or "")
+
+
+def file_of(given: Any) -> DataFile:
+    """Return a data file."""
+    return DataFile(name=given.name, size=given.total_bytes or 0, created=_time(given.creation_date))
+
+
+def row_of(given: Any) -> LeaderboardRow:
+    """Return a row of the leaderboard."""
+    return LeaderboardRow(
+        team=given.team_name or "",
+        score=str(given.score or ""),
+        team_id=given.team_id or None,
+        submitted=_time(given.submission_date),
+    )
+
+
+def notebook_of(given: Any, source: str | None = None) -> NotebookFacts:
+    """Return a notebook; its reference may come as `/code/owner/name`."""
+    return NotebookFacts(
+        ref="/".join(given.ref.strip("/").split("/")[-2:]),
+        title=given.title or "",
+        author=given.author or "",
+        version=given.current_version_number or None,
+        votes=given.total_votes or 0,
+        last_run=_time(given.last_run_time),
+        language=(given.language or "").lower(),
+        kind=(given.kernel_type or "").lower(),
+        datasets=_names(given.dataset_data_sources),
+        notebooks=_names(given.kernel_data_sources),
+        competitions=_names(given.competition_data_sources),
+        source=source,
+    )
+
+
+def topic_of(given: Any) -> TopicFacts:
+    """Return a discussion, of a list or on its own."""
+    last = getattr(given, "last_comment_date", None) or getattr(given, "last_comment_post_date", None)
+    return TopicFacts(
+        id=given.id,
+        title=given.title or "",
+        author=given.author_name or "",
+        votes=given.votes or 0,
+        comments=given.comment_count or 0,
+        posted=_time(given.post_date),
+        last_comment=_time(last),
+        body=getattr(given, "content", None),
+    )
+
+
+def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[CommentFacts]:
+    """Yield comments with all their answers, each after what it answers."""
+    for each in given or ():
+        yield CommentFacts(
+            id=each.id,
+            author=each.author_name or "",
+            body=each.content or "",
+            parent=parent,
+            votes=each.votes or 0,
+            posted=_time(each.post_date),
+        )
+        yield from comments_of(each.replies, each.id)
+
+
+def dataset_of(given: Any) -> DatasetFacts:
+    """Return a dataset; its reference may come as a whole URL."""
+    return DatasetFacts(
+        ref="/".join(given.ref.strip("/").split("/")[-2:]),
+        title=given.title or "",
+        version=given.current_version_number or None,
+        updated=_time(given.last_updated),
+        licence=given.license_name or "",
+        size=given.total_bytes or 0,
+    )
+
+
+def limits_of(given: Any) -> Limits:
+    """Return how many submissions are left."""
+    return Limits(
+        today=given.num_today or 0,
+        total=given.num_total or 0,
+        allowed_now=given.num_allowed_now or 0,
+        limited_by_total=bool(given.limited_by_total),
+    )
+
+
+def submission_of(given: Any) -> SubmissionFacts:
+    """Return a submission of ours."""
+    return SubmissionFacts(
+        ref=str(given.ref or ""),
+        status=_STATUS.get(getattr(given.status, "name", "").lower(), "pending"),
+        description=given.description or "",
+        file_name=given.file_name or "",
+        submitted=_time(given.date),
+        public_score=str(given.public_score or ""),
+        private_score=str(given.private_score or ""),
+        error=given.error_description or "",
+    )
+
+
+def _time(given: datetime | None) -> datetime | None:
+    """Return a time with its zone; the client leaves out that all are in UTC."""
+    if given is None:
+        return None
+    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+def _names(given: Iterable[Any] | None) -> tuple[str, ...]:
+    return tuple(str(each) for each in given or () if each)

@@ -1,0 +1,212 @@
+"""Routes of competitions: what they are, their data, their leaderboard, and handing in."""
+
+import csv
+import io
+import zipfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from comind.errors import LiveError
+from comind.live import wire
+from comind.live.catalogue import Hosted
+from comind.live.routes import Answer, Asker, Content, Method, RouteError, Shown, Ticket, page_of
+from comind.live.uploads import Uploads
+
+__all__ = ["CompetitionRoutes"]
+
+_FAR = datetime.max.replace(tzinfo=UTC)
+
+
+class CompetitionRoutes:
+    """The methods of the client's competition service."""
+
+    def __init__(self, shown: Shown, uploads: Uploads, grade: Callable[[Hosted, int], None]) -> None:
+        """Serve what is shown.
+
+        Args:
+            shown: the competitions.
+            uploads: where files arrive.
+            grade: has a submission graded, now or soon.
+        """
+        self._shown = shown
+        self._uploads = uploads
+        self._grade = grade
+
+    def methods(self) -> dict[str, Method]:
+        """Return each route's method by its name."""
+        return {
+            "ListCompetitions": self._list,
+            "GetCompetition": self._get,
+            "ListCompetitionPages": self._pages,
+            "ListDataFiles": self._files,
+            "DownloadDataFile": self._download_file,
+            "DownloadDataFiles": self._download_files,
+            "GetLeaderboard": self._leaderboard,
+            "DownloadLeaderboard": self._download_leaderboard,
+            "GetSubmissionLimits": self._limits,
+            "StartSubmissionUpload": self._start_upload,
+            "CreateSubmission": self._submit,
+            "CreateCodeSubmission": self._submit_code,
+            "ListSubmissions": self._submissions,
+            "GetSubmission": self._submission,
+            "DownloadSubmission": self._download_submission,
+        }
+
+    def _list(self, asked: Any, asker: Asker) -> Answer:
+        words = asked.search.lower().split()
+        found = [h for h in self._shown.hosted.values() if all(w in _text(h) for w in words)]
+        if asked.group.name == "COMPETITION_LIST_TAB_ENTERED":
+            found = [h for h in found if h.world.submissions(asker.user)]
+        latest = asked.sort_by.name == "COMPETITION_SORT_BY_LATEST_DEADLINE"
+        if latest or asked.sort_by.name == "COMPETITION_SORT_BY_EARLIEST_DEADLINE":
+            found.sort(key=lambda h: h.world.deadline or _FAR, reverse=latest)
+        page, token = page_of(found, asked)
+        return wire.competition_list([self._facts(h, asker) for h in page], token)
+
+    def _get(self, asked: Any, asker: Asker) -> Answer:
+        return wire.one(self._facts(self._shown.find(asked.competition_name), asker))
+
+    def _facts(self, hosted: Hosted, asker: Asker) -> Any:
+        world, conditions = hosted.world, self._shown.faults.of(hosted.id)
+        board = world.board("private" if world.final else "public")
+        return wire.competition(
+            id=wire.number(hosted.id, "competition", hosted.id),
+            ref=hosted.id,
+            title=hosted.competition.title,
+            url=f"https://www.kaggle.com/competitions/{hosted.id}",
+            description=hosted.competition.title,
+            category="Replayed",
+            deadline=world.deadline,
+            kernel_count=len(world.community.view(world.clock.moment).notebooks),
+            team_count=len(board.entries),
+            user_has_entered=conditions.rules_accepted,
+            user_rank=world.rank(asker.user),
+            max_daily_submissions=world.budget.submissions_per_day,
+            evaluation_metric=hosted.competition.metric,
+            is_kernels_submissions_only=conditions.code_only,
+            submissions_disabled=conditions.closed or world.over,
+        )
+
+    def _pages(self, asked: Any, _asker: Asker) -> Answer:
+        pages = self._shown.find(asked.competition_name).pages()
+        wanted = asked.page_name
+        return wire.pages({name: t for name, t in pages.items() if wanted in ("", None, name)})
+
+    # --- data ------------------------------------------------------------------------------------
+
+    def _files(self, asked: Any, _asker: Asker) -> Answer:
+        hosted = self._shown.find(asked.competition_name)
+        page, token = page_of(hosted.facts(hosted.files), asked)
+        return wire.data_files(page, token)
+
+    def _download_file(self, asked: Any, _asker: Asker) -> Answer:
+        hosted = self._shown.enter(asked.competition_name)
+        if hosted.files.find(asked.file_name) is None:
+            raise RouteError(404, "File not found")
+        return Ticket("data", hosted.id, name=asked.file_name)
+
+    def _download_files(self, asked: Any, _asker: Asker) -> Answer:
+        return Ticket("data", self._shown.enter(asked.competition_name).id)
+
+    # --- leaderboard -----------------------------------------------------------------------------
+
+    def _leaderboard(self, asked: Any, _asker: Asker) -> Answer:
+        world = self._shown.find(asked.competition_name).world
+        private = world.final and not asked.override_public
+        board = world.leaderboard("private" if private else "public")
+        page, token = page_of(board.entries, asked)
+        return wire.leaderboard(page, token)
+
+    def _download_leaderboard(self, asked: Any, _asker: Asker) -> Answer:
+        world = self._shown.find(asked.competition_name).world
+        kind: Literal["public", "private"] = "private" if world.final else "public"
+        text = io.StringIO()
+        table = csv.writer(text, lineterminator="\n")
+        table.writerow(["Rank", "TeamId", "TeamName", "LastSubmissionDate", "Score"])
+        for place, entry in enumerate(world.leaderboard(kind).entries, start=1):
+            at = entry.at.strftime("%Y-%m-%d %H:%M:%S") if entry.at else ""
+            table.writerow([place, entry.team_id, entry.team, at, entry.written])
+        data = io.BytesIO()
+        name = world.competition.id
+        with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+            file = zipfile.ZipInfo(f"{name}-{kind}leaderboard.csv")
+            archive.writestr(file, text.getvalue())
+        return Content(data.getvalue(), f"{name}.zip", "application/zip")
+
+    # --- handing in ------------------------------------------------------------------------------
+
+    def _limits(self, asked: Any, asker: Asker) -> Answer:
+        return wire.limits(self._shown.find(asked.competition_name).world.limits(asker.user))
+
+    def _open(self, name: str, asker: Asker) -> Hosted:
+        """Return a competition that takes a submission from this user now."""
+        hosted = self._shown.find(name)
+        conditions = self._shown.faults.of(hosted.id)
+        if not conditions.rules_accepted:
+            raise RouteError(403, "You must accept this competition's rules before you can submit.")
+        if conditions.closed:
+            raise RouteError(400, "Submission not allowed: this competition takes no submissions.")
+        if conditions.code_only:
+            raise RouteError(
+                400, "Submission not allowed: This competition only accepts Submissions from Notebooks."
+            )
+        try:
+            hosted.world.check_open(asker.user)
+        except LiveError as error:
+            raise RouteError(400, str(error)) from None
+        return hosted
+
+    def _start_upload(self, asked: Any, asker: Asker) -> Answer:
+        if asked.competition_name:
+            self._open(asked.competition_name, asker)
+        name = PurePosixPath(asked.file_name).name or "submission.csv"
+        token = self._uploads.expect(asker.user, name, asked.content_length)
+        return wire.upload(token, f"{asker.base_url}/upload/{token}")
+
+    def _submit(self, asked: Any, asker: Asker) -> Answer:
+        hosted = self._open(asked.competition_name, asker)
+        arrived = self._uploads.take(asked.blob_file_tokens, asker.user)
+        try:
+            submission = hosted.world.accept(
+                arrived.content,
+                asked.submission_description,
+                user=asker.user,
+                file_name=arrived.name,
+            )
+        except LiveError as error:
+            raise RouteError(400, str(error)) from None
+        self._grade(hosted, submission.ref)
+        title = hosted.competition.title
+        return wire.submitted(submission.ref, f"Successfully submitted to {title}")
+
+    def _submit_code(self, asked: Any, _asker: Asker) -> Answer:
+        self._shown.find(asked.competition_name)
+        raise RouteError(400, "Submission not allowed: notebooks are not run here.")
+
+    def _submissions(self, asked: Any, asker: Asker) -> Answer:
+        made = self._shown.find(asked.competition_name).world.submissions(asker.user)[::-1]
+        if asked.group.name == "SUBMISSION_GROUP_SUCCESSFUL":
+            made = [each for each in made if each.status == "complete"]
+        page, token = page_of(made, asked)
+        return wire.submissions([wire.submission(each) for each in page], token)
+
+    def _submission(self, asked: Any, asker: Asker) -> Answer:
+        _, found = self._own(asked.ref, asker)
+        return wire.one(wire.submission(found))
+
+    def _download_submission(self, asked: Any, asker: Asker) -> Answer:
+        hosted, found = self._own(asked.submission_id, asker)
+        return Ticket("submission", hosted.id, ref=str(found.ref), name=found.file_name)
+
+    def _own(self, ref: int, asker: Asker) -> tuple[Hosted, Any]:
+        for hosted in self._shown.hosted.values():
+            found = hosted.world.submission(ref)
+            if found is not None and found.user == asker.user:
+                return hosted, found
+        raise RouteError(404, "Submission not found")
+
+
+def _text(hosted: Hosted) -> str:
+    return f"{hosted.id} {hosted.competition.title}".lower()

@@ -1,0 +1,63 @@
+"""From the name of a route and the body that was sent to what is answered; HTTP is no concern here."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from comind.errors import LiveError
+from comind.live import wire
+from comind.live.catalogue import Hosted
+from comind.live.competitions import CompetitionRoutes
+from comind.live.publications import DatasetRoutes, DiscussionRoutes, NotebookRoutes
+from comind.live.routes import Answer, Asker, RouteError, Shown
+from comind.live.uploads import Uploads
+
+__all__ = ["Dispatch", "read"]
+
+_REFUSALS = {"budget": 429, "sealed": 403}
+
+
+class Dispatch:
+    """All routes of the services that are served."""
+
+    def __init__(self, shown: Shown, uploads: Uploads, grade: Callable[[Hosted, int], None]) -> None:
+        """Serve what is shown.
+
+        Args:
+            shown: the competitions.
+            uploads: where files arrive.
+            grade: has a submission graded, now or soon.
+        """
+        methods = {
+            **CompetitionRoutes(shown, uploads, grade).methods(),
+            **NotebookRoutes(shown).methods(),
+            **DiscussionRoutes(shown).methods(),
+            **DatasetRoutes(shown).methods(),
+        }
+        names = (name for name in wire.REQUESTS if not name.endswith("/IntrospectToken"))
+        self._methods = {name: methods[name.split("/")[1]] for name in names}
+
+    def answer(self, route: str, asked: Any, asker: Asker) -> Answer:
+        """Return what a route answers.
+
+        Raises:
+            RouteError: the answer is an error.
+        """
+        try:
+            return self._methods[route](asked, asker)
+        except LiveError as error:
+            raise RouteError(_REFUSALS.get(error.reason, 400), str(error)) from None
+
+
+def read(route: str, body: bytes) -> Any:
+    """Return what is asked of a route.
+
+    Raises:
+        RouteError: there is no such route, or the body is no request for it.
+    """
+    if route not in wire.REQUESTS:
+        raise RouteError(404, f"There is no route {route[:200]}")
+    try:
+        return wire.read_request(route, json.loads(body or b"{}"))
+    except (ValueError, RecursionError) as error:
+        raise RouteError(400, f"The request cannot be read: {str(error)[:200]}") from None

@@ -1,0 +1,109 @@
+"""Submissions to worlds, kept as they came: a line when one is accepted, a line when it is graded.
+
+<folder>/submissions.jsonl    only ever appended to; a torn last line is a submission that never was
+<folder>/files/<ref>.csv      what was handed in
+"""
+
+import fcntl
+import json
+import os
+import threading
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from comind.domain.value import Value
+from comind.errors import LiveError
+from comind.live.scoring import Marks
+from comind.system.files import append_durably, write_durably
+
+__all__ = ["Submission", "SubmissionBook"]
+
+
+class Submission(Value):
+    """One file that somebody handed in; `marks` is the world's secret until it tells."""
+
+    ref: int
+    competition: str
+    user: str
+    at: datetime
+    """By the world's clock."""
+    file_name: str
+    description: str = ""
+    total_bytes: int = 0
+    marks: Marks | None = None
+
+    @property
+    def status(self) -> Literal["pending", "complete", "error"]:
+        """How far it is."""
+        if self.marks is None:
+            return "pending"
+        return "complete" if self.marks.valid else "error"
+
+
+class SubmissionBook:
+    """All submissions in one folder, of many worlds; safe to use from many threads of one process."""
+
+    def __init__(self, folder: Path) -> None:
+        """Read what is there, or begin.
+
+        Raises:
+            LiveError: another process writes to this folder.
+        """
+        self._files = folder / "files"
+        self._files.mkdir(parents=True, exist_ok=True)
+        path = folder / "submissions.jsonl"
+        self._lock = threading.Lock()
+        self._all: dict[int, Submission] = {}
+        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._descriptor)
+            raise LiveError(
+                f"{folder}: another server keeps its submissions there", hint="name another with --out"
+            ) from None
+        content = path.read_bytes()
+        whole = content[: content.rfind(b"\n") + 1]
+        os.ftruncate(self._descriptor, len(whole))
+        for line in whole.splitlines():
+            found = Submission.model_validate_json(line)
+            self._all[found.ref] = found
+
+    def file_of(self, ref: int) -> Path:
+        """Return where the file of a submission lies."""
+        return self._files / f"{ref}.csv"
+
+    def accept(self, submission: Submission, content: bytes) -> Submission:
+        """Keep a new submission under the next number, which is put into it."""
+        with self._lock:
+            ref = max(self._all, default=0) + 1
+            kept = submission.model_copy(update={"ref": ref, "total_bytes": len(content)})
+            write_durably(self.file_of(ref), content)
+            self._write(kept)
+        return kept
+
+    def grade(self, ref: int, marks: Marks) -> None:
+        """Note what a submission scores."""
+        with self._lock:
+            self._write(self._all[ref].model_copy(update={"marks": marks}))
+
+    def of(self, competition: str, user: str | None = None) -> list[Submission]:
+        """Return the submissions to a competition, oldest first, of one user or of all."""
+        with self._lock:
+            found = list(self._all.values())
+        return [s for s in found if s.competition == competition and user in (None, s.user)]
+
+    def find(self, ref: int) -> Submission | None:
+        """Return a submission by its number."""
+        with self._lock:
+            return self._all.get(ref)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        os.close(self._descriptor)
+
+    def _write(self, submission: Submission) -> None:
+        line = json.dumps(submission.model_dump(mode="json")) + "\n"
+        append_durably(self._descriptor, line.encode())
+        self._all[submission.ref] = submission
