@@ -53,7 +53,7 @@ class Looked(Value):
         return self.deadline is not None and self.at > self.deadline
 
 
-NoticeKind = Literal["deadline", "rules", "data", "closed"]
+NoticeKind = Literal["deadline", "rules", "data", "closed", "kaggle"]
 
 
 class Noticed(Value):
