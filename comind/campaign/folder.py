@@ -130,6 +130,11 @@ class ProjectFolder:
         """Snapshots of communities, named by content; DVC versions them."""
         return self.root / "data" / "community"
 
+    @property
+    def kaggle(self) -> Path:
+        """Competitions that were fetched from Kaggle, by their names there."""
+        return self.root / "data" / "kaggle"
+
     def solution(self, campaign: str, work_id: str) -> Path:
         """Published solution of one attempt; DVC versions it."""
         return self.root / "data" / "solutions" / campaign / work_id

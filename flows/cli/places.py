@@ -62,33 +62,49 @@ def open_project(out: str | None) -> Path:
 
 
 def find_competition(name: str, project: Path) -> Path:
-    """Return the folder of a competition: a folder as it is, or a built-in demo, made on demand.
+    """Return a competition's folder: as it is, a built-in demo's, or one that Kaggle's data were put in.
 
     Raises:
-        CompetitionError: it is neither.
+        CompetitionError: it is none of them.
     """
+    from flows.cli.kaggle import kept_folder
+
+    found = _folder_or_demo(name, project) or kept_folder(name, project)
+    if found is None:
+        raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
+    return found
+
+
+def _folder_or_demo(name: str, project: Path) -> Path | None:
     with contextlib.suppress(OSError):  # a name longer than names can be
         if Path(name).exists():
             return Path(name).absolute()
     from comind.evaluation.demos import DEMOS, make_demo
 
-    if name in DEMOS:
-        return make_demo(name, project / "data" / "demos")
-    raise CompetitionError(
-        f"{name[:200]}: there is no such folder",
-        hint=f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}",
-    )
+    return make_demo(name, project / "data" / "demos") if name in DEMOS else None
+
+
+def _known_names() -> str:
+    from comind.evaluation.demos import DEMOS
+
+    return f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}"
 
 
 def find_solvable(name: str, project: Path) -> Path:
-    """Return the folder of a competition to solve; data that MLE-bench prepared are adapted once.
+    """Return the folder of a competition to solve: found here, or fetched from Kaggle.
+
+    Data that MLE-bench prepared are adapted once.
 
     Raises:
         CompetitionError: there is none, or a campaign cannot work on its form.
+        KaggleError: it may be Kaggle's, which cannot be reached or refuses.
     """
     from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
+    from flows.cli.kaggle import fetch_from_kaggle
 
-    folder = find_competition(name, project)
+    folder = _folder_or_demo(name, project) or fetch_from_kaggle(name, project, else_name=_known_names())
+    if folder is None:
+        raise CompetitionError(f"{name[:200]}: there is no such folder", hint=_known_names())
     prepared = PreparedFolder.find(folder)
     if prepared is None:
         return folder

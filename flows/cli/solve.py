@@ -26,7 +26,9 @@ running: str | None = None
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments; what is not given comes from params.yaml."""
-    parser.add_argument("competition", nargs="?", metavar="COMPETITION", help="a folder or a demo")
+    parser.add_argument(
+        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug"
+    )
     parser.add_argument("--resume", metavar="CAMPAIGN", help="go on with a campaign")
     parser.add_argument("--agent", help="which agent (comind)")
     parser.add_argument("--model", help="offline, or a model at the configured endpoint")

@@ -33,4 +33,4 @@ def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
 def test_what_is_nothing_stays_nothing(tmp_path: Path) -> None:
     """A name that leads nowhere is said as before."""
     with pytest.raises(CompetitionError, match="there is no such folder"):
-        find_solvable("nowhere", tmp_path)
+        find_solvable("../nowhere", tmp_path)

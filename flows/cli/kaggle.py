@@ -1,0 +1,72 @@
+"""What commands do with competitions of Kaggle: fetch what is new, or go on with what is there."""
+
+import sys
+from pathlib import Path
+
+from comind.errors import KaggleAccountError, KaggleBusyError, KaggleUnknownError
+
+__all__ = ["fetch_from_kaggle", "kept_folder"]
+
+
+def kept_folder(name: str, project: Path) -> Path | None:
+    """Return the folder that a competition of Kaggle was fetched to, or None."""
+    from comind.campaign.folder import ProjectFolder
+    from comind.kaggle.fetch import slug_of
+
+    slug = slug_of(name)
+    if slug is None:
+        return None
+    folder = ProjectFolder(project).kaggle / slug
+    return folder if (folder / "competition.yaml").is_file() else None
+
+
+def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | None:
+    """Fetch what is new of a competition, and say what has to be known of it.
+
+    Where Kaggle cannot be asked, what was fetched before is used, and that is said.
+
+    Args:
+        name: what the user wrote.
+        project: the project folder.
+        else_name: what the user may have meant by it, if not a competition of Kaggle.
+
+    Returns:
+        Its folder; None where this can be no name of Kaggle's.
+
+    Raises:
+        KaggleError: Kaggle cannot be reached, or refuses.
+        CompetitionError: Kaggle has no such competition, or its files do not show what is what.
+    """
+    from comind.campaign.folder import ProjectFolder
+    from comind.kaggle.fetch import fetch_competition, slug_of
+    from comind.wiring.kaggle import open_kaggle
+    from flows.params import read_params
+
+    slug = slug_of(name)
+    if slug is None:
+        return None
+    settings, place = read_params(project).kaggle, ProjectFolder(project).kaggle
+    kept = kept_folder(name, project)
+    try:
+        kaggle = open_kaggle(settings)
+        _tell(f"fetching {slug} from {settings.endpoint or 'Kaggle'} as far as it is new")
+        fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted)
+    except (KaggleAccountError, KaggleBusyError) as error:
+        if kept is not None:
+            _tell(f"note: {error}; what was fetched before is used")
+            return kept
+        if isinstance(error, KaggleBusyError):
+            raise
+        said = f"{name}: there is no such folder, and Kaggle cannot be asked: {error}"
+        raise KaggleAccountError(said, hint=f"{else_name}; for Kaggle, {error.hint}") from None
+    except KaggleUnknownError as error:
+        raise KaggleUnknownError(f"{error}; there is no such folder, either", hint=else_name) from None
+    for note in fetched.notes:
+        _tell(f"note: {note}")
+    news = fetched.community
+    _tell(f"new: {news.notebooks} notebooks, {news.discussions} discussions, {news.datasets} datasets")
+    return fetched.folder
+
+
+def _tell(line: str) -> None:
+    print(f"comind: {line}", file=sys.stderr, flush=True)
