@@ -25,7 +25,7 @@ from comind.kaggle.facts import LeaderboardRow
 from comind.kaggle.port import Kaggle
 from comind.system.killpoints import passed
 
-__all__ = ["Day", "Plan", "Seen", "Slices"]
+__all__ = ["Day", "Plan", "Seen", "Slices", "Stand"]
 
 _LEAST_SECONDS = 1.0  # of a slice that is worth beginning
 
@@ -51,6 +51,15 @@ class Seen(Value):
     leaderboard: tuple[LeaderboardRow, ...]
 
 
+class Stand(Value):
+    """How a campaign stands: all that it has taken, and what it would hand in."""
+
+    seconds: float = 0.0
+    usd: float = 0.0
+    attempts: int = 0
+    candidate: Candidate | None = None
+
+
 class Slices(Protocol):
     """Whoever looks, and runs campaigns."""
 
@@ -70,7 +79,11 @@ class Slices(Protocol):
         """Raise the budget of a campaign by so much above what it has spent."""
         ...
 
-    def run(self, campaign: str) -> SliceEnded:
+    def stand(self, campaign: str) -> Stand:
+        """Return how a campaign stands."""
+        ...
+
+    def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, from wherever it stands."""
         ...
 
@@ -127,13 +140,25 @@ class Day:
         """Give the campaign what is left of the day's budget; a new one begins on new data."""
         state = self._log.state
         if not state.going_on:
-            begun = self._begun(competition)
-            if begun is None:
+            planned = self._begun(competition)
+            if planned is None:
                 return
-            self._log.record(begun)
+            self._log.record(planned)
         passed("slice-begun")
-        assert self._log.state.begun is not None
-        self._log.record(self._slices.run(self._log.state.begun.campaign))
+        begun = self._log.state.begun
+        assert begun is not None
+        self._slices.run(begun.campaign)
+        stand = self._slices.stand(begun.campaign)
+        self._log.record(
+            SliceEnded(
+                at=self._clock.now(),
+                campaign=begun.campaign,
+                seconds=max(0.0, stand.seconds - begun.seconds_before),
+                usd=max(0.0, stand.usd - begun.usd_before),
+                attempts=stand.attempts,
+                candidate=stand.candidate,
+            )
+        )
 
     def _begun(self, competition: Path | None) -> SliceBegun | None:
         state, now = self._log.state, self._clock.now()
@@ -144,14 +169,23 @@ class Day:
         if seconds < _LEAST_SECONDS or usd == 0:
             return None
         data = state.looked.data_sha256
-        campaign = state.campaign_on(data)
+        campaign, before = state.campaign_on(data), Stand()
         if campaign is not None:
+            before = self._slices.stand(campaign)
             self._slices.extend(campaign, seconds, usd)
         elif competition is not None:
             campaign = self._slices.open(competition, seconds, usd)
         else:
             return None
-        return SliceBegun(at=now, campaign=campaign, seconds=seconds, usd=usd, data_sha256=data)
+        return SliceBegun(
+            at=now,
+            campaign=campaign,
+            seconds=seconds,
+            usd=usd,
+            seconds_before=before.seconds,
+            usd_before=before.usd,
+            data_sha256=data,
+        )
 
     def _hand_in(self) -> None:
         decided = decide(self._log.state, self._plan.submit, self._slices.compare)

@@ -74,6 +74,9 @@ class SliceBegun(Value):
     seconds: float = Field(ge=0)
     """How much more; the same for money."""
     usd: float | None = None
+    seconds_before: float = Field(default=0.0, ge=0)
+    """What the campaign had taken before; the same for money."""
+    usd_before: float = Field(default=0.0, ge=0)
     data_sha256: str
 
 

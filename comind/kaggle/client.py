@@ -9,6 +9,8 @@ import importlib.util
 import io
 import sys
 from collections.abc import Callable, Iterator
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -82,19 +84,22 @@ _ORDERS = {
 class OfficialKaggle:
     """The official client behind our port."""
 
-    def __init__(self, endpoint: str | None = None) -> None:
+    def __init__(
+        self, endpoint: str | None = None, hear: Callable[[datetime], None] | None = None
+    ) -> None:
         """Take the credentials that the client finds; nothing is sent for a user name with key.
 
         Args:
             endpoint: another server that speaks Kaggle's language, such as `comind live serve`; None
                 for Kaggle itself.
+            hear: is told with each answer what time it is there.
 
         Raises:
             UsageError: `endpoint` is no address that credentials may be sent to.
             KaggleError: there are no credentials, or they cannot be used.
         """
         self._endpoint = _checked(endpoint) if endpoint else None
-        self._api = _signed_in(self._endpoint)
+        self._api = _signed_in(self._endpoint, hear or (lambda _: None))
         self._client = self._api.build_kaggle_client()
         values = self._api.config_values
         self._secrets = [values[key] for key in ("key", "token") if values.get(key)]
@@ -348,7 +353,7 @@ def _checked(endpoint: str) -> str:
     return endpoint.rstrip("/")
 
 
-def _signed_in(endpoint: str | None) -> Any:
+def _signed_in(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
     """Return the client, with the credentials that it finds.
 
     Raises:
@@ -357,7 +362,7 @@ def _signed_in(endpoint: str | None) -> Any:
     missing = KaggleAccountError("no credentials for Kaggle were found", hint=CREDENTIALS)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # its help would be an answer of ours
-            api = _class(endpoint)()
+            api = _class(endpoint, hear)()
             api.authenticate()
     except SystemExit:
         raise missing from None
@@ -369,7 +374,7 @@ def _signed_in(endpoint: str | None) -> Any:
     return api
 
 
-def _class(endpoint: str | None) -> Any:
+def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
     """Return the client's class, quiet and bound to an endpoint."""
     if "kaggle" not in sys.modules:
         # The package signs in while it is imported: it sends the token, prints, and may end the
@@ -382,8 +387,14 @@ def _class(endpoint: str | None) -> Any:
     class Api(KaggleApi):  # type: ignore[misc]
         args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
 
-        def get_response_processor(self) -> None:
-            """Look at no answer for news about newer versions, which are printed."""
+        def get_response_processor(self) -> Callable[[requests.Response], None]:
+            """Look at each answer for the time, and not for newer versions, which would be printed."""
+
+            def process(response: requests.Response) -> None:
+                with contextlib.suppress(ValueError):
+                    hear(parsedate_to_datetime(response.headers.get("Date", "")))
+
+            return process
 
         def build_kaggle_client(self) -> Any:
             if endpoint is None:
@@ -393,6 +404,7 @@ def _class(endpoint: str | None) -> Any:
                 username=self.config_values.get("username"),
                 password=self.config_values.get("key"),
                 api_token=self.config_values.get("token"),
+                response_processor=self.get_response_processor(),
             )
             client.http_client()._endpoint = endpoint  # noqa: SLF001 - the client knows only its own
             return _patient(client)

@@ -26,6 +26,7 @@ from flows.cli import (
     report,
     reproduce,
     solve,
+    track,
     ui,
 )
 from flows.cli.answer import Answer, CommandError
@@ -35,6 +36,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "solve": solve,
     "grade": grade,
+    "track": track,
     "report": report,
     "bench": bench,
     "lineage": lineage,

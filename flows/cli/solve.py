@@ -5,18 +5,17 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
 from flows.cli.answer import Answer, CommandError
+from flows.cli.numbers import amount, count, positive
 from flows.cli.places import add_place, find_project, find_solvable
 
 if TYPE_CHECKING:
     from comind.campaign.folder import CampaignFolder
 
 __all__ = ["SUMMARY", "add_arguments", "run", "running"]
-
-N = TypeVar("N", int, float)
 
 SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
 
@@ -32,12 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--resume", metavar="CAMPAIGN", help="go on with a campaign")
     parser.add_argument("--agent", help="which agent (comind)")
     parser.add_argument("--model", help="offline, or a model at the configured endpoint")
-    parser.add_argument("--iterations", type=_count, metavar="N", help="rounds of ideation")
-    parser.add_argument("--coders", type=_count, metavar="N", help="attempts that run at once")
-    parser.add_argument("--steps", type=_count, metavar="N", help="cells an attempt may run")
-    parser.add_argument("--minutes", type=_positive, metavar="M", help="time of the whole campaign")
-    parser.add_argument("--max-usd", type=_amount, metavar="X", help="money of the whole campaign")
-    parser.add_argument("--max-tokens", type=_count, metavar="N", help="tokens of the whole campaign")
+    parser.add_argument("--iterations", type=count, metavar="N", help="rounds of ideation")
+    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
+    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
+    parser.add_argument("--minutes", type=positive, metavar="M", help="time of the whole campaign")
+    parser.add_argument("--max-usd", type=amount, metavar="X", help="money of the whole campaign")
+    parser.add_argument("--max-tokens", type=count, metavar="N", help="tokens of the whole campaign")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
     parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
     parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
@@ -161,28 +160,3 @@ def _program() -> str:
 def _short(path: str | Path) -> str:
     """Return a path as it is named from here."""
     return str(Path(path).relative_to(Path.cwd()) if Path(path).is_relative_to(Path.cwd()) else path)
-
-
-def _count(text: str) -> int:
-    return _number(text, int, minimum=0)
-
-
-def _amount(text: str) -> float:
-    return _number(text, float, minimum=0)
-
-
-def _positive(text: str) -> float:
-    value = _number(text, float, minimum=0)
-    if value == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
-    return value
-
-
-def _number(text: str, kind: type[N], *, minimum: float) -> N:
-    try:
-        value = kind(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
-    if not minimum <= value < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text} is not {minimum} or more")
-    return value

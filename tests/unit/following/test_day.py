@@ -7,13 +7,13 @@ import pytest
 
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.following.day import Day, Plan, Seen
-from comind.following.events import Candidate, SliceEnded, Stood
+from comind.following.day import Day, Plan, Seen, Stand
+from comind.following.events import Candidate, Stood
 from comind.following.journal import FollowingFolder, FollowingLog
 from comind.kaggle.facts import Limits
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
-from tests.unit.following.days import START, candidate, day, ended, looked
+from tests.unit.following.days import START, candidate, day, looked
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
@@ -30,6 +30,7 @@ class Slices:
         self.killed = False
         self.opened = 0
         self.value = 0.5
+        self.stands: dict[str, Stand] = {}
 
     def look(self) -> Seen:
         if self.unreachable is not None:
@@ -48,16 +49,25 @@ class Slices:
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         self.budgets.append((campaign, seconds, usd))
 
-    def run(self, campaign: str) -> SliceEnded:
+    def stand(self, campaign: str) -> Stand:
+        return self.stands.get(campaign, Stand())
+
+    def run(self, campaign: str) -> None:
+        before = self.stand(campaign)
+        self.clock.sleep(30)
+        self.stands[campaign] = Stand(seconds=before.seconds + 30, usd=before.usd + 0.25)
         if self.killed:
             raise KeyboardInterrupt
         self.value += 0.1
-        found = candidate("a", self.value).model_copy(
-            update={"campaign": campaign, "sha256": hash_file(self._write())}
+        self.clock.sleep(30)
+        self.stands[campaign] = Stand(
+            seconds=before.seconds + 60,
+            usd=before.usd + 0.5,
+            attempts=1,
+            candidate=candidate("a", self.value).model_copy(
+                update={"campaign": campaign, "sha256": hash_file(self._write())}
+            ),
         )
-        self.clock.sleep(60)
-        end = ended(0, found, seconds=60.0, usd=0.5)
-        return end.model_copy(update={"at": self.clock.now(), "campaign": campaign})
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         if one.campaign != other.campaign:
@@ -160,7 +170,7 @@ def test_a_slice_that_was_interrupted_goes_on(slices: Slices) -> None:
     slices.killed = False
     log = _day(slices)
     assert slices.budgets == [("c1", 180.0, None)]
-    assert len(log.state.ended) == 1
+    assert [each.seconds for each in log.state.ended] == [90.0]  # with what was done before the kill
 
 
 def test_nothing_is_done_after_the_deadline(slices: Slices) -> None:
