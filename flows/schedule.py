@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 from prefect.client.orchestration import get_client
@@ -20,10 +21,10 @@ from prefect.client.schemas.objects import (
     FlowRun,
     StateType,
 )
-from prefect.client.schemas.schedules import IntervalSchedule
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.deployments.runner import EntrypointType
+from prefect.deployments.runner import EntrypointType, RunnerDeployment
 from prefect.exceptions import ObjectNotFound
+from prefect.schedules import Schedule
 
 from comind.errors import OrchestrationError
 from flows.following import FollowingParams, follow_competition
@@ -47,7 +48,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
             client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
     deployment = follow_competition.to_deployment(
         name=slug,
-        schedule=IntervalSchedule(interval=every, anchor_date=datetime.now(UTC)),
+        schedule=Schedule(interval=every, anchor_date=datetime.now(UTC)),
         parameters={
             "project": str(project),
             "slug": slug,
@@ -60,9 +61,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         job_variables={"working_dir": str(project)},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    made = deployment.apply()
-    assert isinstance(made, UUID)
-    return made
+    return cast(UUID, cast(RunnerDeployment, deployment).apply())  # coroutines only in a loop
 
 
 def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[FlowRun], None]) -> None:

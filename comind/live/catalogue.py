@@ -90,7 +90,7 @@ class Hosted:
     def archive(self, name: str, files: PlainFiles) -> Path:
         """Return a zip archive of the files; made when they have changed since the last one."""
         facts = self.facts(files)
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(str(files.root).encode())
         for file_name, size, _ in facts:
             path = files.find(file_name)
             digest.update(f"{file_name}\0{size}\0{path and path.stat().st_mtime_ns}\0".encode())

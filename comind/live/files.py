@@ -19,7 +19,7 @@ class PlainFiles:
             root: a folder, or a file.
             hidden: a file that is not there under any name, not even as a hard link.
         """
-        self._root = root
+        self.root = root
         self._hidden = hidden
 
     @classmethod
@@ -30,15 +30,15 @@ class PlainFiles:
 
     def names(self) -> list[str]:
         """Return the names of all files, sorted, with `/` between folders."""
-        if not self._root.is_dir():
-            return [self._root.name] if self._is_plain(self._root) else []
-        return sorted(self._names(self._root, ""))
+        if not self.root.is_dir():
+            return [self.root.name] if self._is_plain(self.root) else []
+        return sorted(self._names(self.root, ""))
 
     def find(self, name: str) -> Path | None:
         """Return where a file lies; None where no plain file has this name."""
-        if not self._root.is_dir():
-            return self._root if name == self._root.name and self._is_plain(self._root) else None
-        place = _walk(self._root, name)
+        if not self.root.is_dir():
+            return self.root if name == self.root.name and self._is_plain(self.root) else None
+        place = _walk(self.root, name)
         return place if place is not None and self._is_plain(place) else None
 
     def _names(self, folder: Path, before: str) -> Iterator[str]:

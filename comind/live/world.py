@@ -7,8 +7,10 @@ After the end everything is told: both scores, and the private leaderboard.
 """
 
 import hashlib
+import shutil
 import tempfile
 import threading
+import weakref
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -85,8 +87,7 @@ class MLELive:
         self.clock = as_of if isinstance(as_of, Clock) else Clock(as_of)
         self.budget = budget or LiveBudget()
         self.scores = scores
-        self._scratch = None if book else tempfile.TemporaryDirectory(prefix="comind-live-")
-        self._book = book or SubmissionBook(Path(self._scratch.name))  # type: ignore[union-attr]
+        self._book = book or self._book_of_its_own()
         self._community = community or FolderCommunity(competition.folder / "community")
         self.maximize = find_metric(competition).maximize
         self._standings = Standings(competition.folder, maximize=self.maximize)
@@ -96,6 +97,13 @@ class MLELive:
         self._closed = False
         self.deadline = deadline_of(competition)
         self.end = self._end()
+
+    def _book_of_its_own(self) -> SubmissionBook:
+        """Return a book that is gone when the world is."""
+        folder = Path(tempfile.mkdtemp(prefix="comind-live-"))
+        book = SubmissionBook(folder)
+        weakref.finalize(self, _forget, book, folder)
+        return book
 
     def _end(self) -> datetime | None:
         """Return when the world ends; None where nobody says so."""
@@ -317,6 +325,11 @@ def deadline_of(competition: Competition) -> datetime | None:
     except ValueError:
         return None
     return time + timedelta(hours=23, minutes=59) if len(text) == len("2023-04-01") else time
+
+
+def _forget(book: SubmissionBook, folder: Path) -> None:
+    book.close()
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _reached(time: datetime | None, clock: Clock) -> bool:

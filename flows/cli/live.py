@@ -68,14 +68,15 @@ def run(args: argparse.Namespace) -> Answer:
     hosted = _hosted(args, state)
     log = state / "requests.jsonl"
     server = LiveServer(hosted, port=args.port, host=args.host, users=_users(args.user), log=log)
+    notes = _notes(hosted)
     values = {
         "url": server.url,
         "port": server.port,
         "competitions": [each.id for each in hosted],
         "state": str(state),
-        "notes": _notes(hosted),
+        "notes": notes,
     }
-    for note in values["notes"]:
+    for note in notes:
         print(f"comind: note: {note}", file=sys.stderr)
     print(json.dumps(values) if args.json else _told(server.port, len(hosted)), flush=True)
     for number in (signal.SIGTERM, signal.SIGINT):

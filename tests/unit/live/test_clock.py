@@ -1,0 +1,79 @@
+"""The time of a world."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from comind.errors import UsageError
+from comind.live.clock import Clock
+from tests.unit.live.worlds import NOON
+
+DAY = timedelta(days=1)
+
+
+class Seconds:
+    """Real seconds that pass when a test says so."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_clock_stands_where_it_was_set() -> None:
+    """Without a speed, the time stays, however long one waits."""
+    seconds = Seconds()
+    clock = Clock(NOON, seconds=seconds)
+    seconds.now += 1_000_000
+    assert clock.now() == clock.moment == NOON
+
+
+def test_a_clock_runs_fast() -> None:
+    """With a speed of 86,400 a real second is a day of the world."""
+    seconds = Seconds()
+    clock = Clock(NOON, speed=86_400, seconds=seconds)
+    seconds.now += 3
+    assert clock.now() == NOON + 3 * DAY
+
+
+def test_a_clock_can_be_set_and_sped_up_on_the_way() -> None:
+    """A new time or speed counts from that moment on, not from the beginning."""
+    seconds = Seconds()
+    clock = Clock(NOON, speed=1, seconds=seconds)
+    seconds.now += 60
+    clock.run(3600)
+    seconds.now += 1
+    assert clock.now() == NOON + timedelta(minutes=61)
+    clock.set(NOON - DAY)
+    assert (clock.now(), clock.start) == (NOON - DAY, NOON - DAY)
+    seconds.now += 1
+    assert clock.now() == NOON - DAY + timedelta(hours=1)
+
+
+def test_the_real_time_hides_nothing() -> None:
+    """Without a start there is no moment that things could be later than."""
+    clock = Clock()
+    assert clock.moment is None
+    assert abs(clock.now() - datetime.now(UTC)) < DAY
+
+
+def test_time_does_not_run_out() -> None:
+    """A clock that runs for ages stops at the last time there is."""
+    seconds = Seconds()
+    clock = Clock(NOON, speed=1e12, seconds=seconds)
+    seconds.now += 1e12
+    assert clock.now().year == 9999
+
+
+@pytest.mark.parametrize("speed", [-1.0, float("inf"), float("nan")])
+def test_a_clock_never_runs_back(speed: float) -> None:
+    """A speed that is negative or no number is refused."""
+    with pytest.raises(UsageError, match="runs forwards"):
+        Clock(NOON, speed=speed)
+
+
+def test_a_time_without_a_zone_is_refused() -> None:
+    """Nobody can say when it is."""
+    with pytest.raises(UsageError, match="needs a zone"):
+        Clock(NOON.replace(tzinfo=None))

@@ -1,0 +1,46 @@
+"""The book of submissions, which outlives everything."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.errors import LiveError
+from comind.live.scoring import Marks
+from comind.live.submissions import Submission, SubmissionBook
+from tests.unit.live.worlds import NOON
+
+
+def _submission() -> Submission:
+    return Submission(ref=0, competition="small", user="ann", at=NOON, file_name="a.csv")
+
+
+def test_a_torn_last_line_is_a_submission_that_never_was(tmp_path: Path) -> None:
+    """Killed while it wrote, the book goes on where it was, and the next line is whole."""
+    book = SubmissionBook(tmp_path)
+    book.accept(_submission(), b"one")
+    book.close()
+    with (tmp_path / "submissions.jsonl").open("ab") as file:
+        file.write(b'{"ref": 2, "comp')
+    again = SubmissionBook(tmp_path)
+    assert again.accept(_submission(), b"two").ref == 2
+    again.grade(2, Marks(valid=True, score=1.0))
+    again.close()
+    found = SubmissionBook(tmp_path).of("small")
+    assert [(each.ref, each.status) for each in found] == [(1, "pending"), (2, "complete")]
+
+
+def test_a_book_has_one_writer(tmp_path: Path) -> None:
+    """A second server on the same folder is refused in one line."""
+    book = SubmissionBook(tmp_path)
+    with pytest.raises(LiveError, match="another server"):
+        SubmissionBook(tmp_path)
+    book.close()
+    SubmissionBook(tmp_path).close()
+
+
+def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
+    """Byte by byte, under the submission's number."""
+    book = SubmissionBook(tmp_path)
+    kept = book.accept(_submission(), b"\xff\x00")
+    assert book.file_of(kept.ref).read_bytes() == b"\xff\x00"
+    assert kept.total_bytes == 2
