@@ -22,7 +22,8 @@ from prefect.client.schemas.objects import (
     StateType,
 )
 from prefect.client.schemas.sorting import FlowRunSort
-from prefect.deployments.runner import EntrypointType, RunnerDeployment
+from prefect.deployments.runner import RunnerDeployment
+from prefect.types.entrypoint import EntrypointType
 from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
 
