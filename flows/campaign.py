@@ -62,6 +62,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
             if community != running.state.community:
                 housekeeping.version_community(community.key)
                 running.record(community)
+                close_workshops()  # one that was made meanwhile does not know it
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         ending = run(running, workshop.agent, executor, housekeeping.round)
         finish(running, executor, workshop.grader, housekeeping.round)
