@@ -199,7 +199,11 @@ class KaggleError(ServiceError):
 
 
 class KaggleAccountError(KaggleError):
-    """Credentials for Kaggle are missing, wrong or expired."""
+    """Credentials for Kaggle are `missing`, or else wrong or expired."""
+
+    def __init__(self, message: str, *, hint: str = "", missing: bool = False) -> None:
+        super().__init__(message, hint=hint)
+        self.missing = missing
 
 
 class KaggleRefusedError(KaggleError):

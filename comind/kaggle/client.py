@@ -1,19 +1,13 @@
-"""The port to Kaggle through its official client; the one module that knows it, and finds credentials.
+"""The port to Kaggle through its official client, whose types leave this module in no answer.
 
-Credentials are whatever the client finds: KAGGLE_API_TOKEN, KAGGLE_USERNAME with KAGGLE_KEY, or its
-files. They stay in the client: nothing here returns, prints or writes them.
+Each method is one request; who asks is settled in `signin.py`.
 """
 
 import contextlib
-import importlib.util
-import io
-import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 import requests
 from kagglesdk.competitions.types import competition_api_service as competitions
@@ -21,19 +15,10 @@ from kagglesdk.competitions.types.competition_enums import SubmissionGroup, Subm
 from kagglesdk.datasets.types.dataset_api_service import ApiListDatasetsRequest
 from kagglesdk.discussions.types import discussions_api_service as discussions
 from kagglesdk.discussions.types.discussions_enums import TopicListSortBy
-from kagglesdk.kaggle_client import KaggleClient
-from kagglesdk.kaggle_env import KaggleEnv
 from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, ApiListKernelsRequest
 from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
-from requests.adapters import HTTPAdapter
 
-from comind.errors import (
-    KaggleAccountError,
-    KaggleBusyError,
-    KaggleRefusedError,
-    KaggleUnknownError,
-    UsageError,
-)
+from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle.facts import (
     Chunk,
     CommentFacts,
@@ -51,7 +36,8 @@ from comind.kaggle.facts import (
     TopicOrder,
 )
 from comind.kaggle.received import md5_sent, name_sent
-from comind.kaggle.refusals import CREDENTIALS, explain
+from comind.kaggle.refusals import explain
+from comind.kaggle.signin import signed_in, uploaded
 from comind.kaggle.wire import (
     comments_of,
     competition_of,
@@ -70,9 +56,7 @@ __all__ = ["OfficialKaggle"]
 
 T = TypeVar("T")
 
-_CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
 _CHUNK = 100
-_OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
 _ORDERS = {
     "votes": "VOTE_COUNT",
     "score-ascending": "SCORE_ASCENDING",
@@ -98,8 +82,7 @@ class OfficialKaggle:
             UsageError: `endpoint` is no address that credentials may be sent to.
             KaggleError: there are no credentials, or they cannot be used.
         """
-        self._endpoint = _checked(endpoint) if endpoint else None
-        self._api = _signed_in(self._endpoint, hear or (lambda _: None))
+        self._api = signed_in(endpoint, hear)
         self._client = self._api.build_kaggle_client()
         values = self._api.config_values
         self._secrets = [values[key] for key in ("key", "token") if values.get(key)]
@@ -287,8 +270,6 @@ class OfficialKaggle:
 
     def _uploaded(self, slug: str, file: Path) -> str:
         """Send the file; return the token it is known by. Nothing is handed in yet."""
-        from kaggle.api.kaggle_api_extended import ResumableUploadResult
-
         facts = file.stat()
         request = _made(
             competitions.ApiStartSubmissionUploadRequest,
@@ -303,9 +284,7 @@ class OfficialKaggle:
         except KaggleBusyError as error:
             error.perhaps_done = False
             raise
-        with contextlib.redirect_stdout(io.StringIO()):  # a failure is printed, with a signed address
-            done = self._api.upload_complete(str(file), answer.create_url, quiet=True)
-        if done != ResumableUploadResult.COMPLETE:
+        if not uploaded(self._api, file, answer.create_url):
             raise KaggleBusyError(
                 f"{slug}: the upload of {file.name} did not succeed",
                 hint="nothing was handed in; try again",
@@ -323,93 +302,6 @@ class OfficialKaggle:
             if known is error:
                 raise
             raise known from None
-
-
-class _Patient(HTTPAdapter):
-    """Sends as requests does, but waits for nobody for ever."""
-
-    def send(self, request: Any, **options: Any) -> Any:  # type: ignore[override]
-        options["timeout"] = options.get("timeout") or (_CONNECT_SECONDS, _READ_SECONDS)
-        return super().send(request, **options)
-
-
-def _patient(client: Any) -> Any:
-    """Return the client with an end to its patience; it has no setting for this."""
-    client.__enter__()
-    for scheme in ("http://", "https://"):
-        client.http_client()._session.mount(scheme, _Patient())  # noqa: SLF001
-    return client
-
-
-def _checked(endpoint: str) -> str:
-    """Return an address without its last slash; keys go unencrypted to our own machine alone."""
-    parts = urlsplit(endpoint)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"kaggle endpoint {endpoint!r}: is no address", hint="http://127.0.0.1:8080")
-    if parts.scheme == "http" and parts.hostname not in _OWN_MACHINE:
-        raise UsageError(
-            f"kaggle endpoint {endpoint!r}: credentials would go there unencrypted", hint="use https"
-        )
-    return endpoint.rstrip("/")
-
-
-def _signed_in(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
-    """Return the client, with the credentials that it finds.
-
-    Raises:
-        KaggleError: there are none, or they cannot be used.
-    """
-    missing = KaggleAccountError("no credentials for Kaggle were found", hint=CREDENTIALS)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()):  # its help would be an answer of ours
-            api = _class(endpoint, hear)()
-            api.authenticate()
-    except SystemExit:
-        raise missing from None
-    except Exception as error:
-        known = explain(error, "the credentials", "", ())
-        if known is error:
-            raise
-        raise known from None
-    return api
-
-
-def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
-    """Return the client's class, quiet and bound to an endpoint."""
-    if "kaggle" not in sys.modules:
-        # The package signs in while it is imported: it sends the token, prints, and may end the
-        # process. Its modules are wanted without that.
-        spec = importlib.util.find_spec("kaggle")
-        assert spec is not None
-        sys.modules["kaggle"] = importlib.util.module_from_spec(spec)
-    from kaggle.api.kaggle_api_extended import KaggleApi
-
-    class Api(KaggleApi):  # type: ignore[misc]
-        args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
-
-        def get_response_processor(self) -> Callable[[requests.Response], None]:
-            """Look at each answer for the time, and not for newer versions, which would be printed."""
-
-            def process(response: requests.Response) -> None:
-                with contextlib.suppress(ValueError):
-                    hear(parsedate_to_datetime(response.headers.get("Date", "")))
-
-            return process
-
-        def build_kaggle_client(self) -> Any:
-            if endpoint is None:
-                return _patient(super().build_kaggle_client())
-            client = KaggleClient(
-                env=KaggleEnv.LOCAL,
-                username=self.config_values.get("username"),
-                password=self.config_values.get("key"),
-                api_token=self.config_values.get("token"),
-                response_processor=self.get_response_processor(),
-            )
-            client.http_client()._endpoint = endpoint  # noqa: SLF001 - the client knows only its own
-            return _patient(client)
-
-    return Api
 
 
 def _made(kind: Any, **fields: Any) -> Any:

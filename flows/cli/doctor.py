@@ -8,12 +8,12 @@ import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
 
-from comind.errors import SandboxError, ServiceError
+from comind.errors import KaggleAccountError, SandboxError, ServiceError
 from flows.cli.answer import Answer, CommandError
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
-SUMMARY = "Check this machine: sandboxes, git, packages, the configured model endpoint."
+SUMMARY = "Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."
 
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
 _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> Answer:
     """Look at everything, offer to mend what can be mended, and report."""
     if args.install or _wanted_interactively():
         _install_bubblewrap()
-    checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), _machine()]
+    checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), *_kaggle(), _machine()]
     if args.model is not None:
         checks += _model(args.model)
     values = {"ok": all(check.ok or not check.needed for check in checks)}
@@ -115,6 +115,22 @@ def _endpoint() -> Check:
         )
     except ServiceError as error:
         return Check("model endpoint", ok=False, found=str(error), mend=error.hint)
+
+
+def _kaggle() -> list[Check]:
+    """Ask Kaggle who we are; where there are no credentials for it, there is nothing to say."""
+    from comind.kaggle.client import OfficialKaggle
+    from flows.cli.places import find_project
+    from flows.params import read_params
+
+    endpoint = read_params(find_project(None)).kaggle.endpoint
+    try:
+        account = OfficialKaggle(endpoint).account()
+    except ServiceError as error:
+        if isinstance(error, KaggleAccountError) and error.missing:
+            return []
+        return [Check("kaggle", ok=False, found=str(error), mend=error.hint)]
+    return [Check("kaggle", ok=True, found=f"{endpoint or 'www.kaggle.com'} answers {account}")]
 
 
 def _model(name: str) -> list[Check]:

@@ -49,24 +49,25 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
     kept = kept_folder(name, project)
     try:
         kaggle = open_kaggle(settings)
-        _tell(f"fetching {slug} from {settings.endpoint or 'Kaggle'} as far as it is new")
+        _tell(f"fetching what is new of {slug} from {settings.endpoint or 'www.kaggle.com'}")
         fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted)
     except (KaggleAccountError, KaggleBusyError) as error:
         if kept is not None:
-            _tell(f"note: {error}; what was fetched before is used")
+            _tell(f"{error}; what was fetched before is used")
             return kept
         if isinstance(error, KaggleBusyError):
             raise
         said = f"{name}: there is no such folder, and Kaggle cannot be asked: {error}"
-        raise KaggleAccountError(said, hint=f"{else_name}; for Kaggle, {error.hint}") from None
+        hint = f"{else_name}; for Kaggle, {error.hint}"
+        raise KaggleAccountError(said, hint=hint, missing=error.missing) from None
     except KaggleUnknownError as error:
         raise KaggleUnknownError(f"{error}; there is no such folder, either", hint=else_name) from None
     for note in fetched.notes:
-        _tell(f"note: {note}")
+        _tell(note)
     news = fetched.community
     _tell(f"new: {news.notebooks} notebooks, {news.discussions} discussions, {news.datasets} datasets")
     return fetched.folder
 
 
 def _tell(line: str) -> None:
-    print(f"comind: {line}", file=sys.stderr, flush=True)
+    print(f"kaggle: {line}", file=sys.stderr, flush=True)

@@ -1,0 +1,45 @@
+"""Whether a file can be handed in now; asked before it is sent, as what is refused there may count."""
+
+from datetime import datetime
+
+from comind.errors import KaggleRefusedError
+from comind.kaggle.facts import CompetitionFacts, Limits
+from comind.kaggle.refusals import rules_error
+
+__all__ = ["check_submittable"]
+
+
+def check_submittable(
+    facts: CompetitionFacts, limits: Limits, now: datetime, *, late: bool = False
+) -> None:
+    """Make sure that a competition takes a file from us now.
+
+    Args:
+        facts: what Kaggle says of the competition.
+        limits: what it says of our submissions.
+        now: the time.
+        late: whether a submission after the deadline, out of the ranking, is wanted.
+
+    Raises:
+        KaggleRefusedError: why it does not, and what can be done.
+    """
+    slug = facts.slug
+    if facts.code_only:
+        raise KaggleRefusedError(
+            f"{slug}: Kaggle takes only code that runs there, no file",
+            hint=f"put the script into a notebook at {facts.url}/code and submit it from there",
+        )
+    if facts.submissions_closed:
+        raise KaggleRefusedError(f"{slug}: Kaggle takes no submissions for it", hint=f"see {facts.url}")
+    if facts.deadline is not None and facts.is_over(now) and not late:
+        raise KaggleRefusedError(
+            f"{slug}: it closed on {facts.deadline:%Y-%m-%d %H:%M} UTC",
+            hint="a submission now would be late, out of the ranking",
+        )
+    if not facts.entered:
+        raise rules_error(slug, facts.rules_url)
+    if limits.allowed_now <= 0:
+        when = "the competition allows no more" if limits.limited_by_total else "wait until 00:00 UTC"
+        raise KaggleRefusedError(
+            f"{slug}: no submission is left ({limits.today} today, {limits.total} in all)", hint=when
+        )

@@ -1,0 +1,224 @@
+"""The way to Kaggle through the real client, against MLE-Live's server."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from comind.errors import (
+    KaggleAccountError,
+    KaggleBusyError,
+    KaggleError,
+    KaggleRefusedError,
+    KaggleUnknownError,
+    UsageError,
+)
+from comind.evaluation.arrival import check_competition
+from comind.evaluation.demos import make_demo
+from comind.evaluation.folder import load_competition
+from comind.kaggle.client import OfficialKaggle
+from comind.kaggle.fetch import fetch_competition
+from comind.kaggle.polite import Manners, PoliteKaggle
+from comind.live.catalogue import Hosted
+from comind.live.faults import Conditions
+from comind.live.server import LiveServer
+from comind.live.world import MLELive
+from comind.testing.kaggle import QuickTime
+
+SLUG = "demo-diabetes"
+KEY = "k3y-that-nobody-may-see"
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> Path:
+    return make_demo(SLUG, tmp_path / "demos")
+
+
+@pytest.fixture
+def server(demo: Path, tmp_path: Path) -> Iterator[LiveServer]:
+    hosted = Hosted(MLELive(load_competition(demo)), tmp_path / "archives")
+    with LiveServer([hosted], users={"ann": KEY}, log=tmp_path / "requests.jsonl") as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("KAGGLE_API_TOKEN", "KAGGLE_API_ENVIRONMENT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("KAGGLE_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("KAGGLE_USERNAME", "ann")
+    monkeypatch.setenv("KAGGLE_KEY", KEY)
+
+
+def polite(server: LiveServer) -> tuple[PoliteKaggle, QuickTime]:
+    clock = QuickTime()
+    return PoliteKaggle(OfficialKaggle(server.url), Manners(), clock=clock), clock
+
+
+def requests(tmp_path: Path) -> list[tuple[str, int]]:
+    lines = (tmp_path / "requests.jsonl").read_text().splitlines()
+    return [(line["route"], line["status"]) for line in map(json.loads, lines)]
+
+
+def test_a_competition_comes_whole(server: LiveServer, demo: Path, tmp_path: Path) -> None:
+    """What the server shows becomes a folder that can be solved; what is secret there stays there."""
+    kaggle, clock = polite(server)
+    fetched = fetch_competition(kaggle, SLUG, tmp_path / "kaggle", clock=clock)
+    competition = load_competition(fetched.folder)
+    check_competition(competition)
+    assert competition.metric == "rmse"
+    for name in ("train.csv", "test.csv", "sample_submission.csv"):
+        assert (competition.public / name).read_bytes() == (demo / "public" / name).read_bytes()
+    assert not competition.answers.exists()
+    assert (fetched.community.notebooks, fetched.community.discussions) == (3, 2)
+    written = b"".join(path.read_bytes() for path in fetched.folder.rglob("*") if path.is_file())
+    assert KEY.encode() not in written
+
+
+def test_a_second_time_no_file_comes(server: LiveServer, tmp_path: Path) -> None:
+    """Only lists are asked for."""
+    kaggle, clock = polite(server)
+    fetch_competition(kaggle, SLUG, tmp_path / "kaggle", clock=clock)
+    before = len(requests(tmp_path))
+    fetch_competition(kaggle, SLUG, tmp_path / "kaggle", clock=clock)
+    again = [route.rsplit("/", 1)[-1] for route, _ in requests(tmp_path)[before:]]
+    assert not {"files", "DownloadDataFile", "GetKernel", "GetTopic"} & set(again)
+    assert "ListDataFiles" in again
+
+
+def test_a_half_file_is_gone_on_with(server: LiveServer, demo: Path, tmp_path: Path) -> None:
+    """Only the rest of a part is asked for, unless the part is of another file."""
+    kaggle = OfficialKaggle(server.url)
+    content = (demo / "public" / "train.csv").read_bytes()
+    part = tmp_path / "train.part"
+    with kaggle._opened(SLUG, "train.csv") as response:
+        tag = response.headers["ETag"]
+    part.write_bytes(b"?" * 1000)  # would not be there if the whole came again
+    marker = part.with_name(part.name + ".kaggle-partial")  # as the client leaves it beside a part
+    marker.write_text(json.dumps({"validator": tag, "size": len(content)}))
+    kaggle.download(SLUG, "train.csv", part)
+    assert part.read_bytes() == b"?" * 1000 + content[1000:]
+    part.write_bytes(b"of another file")
+    marker.write_text(json.dumps({"validator": "another", "size": len(content)}))
+    kaggle.download(SLUG, "train.csv", part)
+    assert part.read_bytes() == content
+    assert not marker.exists()
+
+
+def test_a_submission(server: LiveServer, demo: Path, tmp_path: Path) -> None:
+    """A file that is handed in stands on the list of submissions, and counts against the limit."""
+    kaggle = OfficialKaggle(server.url)
+    before = kaggle.limits(SLUG)
+    ref = kaggle.submit(SLUG, demo / "public" / "sample_submission.csv", "the mean of all")
+    listed = kaggle.submissions(SLUG).items
+    assert [(each.ref, each.description) for each in listed] == [(ref, "the mean of all")]
+    assert kaggle.limits(SLUG).allowed_now == before.allowed_now - 1
+
+
+def test_busy_is_waited_for(server: LiveServer) -> None:
+    """A server that asks for time gets it."""
+    kaggle, clock = polite(server)
+    server.faults.busy(2, retry_after=7, method="ListCompetitionPages")
+    assert kaggle.pages(SLUG)
+    assert clock.waited == [7, 7]
+    server.faults.broken(1, method="ListCompetitionPages")
+    assert kaggle.pages(SLUG)
+
+
+def test_busy_says_how_long(server: LiveServer) -> None:
+    """The error carries what the server asked for, and that nothing was done."""
+    kaggle = OfficialKaggle(server.url)
+    server.faults.busy(1, retry_after=30)
+    with pytest.raises(KaggleBusyError, match="fewer requests") as caught:
+        kaggle.limits(SLUG)
+    assert caught.value.retry_after == 30
+    assert not caught.value.perhaps_done
+    server.faults.broken(1, code=503)
+    with pytest.raises(KaggleBusyError, match="503") as caught:
+        kaggle.limits(SLUG)
+    assert caught.value.perhaps_done
+
+
+def test_nobody_there() -> None:
+    """A server that is not there is one line, without a trace of the client's own."""
+    with pytest.raises(KaggleBusyError, match="cannot be reached"):
+        OfficialKaggle("http://localhost:9").limits(SLUG)
+
+
+def test_rules_that_nobody_accepted(server: LiveServer, tmp_path: Path) -> None:
+    """The line says where they are accepted."""
+    server.faults.condition(SLUG, Conditions(rules_accepted=False))
+    with pytest.raises(KaggleRefusedError, match="accepted the rules") as caught:
+        fetch_competition(polite(server)[0], SLUG, tmp_path / "kaggle")
+    assert f"competitions/{SLUG}/rules" in caught.value.hint
+
+
+def test_code_competitions_and_closed_ones(server: LiveServer, demo: Path) -> None:
+    """They are known before a file is handed in, and refuse one that is."""
+    kaggle = OfficialKaggle(server.url)
+    server.faults.condition(SLUG, Conditions(code_only=True))
+    assert kaggle.competition(SLUG).code_only
+    with pytest.raises(KaggleError):
+        kaggle.submit(SLUG, demo / "public" / "sample_submission.csv", "a file")
+    server.faults.condition(SLUG, Conditions(closed=True))
+    assert kaggle.competition(SLUG).submissions_closed
+
+
+def test_unknown_names(server: LiveServer) -> None:
+    """What is not there is unknown, whatever it is."""
+    kaggle = OfficialKaggle(server.url)
+    with pytest.raises(KaggleUnknownError, match="no such competition"):
+        kaggle.competition("nothing")
+    with pytest.raises(KaggleUnknownError):
+        kaggle.notebook("ann/nothing")
+
+
+def test_a_wrong_key(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is said that the credentials are not accepted, and not which they were."""
+    monkeypatch.setenv("KAGGLE_KEY", "wr0ng-key")
+    with pytest.raises(KaggleAccountError, match="does not accept") as caught:
+        OfficialKaggle(server.url).account()
+    assert "wr0ng-key" not in f"{caught.value}{caught.value.hint}"
+
+
+def test_credentials_that_expire(server: LiveServer) -> None:
+    """In the middle, too, it is said that they are the reason."""
+    kaggle = OfficialKaggle(server.url)
+    assert kaggle.account() == "ann"
+    server.faults.expire()
+    with pytest.raises(KaggleAccountError, match="does not accept"):
+        kaggle.pages(SLUG)
+
+
+def test_a_token(server: LiveServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A token of the new kind does as well; one that is nobody's is told like a wrong key."""
+    monkeypatch.delenv("KAGGLE_USERNAME")
+    monkeypatch.delenv("KAGGLE_KEY")
+    monkeypatch.setenv("KAGGLE_API_TOKEN", KEY)
+    assert OfficialKaggle(server.url).account() == "ann"
+    monkeypatch.setenv("KAGGLE_API_TOKEN", "nobody's")
+    with pytest.raises(KaggleAccountError, match="does not accept the token") as caught:
+        OfficialKaggle(server.url)
+    assert not caught.value.missing
+
+
+def test_no_credentials(
+    server: LiveServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The client's own page of help is one line of ours, and the process goes on."""
+    monkeypatch.delenv("KAGGLE_USERNAME")
+    monkeypatch.delenv("KAGGLE_KEY")
+    with pytest.raises(KaggleAccountError, match="no credentials") as caught:
+        OfficialKaggle(server.url)
+    assert caught.value.missing
+    assert "KAGGLE_API_TOKEN" in caught.value.hint
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("endpoint", ["http://example.org", "ftp://localhost", "localhost:8080", "x"])
+def test_endpoints_that_get_no_credentials(endpoint: str) -> None:
+    """Keys go to Kaggle, to this machine, or to an encrypted address."""
+    with pytest.raises(UsageError, match="kaggle endpoint"):
+        OfficialKaggle(endpoint)

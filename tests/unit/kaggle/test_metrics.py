@@ -1,0 +1,83 @@
+"""Kaggle's words for metrics."""
+
+import pytest
+
+from comind.evaluation.metrics import METRICS
+from comind.kaggle.metrics import metric_table, read_metric
+
+
+def test_every_name_is_a_metric_of_ours() -> None:
+    """The table names metrics that exist, and says rightly which way is better."""
+    for entry in metric_table():
+        for name in (entry.one, entry.many):
+            if name is not None:
+                assert METRICS[name].maximize is not entry.lower, name
+
+
+def test_no_words_mean_two_things() -> None:
+    """A name of Kaggle's stands in the table once."""
+    words = [word for entry in metric_table() for word in entry.words]
+    assert sorted(set(words)) == sorted(words)
+
+
+@pytest.mark.parametrize("name", ["rmse-of-log", *(name for name in METRICS if name != "top-1-error")])
+def test_our_own_names_are_read(name: str) -> None:
+    """A server of ours sends our own names, and they mean themselves."""
+    found = {read_metric(name, "", targets).metric for targets in (["a"], ["a", "b"])}
+    assert found <= {name, None}
+    assert name in found
+
+
+@pytest.mark.parametrize(
+    ("words", "targets", "metric"),
+    [
+        ("Root Mean Squared Error", ["y"], "rmse"),
+        ("Mean Columnwise Root Mean Squared Error", ["y", "z"], "rmse"),
+        ("Area Under Receiver Operating Characteristic Curve", ["y"], "roc-auc"),
+        ("Roc Auc Score", ["y"], "roc-auc"),
+        ("Categorization Accuracy", ["y"], "accuracy"),
+        ("Log Loss", ["y"], "log-loss"),
+        ("Multiclass Loss", ["a", "b", "c"], "multiclass-log-loss"),
+        ("QuadraticWeightedKappa", ["y"], "quadratic-weighted-kappa"),
+        ("Root Mean Squared Logarithmic Error", ["y"], "rmsle"),
+        ("Mean Average Precision @ 5", ["y"], None),
+        ("Custom Metric", ["y"], None),
+        ("MAP@{K}", ["y"], None),
+        ("Categorization Accuracy", ["a", "b"], None),
+    ],
+)
+def test_kaggles_names(words: str, targets: list[str], metric: str | None) -> None:
+    """What is certain is read; all else is no metric."""
+    assert read_metric(words, "", targets).metric == metric
+
+
+def test_the_page_can_say_more() -> None:
+    """An error between logarithms is not the error that its name says."""
+    page = "Evaluated on RMSE between the logarithm of the predicted and of the observed price."
+    reading = read_metric("Root Mean Squared Error", page, ["y"])
+    assert reading.metric is None
+    assert "logarithm" in reading.reason
+
+
+@pytest.mark.parametrize(
+    ("page", "metric"),
+    [
+        ("Submissions are evaluated on area under the ROC curve between the two.", "roc-auc"),
+        ("Submissions are scored by the Root Mean Squared Error.", "rmse"),
+        ("Submissions are evaluated using the balanced accuracy score.", "balanced-accuracy"),
+        ("Submissions are evaluated using a weighted mean absolute error.", None),
+        ("Scored by mean absolute error; ties by the quadratic weighted kappa.", None),
+        ("Predict well. Accuracy of the sensors was not measured. Have fun.", None),
+        ("", None),
+    ],
+)
+def test_the_page_alone(page: str, metric: str | None) -> None:
+    """Without a name the page's own words count, where they name one usual metric."""
+    assert read_metric("", page, ["y"]).metric == metric
+
+
+def test_the_leaderboard_has_a_say() -> None:
+    """A metric that would turn the leaderboard around is not the one."""
+    assert read_metric("Log Loss", "", ["y"], [0.1, 0.2, 0.3]).metric == "log-loss"
+    assert read_metric("Log Loss", "", ["y"], [0.3, 0.2, 0.1]).metric is None
+    assert read_metric("Log Loss", "", ["y"], [0.3, 0.3]).metric == "log-loss"
