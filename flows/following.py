@@ -193,6 +193,8 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
 def _closed(fetched: Fetched) -> str:
     if fetched.facts.code_only:
         return "Kaggle takes only code that runs there, no file"
+    if not fetched.facts.entered:
+        return f"its rules are not accepted: {fetched.facts.rules_url}"
     return "Kaggle takes no submissions for it" if fetched.facts.submissions_closed else ""
 
 

@@ -23,9 +23,9 @@ from prefect.client.schemas.objects import (
 )
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
-from prefect.types.entrypoint import EntrypointType
 from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
+from prefect.types.entrypoint import EntrypointType
 
 from comind.errors import OrchestrationError
 from flows.following import FollowingParams, follow_competition
@@ -62,7 +62,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         job_variables={"working_dir": str(project)},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    return cast(UUID, cast(RunnerDeployment, deployment).apply())  # coroutines only in a loop
+    return cast("UUID", cast("RunnerDeployment", deployment).apply())  # coroutines only in a loop
 
 
 def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[FlowRun], None]) -> None:

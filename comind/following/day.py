@@ -14,14 +14,15 @@ from pydantic import Field
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import KaggleError
+from comind.errors import KaggleError, KaggleRefusedError
 from comind.following.decide import Policy, decide
-from comind.following.events import Candidate, Looked, Noticed, SliceBegun, SliceEnded
+from comind.following.events import Candidate, Decided, Looked, Noticed, SliceBegun, SliceEnded
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.following.notices import notices_of
 from comind.kaggle.clock import Clock
 from comind.kaggle.facts import LeaderboardRow
+from comind.kaggle.handin import check_submittable
 from comind.kaggle.port import Kaggle
 from comind.system.killpoints import passed
 
@@ -189,11 +190,22 @@ class Day:
 
     def _hand_in(self) -> None:
         decided = decide(self._log.state, self._plan.submit, self._slices.compare)
+        if decided.verdict == "submit":
+            decided = self._checked(decided)
         self._log.record(decided)
         if decided.verdict != "submit" or decided.candidate is None:
             return
         file = self._slices.file_of(decided.candidate)
         hand_in(self._log, self._kaggle, self._slug, decided.candidate, file, self._clock.now())
+
+    def _checked(self, decided: Decided) -> Decided:
+        """Ask again whether a file is taken: since the look, the slice may have taken hours."""
+        facts, limits = self._kaggle.competition(self._slug), self._kaggle.limits(self._slug)
+        try:
+            check_submittable(facts, limits, self._clock.now())
+        except KaggleRefusedError as error:
+            return decided.model_copy(update={"verdict": "keep", "reason": str(error)})
+        return decided
 
     def _wait(self) -> None:
         wait_for_scores(

@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import threading
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -54,16 +52,14 @@ for rows, name in ((validation, 'validation_submission.csv'), (test, 'submission
 def _rules() -> list[dict[str, Any]]:
     """First everybody is called benign; once a notebook of the second day is read, a border is drawn."""
     ratings = QUIET[0]["say"]
-    measured = ratings | {"ideas": ["Draw a border between all measurements."]}
-    border = {"title": "draw a border", "kind": "novel", "method": "Draw a border.", "ideas": [1]}
+    border = {"title": "draw a border", "kind": "novel", "method": "Draw a border."}
     same = {"title": "all the same", "kind": "baseline", "method": "Predict the same for all."}
     step = {"same": {"goal": "Hand in.", "code": _SAME}, "border": {"goal": "Fit.", "code": _BORDER}}
     return [
-        {"reply": "Analysis", "contains": "Which measurements matter", "say": measured},
         {"reply": "Analysis", "say": ratings},
         {"reply": "Brainstorm", "say": {"paths": []}},
         {"reply": "Selection", "say": {"ideas": []}},
-        {"reply": "Drafts", "contains": "Draw a border", "say": {"drafts": [border]}},
+        {"reply": "Drafts", "contains": "Which measurements matter", "say": {"drafts": [border]}},
         {"reply": "Drafts", "say": {"drafts": [same]}},
         {"reply": "CodingStep", "contains": "# Your draft: draw a border", "say": step["border"]},
         {"reply": "CodingStep", "contains": "# Your draft: all the same", "say": step["same"]},

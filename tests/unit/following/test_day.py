@@ -1,5 +1,6 @@
 """A day of following a competition, and the next ones."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ class Slices:
         self.look_changes: dict[str, Any] = {}
         self.unreachable: KaggleBusyError | KaggleAccountError | None = None
         self.killed = False
+        self.during: Callable[[], None] = lambda: None
         self.opened = 0
         self.value = 0.5
         self.stands: dict[str, Stand] = {}
@@ -55,6 +57,7 @@ class Slices:
     def run(self, campaign: str) -> None:
         before = self.stand(campaign)
         self.clock.sleep(30)
+        self.during()
         self.stands[campaign] = Stand(seconds=before.seconds + 30, usd=before.usd + 0.25)
         if self.killed:
             raise KeyboardInterrupt
@@ -196,3 +199,15 @@ def test_the_limit_of_the_day_holds(slices: Slices) -> None:
     slices.clock.sleep(86_400)
     _day(slices)
     assert len(slices.kaggle.world.submissions) == 1
+
+
+def test_what_changed_during_the_slice_counts(slices: Slices) -> None:
+    """A submission that somebody else of the team made meanwhile leaves none for us."""
+    slices.during = lambda: setattr(
+        slices.kaggle.world, "limits", Limits(today=5, total=5, allowed_now=0)
+    )
+    log = _day(slices)
+    assert slices.kaggle.world.submissions == ()
+    assert log.state.decided is not None
+    assert log.state.decided.verdict == "keep"
+    assert "no submission is left" in log.state.decided.reason
