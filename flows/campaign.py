@@ -9,6 +9,7 @@ from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
 from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
+from comind.campaign.state import CampaignState
 from comind.system.files import write_durably
 from comind.wiring.models import only_offline
 from comind.wiring.workshop import close_workshops, workshop_of
@@ -36,8 +37,13 @@ def _run_name() -> str:
     persist_result=False,
     retries=0,  # what can be repeated is repeated from the log, by resuming
 )
-def solve_competition(project: Path, campaign: str) -> None:
+def solve_competition(project: Path, campaign: str, *, refresh: bool = False) -> None:
     """Run an opened campaign to its end, from wherever its log stands.
+
+    Args:
+        project: the folder that holds data, runs and tracking.
+        campaign: its name.
+        refresh: whether to read the community again, where nothing is under way that read it before.
 
     Raises:
         ComindError: something is missing or refuses; the campaign can be resumed.
@@ -51,10 +57,12 @@ def solve_competition(project: Path, campaign: str) -> None:
             split = split_competition(project, campaign)
             housekeeping.version_split(split.key)
             running.record(split)
-        if running.state.community is None and running.state.spec.community != NO_COMMUNITY:
+        if _reads_community(running.state, refresh=refresh):
             community = ingest_community(project, campaign)
-            housekeeping.version_community(community.key)
-            running.record(community)
+            if community != running.state.community:
+                housekeeping.version_community(community.key)
+                running.record(community)
+                close_workshops()  # one that was made meanwhile does not know it
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         ending = run(running, workshop.agent, executor, housekeeping.round)
         finish(running, executor, workshop.grader, housekeeping.round)
@@ -71,6 +79,13 @@ def solve_competition(project: Path, campaign: str) -> None:
             push_campaign(project, campaign)
         running.close()
         close_workshops()
+
+
+def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
+    """Whether to take a snapshot now; work that is under way goes on with what it was planned on."""
+    if state.spec.community == NO_COMMUNITY:
+        return False
+    return state.community is None or (refresh and not state.works.in_flight())
 
 
 def _note_environment(running: Campaign) -> None:

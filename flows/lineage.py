@@ -117,14 +117,15 @@ def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
 
 def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]]:
     """Return what the community was known to know, or that it is not here."""
-    if state.community is None:
-        return CommunityView(), []
-    folder = SnapshotFolder(ProjectFolder(project).communities / state.community.key)
-    try:
-        return folder.read(), []
-    except CommunityError:
-        name = folder.root.relative_to(project)
-        return CommunityView(), [f"{name} is not here, so its items are left out (dvc pull brings it)"]
+    view, missing = CommunityView(), []
+    for read in state.communities:
+        folder = SnapshotFolder(ProjectFolder(project).communities / read.key)
+        try:
+            view = folder.read().over(view)
+        except CommunityError:
+            name = folder.root.relative_to(project)
+            missing.append(f"{name} is not here, so its items are left out (dvc pull brings it)")
+    return view, missing
 
 
 def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, Any]:

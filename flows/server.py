@@ -22,6 +22,7 @@ __all__ = [
     "announce",
     "answers",
     "api_address",
+    "ended_early",
     "free_port",
     "is_free",
     "prefect_server",
@@ -36,6 +37,10 @@ _TRIES = 3  # a free port can be taken between looking and binding
 _HOST = "127.0.0.1"
 
 
+ended_early = False
+"""Whether a server ended under us: its client would try for minutes to send what is queued."""
+
+
 @contextlib.contextmanager
 def prefect_server(project: Path) -> Iterator[str]:
     """Have a Prefect server for the length of the block; yields its API address.
@@ -46,6 +51,16 @@ def prefect_server(project: Path) -> Iterator[str]:
     Raises:
         OrchestrationError: the configured server does not answer, or ours does not start.
     """
+    global ended_early  # noqa: PLW0603 - only how this process ends depends on it
+    with _some_server(project) as address:
+        try:
+            yield address
+        finally:
+            ended_early = not answers(f"{address}/health")
+
+
+@contextlib.contextmanager
+def _some_server(project: Path) -> Iterator[str]:
     configured = os.environ.get("PREFECT_API_URL")
     if configured:
         if not answers(f"{configured}/health"):

@@ -12,11 +12,13 @@ from comind.errors import OrchestrationError
 from comind.system.killpoints import passed
 
 __all__ = [
+    "all_followed",
     "campaign_commit",
     "campaign_ref",
     "campaigns_in",
     "code_revision",
     "commit_campaign",
+    "commit_following",
     "enclosing_repository",
     "fetch_campaigns",
     "files_at",
@@ -37,6 +39,11 @@ _IDENTITY = {
 def campaign_ref(campaign: str) -> str:
     """Return the ref that holds a campaign."""
     return f"refs/comind/{campaign}"
+
+
+def following_ref(slug: str) -> str:
+    """Return the ref that holds the days on which a competition was followed."""
+    return f"refs/comind-following/{slug}"
 
 
 def enclosing_repository(folder: Path) -> Path | None:
@@ -97,7 +104,19 @@ def commit_campaign(project: Path, campaign: str, files: Sequence[Path], message
     Raises:
         OrchestrationError: git is not installed, or refuses.
     """
-    ref = campaign_ref(campaign)
+    return _commit(project, campaign_ref(campaign), files, message)
+
+
+def commit_following(project: Path, slug: str, files: Sequence[Path], message: str) -> str:
+    """Commit what a day of following a competition has brought; each day is a commit of its ref.
+
+    Raises:
+        OrchestrationError: git is not installed, or refuses.
+    """
+    return _commit(project, following_ref(slug), files, message)
+
+
+def _commit(project: Path, ref: str, files: Sequence[Path], message: str) -> str:
     tip = _resolve(project, ref)
     base = tip or _resolve(project, "HEAD")
     # The prefix is empty at the top of the work tree, and "some/folder/" below it.
@@ -132,6 +151,17 @@ def campaigns_in(project: Path) -> list[str]:
     """Return the campaigns that have a ref here, in order."""
     found = _git(project, "for-each-ref", "--format=%(refname)", campaign_ref(""), check=False)
     return [line.removeprefix(campaign_ref("")) for line in found.stdout.split()]
+
+
+def all_followed(project: Path) -> list[str]:
+    """Return the commits of all days on which any competition was followed here.
+
+    Raises:
+        OrchestrationError: git is not installed, or refuses.
+    """
+    head = _resolve(project, "HEAD")
+    below = ["--not", head] if head else []
+    return _git(project, "rev-list", f"--glob={following_ref('*')}", *below).stdout.split()
 
 
 def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, bytes]:

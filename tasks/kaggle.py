@@ -1,11 +1,14 @@
 """Kaggle: fetch a competition, or what is new of it."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.folder import ProjectFolder
+from comind.errors import KaggleBusyError
+from comind.kaggle.clock import ToldTime
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
 from comind.wiring.kaggle import open_kaggle
@@ -13,10 +16,14 @@ from comind.wiring.kaggle import open_kaggle
 __all__ = ["fetch_from_kaggle"]
 
 
-@task(
-    cache_policy=NO_CACHE, retries=2, retry_delay_seconds=60
-)  # what has come stays; only news is asked for
+def _may_answer_later(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
+
+
+# What has come stays, and only news is asked for; each request was made again politely before.
+@task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_may_answer_later)
 def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fetched:
-    """Bring a competition's folder up to date with Kaggle."""
-    place = ProjectFolder(project).kaggle
-    return fetch_competition(open_kaggle(settings), slug, place, wanted=settings.wanted)
+    """Bring a competition's folder up to date with Kaggle; times are those of the place asked."""
+    time = ToldTime()
+    kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
+    return fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)

@@ -3,7 +3,7 @@
 import tempfile
 from pathlib import Path
 
-from tasks.git import campaign_ref, campaigns_in, files_at
+from tasks.git import all_followed, campaign_ref, campaigns_in, files_at
 from tasks.restoring import needed_data, restore_logs
 from tasks.versioning import collect
 
@@ -13,8 +13,9 @@ __all__ = ["collect_garbage"]
 def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int, list[str]]:
     """Drop from DVC's cache what nothing needs; returns how many files, and the campaigns kept.
 
-    Nothing that a campaign's ref points to is dropped; with `finals_only`, of ended campaigns only what
-    their final submission needs is kept, with its refit and all that was mounted for them.
+    Nothing that a campaign's ref, or any day of a followed competition, points to is dropped; with
+    `finals_only`, of ended campaigns only what their final submission needs is kept, with its refit and
+    all that was mounted for them.
 
     Raises:
         LogError: a log in a ref was changed; then nothing is dropped.
@@ -29,6 +30,9 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
         for name, pointer in pointers.items():
             (kept if wanted is None or name in wanted else gone)[name] = pointer
     gone = {name: pointer for name, pointer in gone.items() if name not in kept}
+    for day in all_followed(project):  # the same names each day, so each day apart
+        pointers = files_at(project, day, suffix=".dvc")
+        kept |= {f"{day}/{name}": pointer for name, pointer in pointers.items()}
     return collect(project, kept, gone, dry=dry), campaigns
 
 
@@ -42,6 +46,4 @@ def _finals(project: Path, campaign: str) -> set[str] | None:
     picked = state.picked.work_id if state.picked else delivered[0]
     works = {picked, delivered[0]}
     named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
-    if state.community is not None:
-        named.add(f"data/community/{state.community.key}.dvc")
-    return named
+    return named | {f"data/community/{read.key}.dvc" for read in state.communities}

@@ -123,8 +123,8 @@ def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Ite
         refit = work_id.startswith("refit")
         yield str((folder.refit if refit else folder.solution)(campaign, work_id))
         for given in work.inputs:
-            if "/" in given and state.community is not None:
-                yield f"data/community/{state.community.key}"
+            if "/" in given:
+                yield from (f"data/community/{read.key}" for read in state.known_to(work_id))
             elif "/" not in given:
                 yield str(folder.solution(campaign, given))
 
@@ -137,8 +137,7 @@ def _check_hashes(place: Path, state: CampaignState) -> None:
         (split / "public", state.split.public_sha256),
         (split / "sealed", state.split.sealed_sha256),
     ]
-    if state.community is not None:
-        expected.append((folder.communities / state.community.key, state.community.sha256))
+    expected += [(folder.communities / read.key, read.sha256) for read in state.communities]
     for path, sha256 in expected:
         if path.is_dir() and hash_tree(path) != sha256:
             name = path.relative_to(place)

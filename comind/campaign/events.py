@@ -104,7 +104,10 @@ class SplitMade(Value):
 
 
 class CommunityRead(Value):
-    """What the community knows is fixed, once for the whole campaign."""
+    """What the community knows, as work that is planned from now on sees it.
+
+    Once for the whole campaign, or once a day where a competition is followed while it runs.
+    """
 
     type: Literal["community-read"] = "community-read"
     key: Name

@@ -136,7 +136,7 @@ def lineage_of(
             public_sha256=state.split.public_sha256,
             sealed_sha256=state.split.sealed_sha256,
         ),
-        community=_community(state),
+        community=_community(state, work_id),
         draft_sha256=_sha256(work.draft.model_dump_json()),
         sources=work.draft.sources,
         parents=tuple(_parent(state, each) for each in work.parents),
@@ -187,8 +187,8 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
 
 
-def _community(state: CampaignState) -> CommunityLineage | None:
-    read = state.community
+def _community(state: CampaignState, work_id: str) -> CommunityLineage | None:
+    read = next(iter(state.known_to(work_id)), None)
     return CommunityLineage(key=read.key, sha256=read.sha256, as_of=read.as_of) if read else None
 
 

@@ -55,7 +55,10 @@ class CampaignState:
     proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
     """By attempt, what became of its script."""
     split: SplitMade | None = None
-    community: CommunityRead | None = None
+    communities: tuple[CommunityRead, ...] = ()
+    """What was known of the community; more than one snapshot where it is followed over time."""
+    knew: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    """By work, which of the snapshots was the newest when it was planned."""
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Of finished work; `seconds` are the campaign's own."""
@@ -74,6 +77,16 @@ class CampaignState:
         if self.opened is None:
             raise LogError("the campaign's log does not begin with its opening")
         return self.opened
+
+    @property
+    def community(self) -> CommunityRead | None:
+        """The newest snapshot of the community, or None where none is read."""
+        return self.communities[-1] if self.communities else None
+
+    def known_to(self, work_id: str) -> tuple[CommunityRead, ...]:
+        """Return the snapshots that a piece of work can draw on, its own first, then older ones."""
+        newest = self.knew.get(work_id, len(self.communities) - 1)
+        return self.communities[newest::-1] if newest >= 0 else ()
 
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if there is one."""
@@ -161,7 +174,11 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
         case EnvironmentRead() | SplitMade() | CommunityRead() as found:
             return _with_given(state, found)
         case WorkPlanned(id=work_id, work=work):
-            return replace(state, works=state.works.planned(work_id, work))
+            return replace(
+                state,
+                works=state.works.planned(work_id, work),
+                knew=state.knew.set(work_id, len(state.communities) - 1),
+            )
         case WorkFinished(id=work_id, outcome=outcome):
             return replace(
                 state,
@@ -191,7 +208,7 @@ def _with_given(
         case SplitMade():
             return replace(state, split=found)
         case CommunityRead():
-            return replace(state, community=found)
+            return replace(state, communities=(*state.communities, found))
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:

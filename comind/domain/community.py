@@ -1,12 +1,16 @@
 """What a community knows of a competition at one moment: notebooks, discussions, datasets."""
 
+from collections.abc import Callable
 from datetime import datetime
+from typing import TypeVar
 
 from pydantic import Field
 
 from comind.domain.value import Value
 
 __all__ = ["Comment", "CommunityView", "Dataset", "Discussion", "Notebook"]
+
+T = TypeVar("T")
 
 
 class Notebook(Value):
@@ -74,3 +78,18 @@ class CommunityView(Value):
     datasets: tuple[Dataset, ...] = ()
     left_out: tuple[str, ...] = ()
     """Items that could not be used, and why, in one line each."""
+
+    def over(self, older: "CommunityView") -> "CommunityView":
+        """Return this, and behind it what only an older view has; items are as they are now."""
+        return self.model_copy(
+            update={
+                "notebooks": _added(self.notebooks, older.notebooks, lambda each: each.ref),
+                "discussions": _added(self.discussions, older.discussions, lambda each: each.id),
+                "datasets": _added(self.datasets, older.datasets, lambda each: each.ref),
+            }
+        )
+
+
+def _added(newer: tuple[T, ...], older: tuple[T, ...], name: Callable[[T], str]) -> tuple[T, ...]:
+    known = {name(each) for each in newer}
+    return newer + tuple(each for each in older if name(each) not in known)

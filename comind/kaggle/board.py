@@ -9,7 +9,7 @@ from pathlib import Path
 from comind.kaggle.facts import LeaderboardRow
 from comind.system.files import write_durably
 
-__all__ = ["keep_snapshot"]
+__all__ = ["keep_snapshot", "read_board"]
 
 
 def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
@@ -32,6 +32,22 @@ def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) 
     write_durably(folder / "snapshots" / f"{seen:%Y%m%dT%H%M%SZ}.csv", text.getvalue())
     write_durably(newest, text.getvalue())
     return True
+
+
+def read_board(folder: Path) -> tuple[LeaderboardRow, ...]:
+    """Return the newest leaderboard that was kept in `folder`, best first."""
+    newest = folder / "public.csv"
+    if not newest.is_file():
+        return ()
+    with newest.open(encoding="utf-8", newline="") as file:
+        return tuple(
+            LeaderboardRow(
+                team=row["team"],
+                score=row["score"],
+                submitted=datetime.fromisoformat(row["time"]) if row["time"] else None,
+            )
+            for row in csv.DictReader(file)
+        )
 
 
 def _is_number(score: str) -> bool:

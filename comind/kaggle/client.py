@@ -5,6 +5,7 @@ Each method is one request; who asks is settled in `signin.py`.
 
 import contextlib
 from collections.abc import Callable, Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,18 +68,21 @@ _ORDERS = {
 class OfficialKaggle:
     """The official client behind our port."""
 
-    def __init__(self, endpoint: str | None = None) -> None:
+    def __init__(
+        self, endpoint: str | None = None, hear: Callable[[datetime], None] | None = None
+    ) -> None:
         """Take the credentials that the client finds; nothing is sent for a user name with key.
 
         Args:
             endpoint: another server that speaks Kaggle's language, such as `comind live serve`; None
                 for Kaggle itself.
+            hear: is told with each answer what time it is there.
 
         Raises:
             UsageError: `endpoint` is no address that credentials may be sent to.
             KaggleError: there are no credentials, or they cannot be used.
         """
-        self._api = signed_in(endpoint)
+        self._api = signed_in(endpoint, hear)
         self._client = self._api.build_kaggle_client()
         values = self._api.config_values
         self._secrets = [values[key] for key in ("key", "token") if values.get(key)]

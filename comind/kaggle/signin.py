@@ -9,11 +9,14 @@ import importlib.util
 import io
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import requests
 from requests.adapters import HTTPAdapter
 
 from comind.errors import KaggleAccountError, UsageError
@@ -25,11 +28,12 @@ _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
 _OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
-def signed_in(endpoint: str | None) -> Any:
+def signed_in(endpoint: str | None, hear: Callable[[datetime], None] | None = None) -> Any:
     """Return the client, with the credentials that it finds.
 
     Args:
         endpoint: another server that speaks Kaggle's language; None for Kaggle itself.
+        hear: is told with each answer what time it is there.
 
     Raises:
         UsageError: `endpoint` is no address that credentials may be sent to.
@@ -39,7 +43,7 @@ def signed_in(endpoint: str | None) -> Any:
         endpoint = _checked(endpoint)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # its help would be an answer of ours
-            api = _class(endpoint)()
+            api = _class(endpoint, hear or (lambda _: None))()
             api.authenticate()
     except SystemExit:
         from kaggle.api.kaggle_api_extended import get_access_token_from_env
@@ -84,7 +88,7 @@ def _checked(endpoint: str) -> str:
     return endpoint.rstrip("/")
 
 
-def _class(endpoint: str | None) -> Any:
+def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
     """Return the client's class, quiet and bound to an endpoint."""
     if "kaggle" not in sys.modules:
         # The package signs in while it is imported: it sends the token, prints, and may end the
@@ -98,8 +102,14 @@ def _class(endpoint: str | None) -> Any:
     class Api(KaggleApi):  # type: ignore[misc]
         args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
 
-        def get_response_processor(self) -> None:
-            """Look at no answer for news about newer versions, which are printed."""
+        def get_response_processor(self) -> Callable[[requests.Response], None]:
+            """Look at each answer for the time, and not for newer versions, which would be printed."""
+
+            def process(response: requests.Response) -> None:
+                with contextlib.suppress(ValueError):
+                    hear(parsedate_to_datetime(response.headers.get("Date", "")))
+
+            return process
 
         def build_kaggle_client(self) -> Any:
             if endpoint is None:
@@ -109,6 +119,7 @@ def _class(endpoint: str | None) -> Any:
                 username=self.config_values.get("username"),
                 password=self.config_values.get("key"),
                 api_token=self.config_values.get("token"),
+                response_processor=self.get_response_processor(),
             )
             client.http_client()._endpoint = endpoint  # noqa: SLF001 - the client knows only its own
             return _patient(client)

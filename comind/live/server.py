@@ -22,6 +22,8 @@ from urllib.parse import quote
 import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.middleware import Middleware
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -29,6 +31,7 @@ from starlette.routing import Route
 from comind.errors import ServiceError
 from comind.live import wire
 from comind.live.catalogue import Hosted
+from comind.live.clock import Clock
 from comind.live.dispatch import Dispatch, read
 from comind.live.faults import Faults
 from comind.live.requestlog import RequestLog
@@ -67,6 +70,7 @@ class LiveServer:
             ServiceError: the port cannot be had.
         """
         self.faults = faults or Faults()
+        self._now = hosted[0].world.clock.now if hosted else Clock().now
         self._shown = Shown({each.id: each for each in hosted}, self.faults)
         self._users = users
         self._log = RequestLog(log)
@@ -131,7 +135,14 @@ class LiveServer:
                 Route("/files/{ticket}/{name}", self._file, methods=["GET"]),
             ],
             exception_handlers={404: _not_found, 405: _not_found, Exception: _broken},
+            middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._dated)],
         )
+
+    async def _dated(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
+        """Tell with each answer what time it is in this world."""
+        response = await go_on(request)
+        response.headers["Date"] = format_datetime(self._now(), usegmt=True)
+        return response
 
     # --- the client's calls ----------------------------------------------------------------------
 

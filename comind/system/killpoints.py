@@ -9,7 +9,7 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["KILL_POINTS", "passed"]
+__all__ = ["FOLLOWING_POINTS", "KILL_POINTS", "passed"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
@@ -30,6 +30,14 @@ KILL_POINTS = (
     "script-proved",  # the event that says how far a script agrees | the next script
     "submission-delivered",  # the delivered file | the campaign's last event
 )
+"""Of every campaign."""
+
+FOLLOWING_POINTS = (
+    "slice-begun",  # the note that a campaign gets more time | the campaign
+    "submission-sending",  # the note that a file is about to be handed in | the request
+    "submission-taken",  # the answer | the event that names the submission
+)
+"""Of a day on which a competition is followed, beside those of its campaign."""
 
 _SWITCH = "COMIND_KILL_AT"
 _passed: Counter[str] = Counter()
@@ -37,7 +45,7 @@ _passed: Counter[str] = Counter()
 
 def passed(point: str) -> None:
     """Say that the write named `point` is durable; ends the process where a test asked for it."""
-    assert point in KILL_POINTS, point
+    assert point in KILL_POINTS + FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return

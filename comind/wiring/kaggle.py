@@ -1,13 +1,18 @@
 """From settings to Kaggle."""
 
+from comind.kaggle.clock import ToldTime
 from comind.kaggle.polite import PoliteKaggle
 from comind.kaggle.settings import KaggleSettings
 
 __all__ = ["open_kaggle"]
 
 
-def open_kaggle(settings: KaggleSettings) -> PoliteKaggle:
+def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> PoliteKaggle:
     """Return the way to Kaggle, with the credentials that its client finds.
+
+    Args:
+        settings: where Kaggle is, and how it is asked.
+        time: is told with each answer what time it is there.
 
     Raises:
         UsageError: the endpoint is no address that credentials may be sent to.
@@ -15,4 +20,4 @@ def open_kaggle(settings: KaggleSettings) -> PoliteKaggle:
     """
     from comind.kaggle.client import OfficialKaggle
 
-    return PoliteKaggle(OfficialKaggle(settings.endpoint), settings.manners)
+    return PoliteKaggle(OfficialKaggle(settings.endpoint, time.hear if time else None), settings.manners)

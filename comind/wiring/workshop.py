@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, reduce
 from pathlib import Path
 
 import psutil
@@ -18,7 +18,7 @@ from comind.agents.comind import CoMind
 from comind.authoring import WrittenGrader
 from comind.campaign.attempt import WORK_EVENTS, fold
 from comind.campaign.budget import Purse
-from comind.campaign.events import CampaignSpec, SplitMade
+from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
 from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
@@ -84,12 +84,15 @@ class Workshop:
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
-        self._snapshot = state.community and SnapshotFolder(project.communities / state.community.key)
+        self._state = state
 
     @cached_property
     def community(self) -> CommunityView:
-        """What the community knows; nothing where the campaign reads none."""
-        return self._snapshot.read() if self._snapshot else CommunityView(as_of=self.spec.as_of)
+        """What the community knows and ever knew; nothing where the campaign reads none."""
+        views = [self._snapshot(read).read() for read in self._state.communities]
+        if not views:
+            return CommunityView(as_of=self.spec.as_of)
+        return reduce(lambda older, newer: newer.over(older), views)
 
     @cached_property
     def agent(self) -> Agent:
@@ -212,7 +215,7 @@ class Workshop:
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
         refit = work.operator is Operator.REFIT
         public = self._all_labelled_rows(folder) if refit else self.split_folder.public
-        mounted = (self._input(given_id) for given_id in work.inputs)
+        mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
         return (
             Input(public, f"input/{self.spec.competition}"),
             *(found for found in mounted if found is not None),
@@ -221,14 +224,19 @@ class Workshop:
     def _settings(self) -> dict[str, str]:
         return {"PYTHONHASHSEED": str(self.spec.seed)}
 
-    def _input(self, given_id: str) -> Input | None:
+    def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
+        return SnapshotFolder(self._project.communities / read.key)
+
+    def _input(self, given_id: str, work_id: str) -> Input | None:
         """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
 
-        None for an item without files: there is nothing to mount.
+        An item that has since left the ranks is found in the snapshot that had it. None for an item
+        without files: there is nothing to mount.
         """
         if "/" not in given_id:
             return Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
-        source = self._snapshot.mount_of(given_id) if self._snapshot else None
+        places = (self._snapshot(read).mount_of(given_id) for read in self._state.known_to(work_id))
+        source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{given_id}") if source else None
 
     def _all_labelled_rows(self, folder: WorkFolder) -> Path:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
 from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_competition, find_moment, open_project
+from flows.cli.places import add_place, find_competition, open_project
+from flows.moments import moment_of
 
 if TYPE_CHECKING:
     from comind.community.store.importing import Imported
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> Answer:
     )
     from tasks.community import version_store
 
-    moment = find_moment(args.as_of)
+    moment = moment_of(args.as_of)
     project = open_project(args.out)
     slug, own = _competition(args.competition, project)
     folder = args.folder or (None if args.listing or args.meta_kaggle else own)

@@ -135,19 +135,14 @@ def _demos(state: Path) -> list[Path]:
 
 
 def _clock(args: argparse.Namespace) -> "Clock":
-    from comind.community.lines import parse_time
     from comind.live.clock import Clock
+    from flows.moments import moment_of
 
     if args.as_of is None:
         if args.speed is not None:
             raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
         return Clock()
-    try:
-        return Clock(parse_time(args.as_of), speed=args.speed or 0.0)
-    except ValueError as error:
-        raise UsageError(
-            f"as-of time {args.as_of!r}: {error}", hint="such as 2023-04-01T00:00:00Z"
-        ) from None
+    return Clock(moment_of(args.as_of), speed=args.speed or 0.0)
 
 
 def _users(given: list[str] | None) -> dict[str, str] | None:

@@ -27,6 +27,7 @@ from flows.cli import (
     report,
     reproduce,
     solve,
+    track,
     ui,
 )
 from flows.cli.answer import Answer, CommandError
@@ -36,6 +37,7 @@ __all__ = ["main"]
 _COMMANDS = {
     "solve": solve,
     "grade": grade,
+    "track": track,
     "ingest": ingest,
     "report": report,
     "bench": bench,
@@ -62,8 +64,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with _StdoutKept() as stdout:
         parsed.stdout = stdout
         code = _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
-    if solve.server_ended:
-        sys.stderr.flush()
+    server = sys.modules.get("flows.server")
+    if server is not None and server.ended_early:
+        print("Prefect's server ended meanwhile; the logs are whole", file=sys.stderr, flush=True)
         os._exit(code)  # the threads of Prefect's client would keep us; what we started ends with us
     return code
 

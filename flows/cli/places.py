@@ -2,16 +2,13 @@
 
 import argparse
 import contextlib
-from datetime import datetime
 from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
 
 __all__ = [
     "add_place",
-    "find_community",
     "find_competition",
-    "find_moment",
     "find_project",
     "find_solvable",
     "open_project",
@@ -114,44 +111,3 @@ def find_solvable(name: str, project: Path) -> Path:
     place = project / "data" / "prepared"
     adapted = place / prepared.entry.id
     return adapted if adapted.is_dir() else adapt(prepared.public, prepared.entry, place)
-
-
-def find_community(given: str | None, competition: Path, slug: str) -> str:
-    """Return the community that is meant, a folder or a store, or `none`; it has been read once.
-
-    Args:
-        given: a folder, `none`, or None for the competition's own, where it has one.
-        competition: the competition's folder.
-        slug: the competition's id, by which a store knows it.
-
-    Raises:
-        CommunityError: it cannot be read, or is a store that knows nothing of the competition.
-    """
-    from comind.campaign.events import NO_COMMUNITY
-    from comind.community.folder import holds_community
-    from comind.community.opening import open_community
-
-    if given == NO_COMMUNITY:
-        return NO_COMMUNITY
-    own = competition / "community"
-    if given is None and not holds_community(own):
-        return NO_COMMUNITY
-    folder = (own if given is None else Path(given)).absolute()
-    open_community(folder).check(slug)
-    return str(folder)
-
-
-def find_moment(text: str | None) -> datetime | None:
-    """Return the time that a user wrote, in UTC.
-
-    Raises:
-        UsageError: it is no time with a zone.
-    """
-    from comind.community.lines import parse_time
-
-    if text is None:
-        return None
-    try:
-        return parse_time(text)
-    except ValueError as error:
-        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None

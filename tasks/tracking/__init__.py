@@ -25,6 +25,10 @@ Names that hold for every agent:
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
                               attempts valid_attempts seconds tokens usd
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
+    metrics of what is followed   by number of looks: best_public_score rank percentile teams
+                              public_score validation_score submissions_left notebooks discussions
+                              new_items attempts slice_seconds slice_usd; tags comind.notices
+                              comind.decided; found by the tag comind.following
     view of an experiment     one for each campaign, named like it: its attempts in useful columns
 """
 
@@ -37,9 +41,11 @@ from tasks.tracking.campaign import (
     views_of,
 )
 from tasks.tracking.database import database_damage, set_database_aside, tracking_uri
+from tasks.tracking.following import FollowingTracker
 
 __all__ = [
     "CampaignTracker",
+    "FollowingTracker",
     "database_damage",
     "drop_doubles",
     "drop_runs",

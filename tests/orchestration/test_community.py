@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CampaignOpened, CommunityRead
+from comind.campaign.events import CampaignOpened, CommunityRead, WorkPlanned
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
@@ -13,6 +13,7 @@ from comind.session.base import CellStatus
 from comind.wiring.workshop import Workshop
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
+from tasks.restoring import needed_data
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder
@@ -103,3 +104,45 @@ def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
     assert workshop.community == CommunityView()
     work = code().model_copy(update={"inputs": ("ada/one",)})
     workshop.open_session(work, folder.campaign("c1").work("attempt-001")).close()
+
+
+def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> None:
+    """New items come first, what is gone stays known, and work keeps what it was planned on."""
+    folder = ProjectFolder(project)
+    given = Path(read_state(folder.campaign("c1")).spec.community)
+    campaign = Campaign(folder.campaign("c1"))
+    campaign.record(WorkPlanned(id="attempt-000", work=code()))
+    community(given, notebooks=[notebook("dora/new", 2, source="z = 3")])
+    campaign.record(ingest_community.fn(project, "c1"))
+    work = code().model_copy(update={"inputs": ("ada/one", "dora/new")})
+    campaign.record(WorkPlanned(id="attempt-001", work=work))
+    state = campaign.state
+    campaign.close()
+    first, second = state.communities
+    assert state.known_to("attempt-000") == (first,)
+    assert state.known_to("attempt-001") == (second, first)
+    workshop = Workshop(folder, folder.campaign("c1"))
+    assert [each.ref for each in workshop.community.notebooks] == ["dora/new", "ada/one"]
+    session = workshop.open_session(work, folder.campaign("c1").work("attempt-001"))
+    try:
+        result = session.run(_PRINT, seconds=60)
+    finally:
+        session.close()
+    assert "input/ada/one/notebook.py x = 1" in result.output
+    assert "input/dora/new/notebook.py z = 3" in result.output
+
+
+def test_work_that_is_under_way_is_restored_with_the_snapshot_it_was_planned_on(project: Path) -> None:
+    """What a script needs are the snapshots that were there when its work was planned, no later ones."""
+    folder = ProjectFolder(project)
+    given = Path(read_state(folder.campaign("c1")).spec.community)
+    campaign = Campaign(folder.campaign("c1"))
+    work = code().model_copy(update={"inputs": ("ada/one",)})
+    campaign.record(WorkPlanned(id="attempt-000", work=work))
+    community(given, notebooks=[notebook("dora/new", 2, source="z = 3")])
+    campaign.record(ingest_community.fn(project, "c1"))
+    campaign.close()
+    state = campaign.state
+    needed = list(needed_data("c1", state, ["attempt-000"]))
+    assert f"data/community/{state.communities[0].key}" in needed
+    assert f"data/community/{state.communities[1].key}" not in needed

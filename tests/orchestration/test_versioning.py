@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
-from tasks.git import campaign_commit, commit_campaign, make_repository
-from tasks.versioning import ensure_repository, pointer_of, version
+from tasks.git import campaign_commit, commit_campaign, commit_following, make_repository
+from tasks.keeping import collect_garbage
+from tasks.versioning import cached_objects, ensure_repository, hash_in, pointer_of, version
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -123,3 +124,24 @@ def test_what_dvc_refuses_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(OrchestrationError, match="DVC cannot version gone") as caught:
         version(tmp_path, [tmp_path / "gone"])
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("with_history", [True, False])
+def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) -> None:
+    """What was seen on any day a competition was followed stays; what no day points to goes."""
+    if with_history:
+        _user_repository(tmp_path)
+    ensure_repository(tmp_path)
+    seen = tmp_path / "data" / "seen.txt"
+    seen.parent.mkdir()
+    hashes = []
+    for text in ("never committed", "first day", "second day"):
+        seen.unlink(missing_ok=True)
+        seen.write_text(text)
+        version(tmp_path, [seen])
+        hashes.append(hash_in(pointer_of(seen)))
+        if text != "never committed":
+            commit_following(tmp_path, "somewhere", [pointer_of(seen)], text)
+    dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)
+    assert (dropped, campaigns) == (1, [])
+    assert [each.is_file() for each in cached_objects(tmp_path, hashes)] == [False, True, True]

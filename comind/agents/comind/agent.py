@@ -75,7 +75,7 @@ class CoMind:
         if stage == PROPOSE:
             return [coordination_of(state, pool, self._view)]
         rounds = len(state.works.thoughts(COORDINATE))
-        end = _end_of_rounds(state, last, rounds)
+        end = _end_of_rounds(state, last)
         if end is not None:
             return Wait() if state.works.in_flight() else end
         if state.works.in_flight() and not _news(state, last):
@@ -93,17 +93,23 @@ def _thoughts(state: CampaignState) -> list[WorkRecord]:
     return [r for r in state.works if isinstance(r.work, Think) and r.work.purpose in _STAGES]
 
 
-def _end_of_rounds(state: CampaignState, last: WorkRecord | None, rounds: int) -> Done | None:
-    """Say why no other round follows, if none does."""
+def _end_of_rounds(state: CampaignState, last: WorkRecord | None) -> Done | None:
+    """Say why no other round follows, if none does; a community that was read again begins anew."""
+    rounds = sum(_knows_newest(state, each.id) for each in state.works.thoughts(COORDINATE))
     if state.spec.iterations is not None and rounds >= state.spec.iterations:
         return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
-    if last is None or last.outcome is None:
+    if last is None or last.outcome is None or not _knows_newest(state, last.id):
         return None
     if last.outcome.failure is not None:
         return Done(reason=f"ideation failed: {last.outcome.failure.message}")
     if last.outcome.kind == "think" and not last.outcome.result.get("drafts"):
         return Done(reason=f"the model {state.spec.model} has no more drafts to propose")
     return None
+
+
+def _knows_newest(state: CampaignState, work_id: str) -> bool:
+    """Whether the community has not been read again since this was planned."""
+    return state.known_to(work_id) == state.communities[::-1]
 
 
 def _news(state: CampaignState, last: WorkRecord | None) -> bool:

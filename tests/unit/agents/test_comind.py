@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.pool import COORDINATE
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.agents.comind.pool import ANALYZE, COORDINATE
+from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply
@@ -21,6 +21,7 @@ from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
+from tests.unit.agents.community import VIEW
 from tests.unit.campaign.samples import code, failed, opened, scored
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World
@@ -141,6 +142,28 @@ def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reas
         **spec,
     )
     assert AGENT.plan(state) == Done(reason=reason)
+
+
+def test_a_community_that_was_read_again_begins_another_round() -> None:
+    """What others wrote since is read, though the rounds were over or ideas had run out before."""
+    over = [
+        CommunityRead(
+            key="c-1", sha256="1", as_of=None, notebooks=1, discussions=0, datasets=0, left_out=0
+        ),
+        *_baseline(scored(0.7)),
+        WorkPlanned(id="think-000", work=_IDEATE),
+        WorkFinished(id="think-000", outcome=_drafts()),
+    ]
+    again = CommunityRead(
+        key="c-2", sha256="2", as_of=None, notebooks=2, discussions=0, datasets=0, left_out=0
+    )
+    agent = CoMind(PROBLEM, seed=0, community=VIEW)
+    for spec in ({}, {"iterations": 1}):
+        assert isinstance(agent.plan(_state(*over, **spec)), Done)
+        planned = agent.plan(_state(*over, again, **spec))
+        assert isinstance(planned, list)
+        assert isinstance(planned[0], Think)
+        assert planned[0].purpose == ANALYZE
 
 
 def _coding(

@@ -1,0 +1,68 @@
+"""The one log of a followed competition, with the state it folds to."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from comind.campaign.log import EventLog, read_log
+from comind.following.events import FOLLOWING_EVENTS, FollowingEvent
+from comind.following.state import Following, apply, fold
+
+__all__ = ["FollowingFolder", "FollowingLog", "read_following"]
+
+
+@dataclass(frozen=True, slots=True)
+class FollowingFolder:
+    """`runs/following/<slug>/`."""
+
+    root: Path
+
+    @classmethod
+    def of(cls, project: Path, slug: str) -> Self:
+        """Return the folder of a competition that is followed in `project`."""
+        return cls(project / "runs" / "following" / slug)
+
+    @property
+    def name(self) -> str:
+        """Under which its ref in git and its run in MLflow are known."""
+        return f"following-{self.root.name}"
+
+    @property
+    def log(self) -> Path:
+        """Everything that happened, in order."""
+        return self.root / "log.jsonl"
+
+
+def read_following(folder: FollowingFolder) -> Following:
+    """Return how it stands, though someone else may be following it.
+
+    Raises:
+        LogError: the log was changed.
+    """
+    return fold(read_log(folder.log, FOLLOWING_EVENTS))
+
+
+class FollowingLog:
+    """The only writer of log and state; to be closed, or used as a block."""
+
+    def __init__(self, folder: FollowingFolder) -> None:
+        """Open the log, or an empty one.
+
+        Raises:
+            CampaignError: another process follows this competition here.
+            LogError: the log was changed.
+        """
+        self.folder = folder
+        self._log: EventLog[FollowingEvent] = EventLog(folder.log, FOLLOWING_EVENTS)
+        self.state = fold(self._log.records)
+
+    def record(self, event: FollowingEvent) -> Following:
+        """Write `event`, then apply it."""
+        self.state = apply(self.state, self._log.append(event))
+        return self.state
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._log.close()

@@ -1,0 +1,30 @@
+"""What has changed since the last look, in words for people."""
+
+from collections.abc import Iterator
+
+from comind.following.events import Looked, Noticed, NoticeKind
+
+__all__ = ["notices_of"]
+
+
+def notices_of(before: Looked | None, now: Looked) -> list[Noticed]:
+    """Return what a person should know of the newest look; nothing that was said before."""
+    return [Noticed(at=now.at, kind=kind, text=text) for kind, text in _changes(before, now)]
+
+
+def _changes(before: Looked | None, now: Looked) -> Iterator[tuple[NoticeKind, str]]:
+    if before is not None and before.deadline != now.deadline:
+        yield "deadline", f"the deadline has moved: {_moment(before)}, now {_moment(now)}"
+    told = before is not None and before.is_over and before.deadline == now.deadline
+    if now.is_over and not told:
+        yield "deadline", f"the deadline has passed ({_moment(now)}); nothing more is handed in"
+    if before is not None and before.rules_sha256 != now.rules_sha256:
+        yield "rules", "the rules have changed; nothing is handed in before you agree: --allow rules"
+    if before is not None and before.data_sha256 != now.data_sha256:
+        yield "data", "the data were released anew; a new campaign begins on them"
+    if now.closed and (before is None or before.closed != now.closed):
+        yield "closed", now.closed
+
+
+def _moment(look: Looked) -> str:
+    return "none" if look.deadline is None else f"{look.deadline:%Y-%m-%d %H:%M %Z}"

@@ -1,0 +1,138 @@
+"""What the days so far amount to."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, date
+from functools import reduce
+
+from comind.campaign.log import Record
+from comind.following.events import (
+    Allowed,
+    Candidate,
+    Decided,
+    FollowingEvent,
+    Looked,
+    Noticed,
+    Scored,
+    Sending,
+    Sent,
+    SliceBegun,
+    SliceEnded,
+    Stood,
+)
+
+__all__ = ["Following", "Handed", "apply", "fold"]
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """One submission; `reference` is None while nobody knows whether it was taken."""
+
+    candidate: Candidate
+    message: str
+    reference: str | None = None
+    scored: Scored | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Following:
+    """Everything that the next day may look at; made by `fold` alone."""
+
+    looked: Looked | None = None
+    """The last look."""
+    begun: SliceBegun | None = None
+    """The slice that is going on or, if a candidate is known, the last one."""
+    going_on: bool = False
+    """Whether a slice was begun and has not ended."""
+    ended: tuple[SliceEnded, ...] = ()
+    decided: Decided | None = None
+    handed: tuple[Handed, ...] = ()
+    """Oldest first; what turned out not to be taken is left out."""
+    allowed: frozenset[str] = frozenset()
+    """Files that a person has agreed to."""
+    rules: str = ""
+    """Hash of the rules as they were first seen, or as a person has last agreed to them."""
+    stood: Stood | None = None
+    notices: tuple[Noticed, ...] = ()
+
+    @property
+    def candidate(self) -> Candidate | None:
+        """What the last slice would hand in."""
+        return self.ended[-1].candidate if self.ended else None
+
+    @property
+    def uncertain(self) -> Handed | None:
+        """What was perhaps handed in when we were killed."""
+        return next((each for each in self.handed if each.reference is None), None)
+
+    @property
+    def pending(self) -> tuple[Handed, ...]:
+        """What was handed in and has no score yet."""
+        return tuple(each for each in self.handed if each.reference and each.scored is None)
+
+    @property
+    def last_taken(self) -> Candidate | None:
+        """What was handed in last, where it was not refused as broken."""
+        taken = (each for each in reversed(self.handed) if not (each.scored and each.scored.error))
+        return next((each.candidate for each in taken), None)
+
+    def campaign_on(self, data_sha256: str) -> str | None:
+        """Return the campaign that works on these data; None where there is none yet."""
+        same = self.begun is not None and self.begun.data_sha256 == data_sha256
+        return self.begun.campaign if same and self.begun else None
+
+    def spent_on(self, day: date) -> tuple[float, float]:
+        """Return seconds and dollars of the slices that ended on a day (UTC)."""
+        slices = [each for each in self.ended if each.at.astimezone(UTC).date() == day]
+        return sum(each.seconds for each in slices), sum(each.usd for each in slices)
+
+    def best_public(self, *, maximize: bool) -> float | None:
+        """Return the best of our public scores."""
+        scores = [
+            each.scored.public_score
+            for each in self.handed
+            if each.scored is not None and each.scored.public_score is not None
+        ]
+        return (max if maximize else min)(scores, default=None)
+
+
+def fold(records: Iterable[Record[FollowingEvent]]) -> Following:
+    """Return the state after `records`; any prefix of a log has one."""
+    return reduce(apply, records, Following())
+
+
+def apply(state: Following, record: Record[FollowingEvent]) -> Following:
+    """Return the state after one more record."""
+    match record.event:
+        case Looked() as looked:
+            return replace(state, looked=looked, rules=state.rules or looked.rules_sha256)
+        case Noticed() as notice:
+            return replace(state, notices=(*state.notices, notice))
+        case SliceBegun() as begun:
+            return replace(state, begun=begun, going_on=True)
+        case SliceEnded() as ended:
+            return replace(state, ended=(*state.ended, ended), going_on=False)
+        case Decided() as decided:
+            return replace(state, decided=decided)
+        case Allowed(sha256=sha256, rules_sha256=rules):
+            return replace(state, allowed=state.allowed | {sha256}, rules=rules or state.rules)
+        case Stood() as stood:
+            return replace(state, stood=stood)
+        case Sending() | Sent() | Scored() as step:
+            return replace(state, handed=tuple(_handed(state.handed, step)))
+
+
+def _handed(handed: tuple[Handed, ...], step: Sending | Sent | Scored) -> Iterator[Handed]:
+    for each in handed:
+        match step:
+            case Sent(sha256=sha256, reference=reference):
+                if each.reference is not None or each.candidate.sha256 != sha256:
+                    yield each
+                elif reference:
+                    yield replace(each, reference=reference)
+            case Scored(reference=reference) as scored if each.reference == reference:
+                yield replace(each, scored=scored)
+            case _:
+                yield each
+    if isinstance(step, Sending):
+        yield Handed(step.candidate, step.message)

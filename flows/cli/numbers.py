@@ -1,0 +1,36 @@
+"""Numbers on the command line; a wrong one is told in argparse's own way."""
+
+import argparse
+from typing import TypeVar
+
+__all__ = ["amount", "count", "positive"]
+
+N = TypeVar("N", int, float)
+
+
+def count(text: str) -> int:
+    """Return a whole number from 0 on."""
+    return _number(text, int, minimum=0)
+
+
+def amount(text: str) -> float:
+    """Return a number from 0 on."""
+    return _number(text, float, minimum=0)
+
+
+def positive(text: str) -> float:
+    """Return a number above 0."""
+    value = _number(text, float, minimum=0)
+    if value == 0:
+        raise argparse.ArgumentTypeError(f"{text} is not more than 0")
+    return value
+
+
+def _number(text: str, kind: type[N], *, minimum: float) -> N:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
+    if not minimum <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not {minimum} or more")
+    return value

@@ -1,0 +1,185 @@
+"""`comind track`: follow a live competition, a day at a time."""
+
+import argparse
+import sys
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from comind.errors import ComindError, UsageError
+from flows.cli.answer import Answer, CommandError
+from flows.cli.numbers import amount, count, positive
+from flows.cli.places import add_place, open_project
+
+if TYPE_CHECKING:
+    from comind.following.state import Following
+    from flows.following import FollowingParams
+
+__all__ = ["SUMMARY", "add_arguments", "run"]
+
+SUMMARY = "Follow a live competition: each day look, think, perhaps hand in, and see where it stands."
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("slug", metavar="SLUG", help="the competition's name on Kaggle")
+    parser.add_argument(
+        "--every", type=positive, default=24.0, metavar="HOURS", help="between two runs; default 24"
+    )
+    parser.add_argument("--once", action="store_true", help="one run now, without a schedule")
+    parser.add_argument("--runs", type=count, metavar="N", help="end after so many runs")
+    parser.add_argument(
+        "--submit",
+        choices=("never", "ask", "auto"),
+        default="never",
+        help="whether what is better beyond the noise is handed in; default never",
+    )
+    parser.add_argument(
+        "--allow", metavar="WHAT", help="agree to a file that was asked for (its hash), or to `rules`"
+    )
+    parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
+    parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day")
+    parser.add_argument("--model", help="offline, or a model at the configured endpoint")
+    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
+    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
+    parser.add_argument(
+        "--sandbox",
+        choices=("auto", "docker", "bubblewrap", "process"),
+        help="where model-written code runs; process isolates nothing",
+    )
+    parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
+    add_place(parser)
+
+
+def run(args: argparse.Namespace) -> Answer:
+    """Follow, and say how it stands."""
+    from comind.following.journal import FollowingFolder, FollowingLog, read_following
+    from comind.kaggle.fetch import slug_of
+
+    slug = slug_of(args.slug)
+    if slug is None:
+        raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
+    project = open_project(args.out)
+    folder = FollowingFolder.of(project, slug)
+    if args.allow:
+        with FollowingLog(folder) as log:
+            log.record(_allowed(args.allow, log.state))
+    try:
+        _follow(args, project, slug)
+    except ComindError as error:
+        known = _values(slug, read_following(folder))
+        raise CommandError(Answer.failure(error, known)) from None
+    state = read_following(folder)
+    return Answer(values=_values(slug, state), text=_told(slug, state))
+
+
+def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
+    from flows.breakdown import explained
+    from flows.orphans import close_orphans
+    from flows.server import prefect_server
+
+    close_orphans(project)
+    with prefect_server(project) as api:
+        # Not earlier: Prefect reads its server's address when it is imported.
+        from flows.following import follow_competition
+        from flows.schedule import deploy, work
+
+        params = _params(args)
+        if not args.once:
+            made = deploy(project, slug, params, timedelta(hours=args.every))
+            print(f"following {slug} every {args.every:g} hours; Ctrl-C ends it", file=sys.stderr)
+            work(project, made, runs=args.runs, tell=lambda run: _tell_run(project, slug, run))
+            return
+        try:
+            follow_competition(project, slug, params)
+        except ComindError:
+            raise
+        except Exception as error:
+            known = explained(error, project, api)
+            if known is None:
+                raise
+            raise known from None
+
+
+def _params(args: argparse.Namespace) -> "FollowingParams":
+    from comind.following.day import Plan
+    from flows.following import FollowingParams
+
+    plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": args.max_usd}
+    wishes = {"model": args.model, "coders": args.coders, "steps": args.steps, "sandbox": args.sandbox}
+    return FollowingParams(
+        plan=Plan.model_validate(_without_none(plan)), solve=_without_none(wishes), profile=args.profile
+    )
+
+
+def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _allowed(what: str, state: "Following") -> Any:
+    """Return the event of an agreement with what was last asked for."""
+    from comind.following.events import Allowed
+
+    looked, candidate = state.looked, state.candidate
+    if looked is None:
+        raise UsageError("--allow: nothing was seen yet", hint="run it once without --allow")
+    if what == "rules":
+        return Allowed(at=looked.at, rules_sha256=looked.rules_sha256)
+    least = 6
+    if candidate is None or len(what) < least or not candidate.sha256.startswith(what):
+        waiting = candidate.sha256[:12] if candidate else "none"
+        raise UsageError(f"--allow: {what[:80]} is not the file that waits", hint=f"it is {waiting}")
+    return Allowed(at=looked.at, sha256=candidate.sha256)
+
+
+def _tell_run(project: Path, slug: str, run: Any) -> None:
+    from comind.following.journal import FollowingFolder, read_following
+
+    if run.state.type.value == "COMPLETED":
+        told = _line(read_following(FollowingFolder.of(project, slug)))
+    else:
+        told = f"{run.state.name.lower()}: {next(iter((run.state.message or '').splitlines()), '')}"
+    print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {told}", file=sys.stderr, flush=True)
+
+
+def _values(slug: str, state: "Following") -> dict[str, Any]:
+    """Return how it stands, for `--json`."""
+    looked, candidate, stood = state.looked, state.candidate, state.stood
+    return {
+        "competition": slug,
+        "campaign": state.begun.campaign if state.begun else None,
+        "deadline": looked.deadline.isoformat() if looked and looked.deadline else None,
+        "validation_score": candidate.validation.value.value if candidate else None,
+        "submissions": len(state.handed),
+        "public_score": stood.public_score if stood else None,
+        "rank": stood.rank if stood else None,
+        "teams": stood.teams if stood else None,
+        "percentile": stood.percentile if stood else None,
+        "decision": state.decided.verdict if state.decided else None,
+        "reason": state.decided.reason if state.decided else None,
+        "waiting": candidate.sha256
+        if candidate and state.decided and state.decided.verdict == "ask"
+        else None,
+        "notices": [f"{each.kind}: {each.text}" for each in state.notices],
+    }
+
+
+def _line(state: "Following") -> str:
+    """Return how it stands, in one line."""
+    parts = []
+    if state.candidate is not None:
+        score = state.candidate.validation
+        parts.append(f"validation {score}")
+    if state.stood is not None:
+        stood = state.stood
+        place = f"rank {stood.rank} of {stood.teams}, percentile {stood.percentile:.0f}"
+        parts.append(f"public {stood.public_score:g}, {place}")
+    if state.decided is not None:
+        parts.append(f"{state.decided.verdict}: {state.decided.reason}")
+    return "; ".join(parts) or "nothing is known yet"
+
+
+def _told(slug: str, state: "Following") -> str:
+    notices = "".join(f"  note        {each.text}\n" for each in state.notices[-5:])
+    return f"\n  {slug}\n  stands      {_line(state)}\n{notices}"

@@ -1,0 +1,206 @@
+"""The flow that follows a competition: one run a day, on top of all that was done before."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from prefect import flow, get_run_logger, runtime
+
+from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.state import CampaignState
+from comind.domain.metric import Paired
+from comind.domain.value import Value
+from comind.errors import CampaignError
+from comind.following.day import Day, Plan, Seen, Stand
+from comind.following.events import Candidate, Looked
+from comind.following.journal import FollowingFolder, FollowingLog
+from comind.kaggle.board import read_board
+from comind.kaggle.clock import Clock, ToldTime
+from comind.kaggle.fetch import Fetched
+from comind.kaggle.port import Kaggle
+from comind.kaggle.record import FetchRecord
+from comind.system.files import hash_file, hash_tree
+from comind.wiring.kaggle import open_kaggle
+from comind.wiring.workshop import close_workshops, workshop_of
+from flows.campaign import solve_competition
+from flows.opening import open_campaign, take_up
+from flows.params import read_params
+from tasks.git import commit_following
+from tasks.kaggle import fetch_from_kaggle
+from tasks.tracking import FollowingTracker
+from tasks.versioning import version
+
+__all__ = ["FollowingParams", "follow_competition"]
+
+
+class FollowingParams(Value):
+    """How a competition is followed; values of `solve` go to its campaigns."""
+
+    plan: Plan = Plan()
+    solve: dict[str, Any] = {}
+    profile: str | None = None
+
+
+def _run_name() -> str:
+    return f"following {runtime.flow_run.parameters['slug']}"
+
+
+@flow(flow_run_name=_run_name, persist_result=False, retries=0)  # the next day goes on from the log
+def follow_competition(project: Path, slug: str, params: FollowingParams) -> None:
+    """Follow a competition for a day: look, think, perhaps hand in, and see where we stand.
+
+    Raises:
+        ComindError: something is missing or refuses; the next run goes on from where this one was.
+    """
+    folder = FollowingFolder.of(project, slug)
+    with FollowingLog(folder) as log:
+        time = ToldTime()
+        kaggle = open_kaggle(read_params(project).kaggle, time)
+        slices = _Slices(project, slug, params, kaggle, time)
+        try:
+            Day(slug, log, kaggle, slices, params.plan, time).run()
+        finally:
+            _keep(project, slug, folder)
+
+
+def _keep(project: Path, slug: str, folder: FollowingFolder) -> None:
+    """Version what was seen, show where we stand, and commit both; done again, it changes nothing."""
+    seen = ProjectFolder(project).kaggle / slug
+    pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
+    FollowingTracker(project, slug).catch_up()
+    if folder.log.is_file():
+        files = [project / ".dvc" / "config", folder.log, *pointers]
+        commit_following(project, slug, files, f"{slug}: a day")
+
+
+class _Slices:
+    """Looks through Kaggle's adapter, and runs campaigns of this project."""
+
+    def __init__(
+        self, project: Path, slug: str, params: FollowingParams, kaggle: Kaggle, clock: Clock
+    ) -> None:
+        self._project = project
+        self._slug = slug
+        self._params = params
+        self._kaggle = kaggle
+        self._clock = clock
+
+    def look(self) -> Seen:
+        """Fetch what is new; how many submissions are left is asked for last."""
+        fetched = fetch_from_kaggle(self._project, self._slug, read_params(self._project).kaggle)
+        for note in fetched.notes:
+            get_run_logger().info(note)
+        left = self._kaggle.limits(self._slug).allowed_now
+        return Seen(
+            looked=_looked(fetched, self._clock, left),
+            competition=fetched.folder,
+            leaderboard=read_board(fetched.folder / "leaderboard"),
+        )
+
+    def open(self, competition: Path, seconds: float, usd: float | None) -> str:
+        """Open a campaign with this budget."""
+        wishes = self._params.solve | {"minutes": seconds / 60, "max_usd": usd}
+        tell = get_run_logger().info
+        return open_campaign(self._project, competition, wishes, self._params.profile, tell).name
+
+    def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
+        """Raise the budget of a campaign by so much above what it has spent."""
+        stand = self.stand(campaign)
+        limits = {
+            "seconds": stand.seconds + seconds,
+            "usd": None if usd is None else stand.usd + usd,
+        }
+        take_up(self._project, campaign, limits, get_run_logger().info)
+
+    def stand(self, campaign: str) -> Stand:
+        """Return what a campaign has taken, and what it would hand in."""
+        folder = ProjectFolder(self._project).campaign(campaign)
+        state = read_state(folder)
+        return Stand(
+            seconds=state.spend.seconds,
+            usd=state.spend.usd,
+            attempts=len(state.works.attempts()),
+            candidate=_candidate(folder, state),
+        )
+
+    def run(self, campaign: str) -> None:
+        """Run a campaign to the end of its budget, on what the community knows by now."""
+        if read_state(ProjectFolder(self._project).campaign(campaign)).ended is None:
+            solve_competition(self._project, campaign, refresh=True)
+
+    def compare(self, one: Candidate, other: Candidate) -> Paired | None:
+        """Return how much better the first is than the second; None where they are of other rows."""
+        folders = [ProjectFolder(self._project).campaign(each.campaign) for each in (one, other)]
+        splits = [read_state(folder).split for folder in folders]
+        if splits[0] is None or splits[0] != splits[1]:
+            return None
+        try:
+            grader = workshop_of(self._project, one.campaign).grader
+            return grader.compare(self._validation(one), self._validation(other))
+        finally:
+            close_workshops()
+
+    def file_of(self, candidate: Candidate) -> Path:
+        """Return the file that the campaign delivers."""
+        return ProjectFolder(self._project).campaign(candidate.campaign).submission
+
+    def _validation(self, candidate: Candidate) -> Path:
+        folder = ProjectFolder(self._project).campaign(candidate.campaign)
+        outcome = read_state(folder).works[candidate.attempt].outcome
+        if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
+            raise CampaignError(f"{candidate.campaign}: {candidate.attempt} handed nothing in")
+        return folder.work(candidate.attempt).validation_submission(outcome.submitted.step)
+
+
+def _candidate(folder: CampaignFolder, state: CampaignState) -> Candidate | None:
+    if state.picked is None:
+        return None
+    outcome = state.works[state.picked.work_id].outcome
+    assert isinstance(outcome, CodeOutcome)
+    assert outcome.score is not None
+    return Candidate(
+        campaign=folder.name,
+        attempt=state.picked.work_id,
+        sha256=hash_file(folder.submission),
+        validation=outcome.score,
+    )
+
+
+def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
+    record = FetchRecord.read(fetched.folder)
+    assert record is not None, "it is written at the end of every fetch"
+    community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
+    facts, news = fetched.facts, fetched.community
+    return Looked(
+        at=clock.now(),
+        deadline=facts.deadline,
+        rules_sha256=record.rules_sha256,
+        data_sha256=_hash_of([each.model_dump_json() for each in record.files]),
+        community_sha256=hash_tree(community) if community.is_dir() else "",
+        leaderboard_sha256=hash_file(board) if board.is_file() else "",
+        notebooks=_lines(community / "notebooks.jsonl"),
+        discussions=_lines(community / "discussions.jsonl"),
+        new_items=news.notebooks + news.discussions + news.datasets,
+        teams=facts.teams,
+        submissions_left=left,
+        closed=_closed(fetched),
+    )
+
+
+def _closed(fetched: Fetched) -> str:
+    if fetched.facts.code_only:
+        return "Kaggle takes only code that runs there, no file"
+    if not fetched.facts.entered:
+        return f"its rules are not accepted: {fetched.facts.rules_url}"
+    return "Kaggle takes no submissions for it" if fetched.facts.submissions_closed else ""
+
+
+def _lines(path: Path) -> int:
+    return len(path.read_bytes().splitlines()) if path.is_file() else 0
+
+
+def _hash_of(texts: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -1,0 +1,242 @@
+"""Open campaigns, take them up again, and run them in this process."""
+
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from comind.agents.comind.history import MOST_TOKENS
+from comind.campaign.estimate import estimate_of, told
+from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
+from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.loop import Campaign, read_state
+from comind.community.folder import holds_community
+from comind.community.opening import open_community
+from comind.domain.competition import Competition
+from comind.domain.spend import Budget
+from comind.errors import CampaignError, ComindError, CompetitionError, UsageError
+from comind.evaluation.arrival import check_competition
+from comind.evaluation.folder import load_competition
+from comind.evaluation.metrics import METRICS
+from comind.llm.base import Usage
+from comind.llm.prices import known_price, price_of
+from comind.llm.settings import ModelSettings
+from comind.session.choice import explain_choice
+from comind.system.killpoints import passed
+from comind.wiring.models import (
+    DEFAULT,
+    OFFLINE,
+    build_model,
+    configured_model,
+    only_offline,
+    resolved,
+    settings_of,
+)
+from comind.wiring.workshop import AGENTS
+from flows.environment import prepare_environment
+from flows.moments import moment_of
+from flows.params import Params, read_params
+from tasks.versioning import ensure_repository
+
+__all__ = ["open_campaign", "run_campaign", "take_up"]
+
+Tell = Callable[[str], None]
+
+
+def open_campaign(
+    project: Path, competition: Path, wishes: Mapping[str, Any], profile: str | None, tell: Tell
+) -> CampaignFolder:
+    """Check everything that can be checked, then open a new campaign.
+
+    Args:
+        project: the folder of data, runs and tracking.
+        competition: the folder of the competition.
+        wishes: values in place of those that `params.yaml` has for `solve`.
+        profile: a profile of `params.yaml`.
+        tell: is told in which sandbox the code will run, and what the campaign will about take.
+
+    Raises:
+        UsageError: the competition, a value or the environment is not what it should be.
+    """
+    loaded = load_competition(competition)
+    check_competition(loaded)
+    spec = _specification(loaded, read_params(project).with_profile(profile), wishes)
+    tell(_sandbox_of(spec))
+    if loaded.metric is None and _writes_no_evaluator(spec):
+        raise CompetitionError(
+            f"{loaded.folder}: competition.yaml names no metric, and the offline model cannot "
+            "write an evaluator",
+            hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
+        )
+    estimate = _estimate(spec)
+    if estimate:
+        tell(f"estimate: {estimate}")
+    _prepare(project)
+    folder = ProjectFolder(project).campaign(spec.id)
+    campaign = Campaign(folder)
+    campaign.record(CampaignOpened(spec=spec))
+    campaign.close()
+    passed("campaign-opened")
+    return folder
+
+
+def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: Tell) -> CampaignFolder:
+    """Take up a campaign, with another budget where one is given; one that has ended may go on.
+
+    Args:
+        project: the folder of data, runs and tracking.
+        name: the campaign.
+        limits: new limits by field of `Budget`; None leaves one as it is.
+        tell: is told in which sandbox the code will run.
+
+    Raises:
+        CampaignError: there is no such campaign, or someone else is running it.
+    """
+    _prepare(project)
+    runs = ProjectFolder(project).runs
+    known = sorted(folder.name for folder in runs.glob("*") if (folder / "log.jsonl").is_file())
+    if name not in known:
+        raise CampaignError(
+            f"{runs}: there is no campaign {name!r}",
+            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
+        )
+    folder = ProjectFolder(project).campaign(name)
+    campaign = Campaign(folder)
+    given = {field: limit for field, limit in limits.items() if limit is not None}
+    budget = campaign.state.budget.model_copy(update=given)
+    if campaign.state.ended is None or budget != campaign.state.budget:
+        tell(_sandbox_of(campaign.state.spec))
+        campaign.resume(budget)
+    campaign.close()
+    return folder
+
+
+def run_campaign(project: Path, folder: CampaignFolder) -> None:
+    """Run an opened campaign to its end, with a Prefect server and a live view.
+
+    Raises:
+        ComindError: something is missing or refuses; the campaign can be resumed.
+    """
+    from flows.breakdown import explained
+    from flows.orphans import close_orphans
+    from flows.server import prefect_server
+    from flows.view import watching
+
+    if read_state(folder).ended is not None:
+        return
+    close_orphans(project)
+    with watching(folder), prefect_server(project) as api:
+        # Not earlier: Prefect reads its server's address when it is imported.
+        from flows.campaign import solve_competition
+        from flows.orphans import close_stale_runs
+
+        close_stale_runs(project)
+        try:
+            solve_competition(project, folder.name)
+        except ComindError:
+            raise
+        except Exception as error:
+            if read_state(folder).ended is not None:
+                return  # only telling Prefect so has failed
+            known = explained(error, project, api)
+            if known is None:
+                raise
+            raise known from None
+
+
+def _specification(competition: Competition, params: Params, wishes: Mapping[str, Any]) -> CampaignSpec:
+    solve = params.solve
+    values = solve.model_dump(exclude={"models"}) | dict(wishes)
+    community = _community(values["community"], competition)
+    as_of = moment_of(values["as_of"])
+    default = solve.models.get(DEFAULT)
+    model = values["model"] or (default and default.name) or configured_model()
+    if values["agent"] not in AGENTS:
+        raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
+    models = resolved(model, solve.models)
+    _check_models(models, priced=values["max_usd"] is not None)
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return CampaignSpec(
+        id=f"{competition.id}-{values['agent']}-{stamp}-{secrets.token_hex(2)}",
+        competition=competition.id,
+        competition_folder=str(competition.folder),
+        agent=values["agent"],
+        model=model,
+        seed=values["seed"],
+        split_seed=params.prepare.seed,
+        iterations=values["iterations"],
+        coders=values["coders"],
+        steps=values["steps"],
+        attempt_seconds=60 * values["attempt_minutes"],
+        cell_seconds=60 * values["cell_minutes"],
+        baseline=values["baseline"],
+        refit=values["refit"],
+        monitor=values["monitor"],
+        prove=values["prove"],
+        push=values["push"],
+        sandbox=values["sandbox"],
+        packages=solve.packages.allow,
+        community=community,
+        as_of=as_of,
+        notebooks=values["notebooks"],
+        discussions=values["discussions"],
+        budget=Budget(
+            seconds=60 * values["minutes"],
+            usd=values["max_usd"],
+            tokens=values["max_tokens"],
+            closing_share=values["closing_share"],
+        ),
+        models=models,
+        traffic=solve.traffic,
+    )
+
+
+def _community(given: str | None, competition: Competition) -> str:
+    """Return the community that is meant, a folder or a store, or `none`; it has been read once."""
+    if given == NO_COMMUNITY:
+        return NO_COMMUNITY
+    own = competition.folder / "community"
+    if given is None and not holds_community(own):
+        return NO_COMMUNITY
+    folder = (own if given is None else Path(given)).absolute()
+    open_community(folder).check(competition.id)
+    return str(folder)
+
+
+def _writes_no_evaluator(spec: CampaignSpec) -> bool:
+    return settings_of("evaluator", spec.models, spec.model).name == OFFLINE
+
+
+def _sandbox_of(spec: CampaignSpec) -> str:
+    """Return which sandbox will be used and why no stronger one; fails where there is none."""
+    return explain_choice(spec.sandbox, own_code=only_offline(spec.model, spec.models))
+
+
+def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
+    """Fail now rather than after the first attempt; a limit in dollars needs every price."""
+    for settings in models.values():
+        name = settings.name or OFFLINE
+        build_model(name, settings)
+        if priced and name != OFFLINE and not known_price(name, settings.price):
+            raise UsageError(
+                f"--max-usd: the price of {name} is not known",
+                hint="give it in params.yaml (solve.models), or limit --max-tokens or --minutes",
+            )
+
+
+def _estimate(spec: CampaignSpec) -> str:
+    """Return what the campaign will about take, in one line; nothing for the offline model."""
+    if only_offline(spec.model, spec.models):
+        return ""
+
+    def price(role: str, usage: Usage) -> float | None:
+        settings = settings_of(role, spec.models, spec.model)
+        return price_of(settings.name or spec.model, usage, settings.price)
+
+    return told(estimate_of(spec, price, most_history=MOST_TOKENS), spec)
+
+
+def _prepare(project: Path) -> None:
+    prepare_environment(project)
+    ensure_repository(project)

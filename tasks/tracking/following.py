@@ -1,0 +1,101 @@
+"""The run of a followed competition: score, rank and percentile over the days."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.campaign.log import LogTail, Record
+from comind.following.events import (
+    FOLLOWING_EVENTS,
+    Decided,
+    FollowingEvent,
+    Looked,
+    Noticed,
+    Scored,
+    SliceEnded,
+    Stood,
+)
+from comind.following.journal import FollowingFolder
+from comind.following.state import Following, apply
+from tasks.tracking.store import Point, Store, TrackedRun
+
+__all__ = ["FollowingTracker"]
+
+_FOLLOWING = "comind.following"
+
+
+class FollowingTracker:
+    """Brings MLflow up to date with the log of a followed competition; the x-axis counts looks."""
+
+    def __init__(self, project: Path, slug: str) -> None:
+        """Find or make the database; the run is made with the first event."""
+        self._slug = slug
+        self._store = Store(project)
+        self._tail: LogTail[FollowingEvent] = LogTail(
+            FollowingFolder.of(project, slug).log, FOLLOWING_EVENTS
+        )
+        self._state = Following()
+        self._looks = 0
+        self._run: TrackedRun | None = None
+
+    @property
+    def run_id(self) -> str:
+        """MLflow's id of the run; empty before its first event."""
+        return self._run.id if self._run else ""
+
+    def catch_up(self) -> None:
+        """Write whatever the log holds that is not yet written; writing again changes nothing."""
+        for record in self._tail.read():
+            self._state = apply(self._state, record)
+            self._looks += isinstance(record.event, Looked)
+            run = self._run = self._run or self._open(record)
+            run.metrics(
+                Point(name, value, record.event.at, self._looks)
+                for name, value in _numbers(record.event)
+            )
+            run.tags(self._words(record.event))
+
+    def _open(self, record: Record[FollowingEvent]) -> TrackedRun:
+        identity = {_FOLLOWING: self._slug}
+        experiment = self._store.experiment(self._slug)
+        return self._store.run(experiment, f"following {self._slug}", identity, record.event.at, {})
+
+    def _words(self, event: FollowingEvent) -> dict[str, str]:
+        match event:
+            case Noticed():
+                told = [f"{each.at:%Y-%m-%d} {each.kind}: {each.text}" for each in self._state.notices]
+                return {"comind.notices": "\n".join(told)}
+            case Decided(verdict=verdict, reason=reason):
+                return {"comind.decided": f"{verdict}: {reason}"}
+            case SliceEnded(campaign=campaign):
+                return {"comind.campaign_followed": campaign}
+            case Scored(error=error) if error:
+                return {"comind.submission_error": error}
+            case _:
+                return {}
+
+
+def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
+    match event:
+        case Looked():
+            yield "teams", event.teams
+            yield "submissions_left", event.submissions_left
+            yield "notebooks", event.notebooks
+            yield "discussions", event.discussions
+            yield "new_items", event.new_items
+        case SliceEnded(candidate=candidate):
+            yield "slice_seconds", event.seconds
+            yield "slice_usd", event.usd
+            yield "attempts", event.attempts
+            if candidate is not None:
+                yield "validation_score", candidate.validation.value.value
+        case Scored(public_score=public, private_score=private):
+            if public is not None:
+                yield "public_score", public
+            if private is not None:
+                yield "private_score", private
+        case Stood():
+            yield "best_public_score", event.public_score
+            yield "rank", event.rank
+            yield "percentile", event.percentile
+        case _:
+            pass

@@ -1,0 +1,201 @@
+"""A live competition is followed: by a schedule, on top of all that was known, within its limits."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from mlflow.tracking import MlflowClient
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.evaluation.demos import make_demo
+from comind.evaluation.folder import load_competition
+from comind.following.journal import FollowingFolder, read_following
+from comind.live.catalogue import Hosted
+from comind.live.clock import Clock
+from comind.live.server import LiveServer
+from comind.live.submissions import SubmissionBook
+from comind.live.world import LiveBudget, MLELive
+from tasks.tracking import tracking_uri
+from tests.e2e.command import QUIET, Ran, comind
+
+_SLUG = "demo-tumours"
+_START = datetime(2023, 3, 9, 12, tzinfo=UTC)
+_SAME = """
+import pandas as pd
+for part, name in (('validation', 'validation_submission.csv'), ('test', 'submission.csv')):
+    rows = pd.read_csv(f'input/demo-tumours/{part}.csv')
+    rows[['sample_id']].assign(benign=1).to_csv(name, index=False)
+"""
+_BORDER = """
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+train, validation, test = (
+    pd.read_csv(f'input/demo-tumours/{part}.csv') for part in ('train', 'validation', 'test'))
+features = [column for column in test if column != 'sample_id']
+model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+model.fit(train[features], train['benign'])
+for rows, name in ((validation, 'validation_submission.csv'), (test, 'submission.csv')):
+    rows[['sample_id']].assign(benign=model.predict(rows[features])).to_csv(name, index=False)
+"""
+
+
+def _rules() -> list[dict[str, Any]]:
+    """First everybody is called benign; once a notebook of the second day is read, a border is drawn."""
+    ratings = QUIET[0]["say"]
+    border = {"title": "draw a border", "kind": "novel", "method": "Draw a border."}
+    same = {"title": "all the same", "kind": "baseline", "method": "Predict the same for all."}
+    step = {"same": {"goal": "Hand in.", "code": _SAME}, "border": {"goal": "Fit.", "code": _BORDER}}
+    return [
+        {"reply": "Analysis", "say": ratings},
+        {"reply": "Brainstorm", "say": {"paths": []}},
+        {"reply": "Selection", "say": {"ideas": []}},
+        {"reply": "Drafts", "contains": "Which measurements matter", "say": {"drafts": [border]}},
+        {"reply": "Drafts", "say": {"drafts": [same]}},
+        {"reply": "CodingStep", "contains": "# Your draft: draw a border", "say": step["border"]},
+        {"reply": "CodingStep", "contains": "# Your draft: all the same", "say": step["same"]},
+        {"reply": "CodingStep", "say": {"goal": "over", "code": ""}},
+        {"reply": "AttemptReport", "say": {"summary": "It was handed in."}},
+    ]
+
+
+class Place:
+    """A competition that goes on, its server, and a project that follows it."""
+
+    def __init__(self, root: Path) -> None:
+        self.project = root / "project"
+        self.project.mkdir()
+        self.folder = make_demo(_SLUG, root / "data")
+        self.clock = Clock(_START)
+        self._describe()
+        budget = LiveBudget(submissions_per_day=1)
+        world = MLELive(
+            load_competition(self.folder),
+            self.clock,
+            budget,
+            scores="public",
+            book=SubmissionBook(root / "state"),
+        )
+        self.log = root / "requests.jsonl"
+        self.server = LiveServer([Hosted(world, root / "archives")], log=self.log)
+        script = self.project / "script.yaml"
+        script.write_text(json.dumps(_rules()))
+        solve = {"iterations": 1, "baseline": False, "prove": False, "refit": False, "coders": 1}
+        given = {"model": f"scripted:{script}", "steps": 3, "sandbox": "process", "minutes": 10}
+        manners = {"pause_seconds": 0, "back_off_seconds": 0.1}
+        params = {
+            "solve": solve | given,
+            "kaggle": {"endpoint": self.server.url, "manners": manners},
+        }
+        (self.project / "params.yaml").write_text(yaml.safe_dump(params))
+
+    def _describe(self) -> None:
+        described = self.folder / "competition.yaml"
+        described.write_text(described.read_text() + 'deadline: "2023-06-01T00:00:00Z"\n')
+        board = self.folder / "leaderboard"
+        board.mkdir()
+        rows = [f"{n},team {n},2023-03-{n + 1:02d} 10:00:00,0.{50 + 5 * n}" for n in range(1, 10)]
+        (board / "history.csv").write_text(
+            "\n".join(["TeamId,TeamName,SubmissionDate,Score", *rows]) + "\n"
+        )
+
+    def track(self, *arguments: str) -> Ran:
+        """Run `comind track` to its end."""
+        given = ("track", _SLUG, "--out", self.project, "--json", *arguments)
+        return comind(*given, KAGGLE_USERNAME="ann", KAGGLE_KEY="secret-key")
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    """A competition that is served."""
+    place = Place(tmp_path)
+    with place.server:
+        yield place
+
+
+def test_a_day_builds_on_the_day_before(place: Place, shared_server: str) -> None:
+    """What was published meanwhile is read by the same campaign, and what is better is handed in."""
+    first = place.track("--once", "--submit", "auto")
+    assert first.exit_code == 0, first.stderr
+    assert (first.json["submissions"], first.json["decision"]) == (1, "submit")
+    place.clock.set(_START + timedelta(days=3))
+    second = place.track("--once", "--submit", "ask")
+    assert second.exit_code == 0, second.stderr
+    assert second.json["campaign"] == first.json["campaign"]
+    assert second.json["validation_score"] > first.json["validation_score"]
+    assert second.json["decision"] == "ask"
+    wrong = place.track("--once", "--allow", "0" * 12)
+    assert (wrong.exit_code, wrong.json["error"]["kind"]) == (2, "usage")
+    third = place.track("--once", "--allow", second.json["waiting"][:12])
+    assert third.exit_code == 0, third.stderr
+    assert third.json["submissions"] == 2
+    assert third.json["rank"] < first.json["rank"]
+    state = read_state(ProjectFolder(place.project).campaign(first.json["campaign"]))
+    assert len(state.communities) == 2
+    assert "secret-key" not in _everything_written(place.project)
+
+
+def _everything_written(project: Path) -> str:
+    """Return all text that was written below a project, databases with it."""
+    files = (path for path in project.rglob("*") if path.is_file() and not path.is_symlink())
+    return "".join(path.read_text(encoding="utf-8", errors="ignore") for path in files)
+
+
+def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) -> subprocess.Popen[str]:
+    """Follow on a schedule, one day of the world an interval; `on_day` is done when a day has ended."""
+    place.clock.run(86_400 / interval)
+    command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project, "--json"]
+    schedule = ["--every", str(interval / 3600), "--runs", str(days), "--submit", "auto"]
+    env = {**os.environ, "KAGGLE_USERNAME": "ann", "KAGGLE_KEY": "secret-key"}
+    process = subprocess.Popen(
+        [*command, *schedule], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
+    )
+    assert process.stderr is not None
+    ended = 0
+    for line in process.stderr:
+        if line.startswith("20"):  # a run has ended, and when
+            ended += 1
+            on_day.get(ended, lambda: None)()
+    return process
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("days", [2, pytest.param(5, marks=pytest.mark.torture)])
+def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
+    """Server, worker and interval: each day is a run; bursts of errors are waited out."""
+    faults = place.server.faults
+    on_day = {
+        1: lambda: faults.busy(3, retry_after=0.2),
+        2: lambda: faults.broken(3),
+        3: faults.expire,
+        4: lambda: faults.expire(expired=False),
+    }
+    process = _follow(place, days, 40.0 if days == 2 else 60.0, on_day)
+    answer, _ = process.communicate(timeout=60)
+    told = json.loads(answer)
+    state = read_following(FollowingFolder.of(place.project, _SLUG))
+    assert process.returncode == 0
+    good = days if days < 4 else days - 1
+    assert told["submissions"] <= good  # one a day, and only what is better
+    assert told["submissions"] >= 1
+    assert told["rank"] is not None
+    kinds = [each.kind for each in state.notices]
+    assert kinds == ([] if days < 4 else ["kaggle"])
+    routes = {json.loads(line)["route"] for line in place.log.read_text().splitlines()}
+    assert all(each in ("files", "upload") or "Service/" in each for each in routes)
+    client = MlflowClient(tracking_uri=tracking_uri(place.project))
+    runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
+    run = next(each for each in runs if "comind.following" in each.data.tags)
+    assert len(client.get_metric_history(run.info.run_id, "percentile")) == good
+    if days > 2:
+        assert told["submissions"] == 2
+        assert told["validation_score"] > 0.9

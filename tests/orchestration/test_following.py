@@ -1,0 +1,41 @@
+"""Standing over time is a projection of the log of a followed competition."""
+
+from pathlib import Path
+
+from mlflow.tracking import MlflowClient
+
+from comind.following.events import Decided, Noticed, Stood
+from comind.following.journal import FollowingFolder, FollowingLog
+from tasks.tracking import FollowingTracker, tracking_uri
+from tests.unit.following.days import candidate, day, ended, handed, looked, scored
+
+
+def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    return [(point.step, point.value) for point in client.get_metric_history(run_id, name)]
+
+
+def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
+    """Each look is a step; writing everything again, from any process, changes nothing."""
+    with FollowingLog(FollowingFolder.of(tmp_path, "somewhere")) as log:
+        for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
+            log.record(looked(number))
+            log.record(ended(number, candidate("ab"[number], score)))
+            log.record(Decided(at=day(number), verdict="submit", reason="better"))
+            for event in handed(number, candidate("ab"[number], score), str(number)):
+                log.record(event)
+            log.record(scored(number, str(number), public_score=score))
+            log.record(Stood(at=day(number), public_score=score, rank=rank, teams=100))
+        log.record(Noticed(at=day(1), kind="rules", text="the rules have changed"))
+    tracker = FollowingTracker(tmp_path, "somewhere")
+    for _ in range(2):
+        tracker.catch_up()
+    again = FollowingTracker(tmp_path, "somewhere")
+    again.catch_up()
+    assert again.run_id == tracker.run_id
+    assert _history(tmp_path, again.run_id, "rank") == [(1, 40.0), (2, 20.0)]
+    assert _history(tmp_path, again.run_id, "percentile") == [(1, 61.0), (2, 81.0)]
+    assert _history(tmp_path, again.run_id, "public_score") == [(1, 0.7), (2, 0.8)]
+    tags = MlflowClient(tracking_uri=tracking_uri(tmp_path)).get_run(again.run_id).data.tags
+    assert tags["comind.notices"] == "2024-03-02 rules: the rules have changed"
+    assert tags["comind.decided"] == "submit: better"

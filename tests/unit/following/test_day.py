@@ -1,0 +1,213 @@
+"""A day of following a competition, and the next ones."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.domain.metric import Interval, Paired
+from comind.errors import KaggleAccountError, KaggleBusyError
+from comind.following.day import Day, Plan, Seen, Stand
+from comind.following.events import Candidate, Stood
+from comind.following.journal import FollowingFolder, FollowingLog
+from comind.kaggle.facts import Limits
+from comind.system.files import hash_file
+from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from tests.unit.following.days import START, candidate, day, looked
+from tests.unit.kaggle.world import SLUG, tiny_world
+
+
+class Slices:
+    """Campaigns that end at once, each day with a better solution."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.clock = QuickTime(START)
+        self.kaggle = ScriptedKaggle(tiny_world())
+        self.budgets: list[tuple[str, float, float | None]] = []
+        self.look_changes: dict[str, Any] = {}
+        self.unreachable: KaggleBusyError | KaggleAccountError | None = None
+        self.killed = False
+        self.during: Callable[[], None] = lambda: None
+        self.opened = 0
+        self.value = 0.5
+        self.stands: dict[str, Stand] = {}
+
+    def look(self) -> Seen:
+        if self.unreachable is not None:
+            raise self.unreachable
+        left = self.kaggle.limits(SLUG).allowed_now
+        changes: dict[str, Any] = {"at": self.clock.now(), "submissions_left": left}
+        look = looked(**(changes | self.look_changes))
+        return Seen(looked=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard)
+
+    def open(self, competition: Path, seconds: float, usd: float | None) -> str:
+        assert competition == self.root
+        self.opened += 1
+        self.budgets.append((f"c{self.opened}", seconds, usd))
+        return f"c{self.opened}"
+
+    def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
+        self.budgets.append((campaign, seconds, usd))
+
+    def stand(self, campaign: str) -> Stand:
+        return self.stands.get(campaign, Stand())
+
+    def run(self, campaign: str) -> None:
+        before = self.stand(campaign)
+        self.clock.sleep(30)
+        self.during()
+        self.stands[campaign] = Stand(seconds=before.seconds + 30, usd=before.usd + 0.25)
+        if self.killed:
+            raise KeyboardInterrupt
+        self.value += 0.1
+        self.clock.sleep(30)
+        self.stands[campaign] = Stand(
+            seconds=before.seconds + 60,
+            usd=before.usd + 0.5,
+            attempts=1,
+            candidate=candidate("a", self.value).model_copy(
+                update={"campaign": campaign, "sha256": hash_file(self._write())}
+            ),
+        )
+
+    def compare(self, one: Candidate, other: Candidate) -> Paired | None:
+        if one.campaign != other.campaign:
+            return None
+        difference = one.validation.value.value - other.validation.value.value
+        bounds = Interval(low=difference - 0.02, high=difference + 0.02)
+        return Paired(difference=difference, standard_error=0.01, interval=bounds)
+
+    def file_of(self, candidate: Candidate) -> Path:
+        return self.root / f"{candidate.validation.value.value:.1f}.csv"
+
+    def _write(self) -> Path:
+        path = self.root / f"{self.value:.1f}.csv"
+        path.write_text(f"{self.value}")
+        return path
+
+
+@pytest.fixture
+def slices(tmp_path: Path) -> Slices:
+    """A Kaggle in memory, and campaigns that end at once."""
+    return Slices(tmp_path)
+
+
+def _day(slices: Slices, **plan: Any) -> FollowingLog:
+    given = {"submit": "auto", "score_minutes": 0, "minutes": 3} | plan
+    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+        kaggle, clock = slices.kaggle, slices.clock
+        Day(SLUG, log, kaggle, slices, Plan.model_validate(given), clock).run()
+    return log
+
+
+def _score(slices: Slices, score: str) -> None:
+    world = slices.kaggle.world
+    world.submissions = tuple(
+        each.model_copy(update={"status": "complete", "public_score": score})
+        if each.status == "pending"
+        else each
+        for each in world.submissions
+    )
+
+
+def test_each_day_goes_on_where_the_last_one_ended(slices: Slices) -> None:
+    """One campaign gets more time each day, and what is better each day is handed in."""
+    for number in range(3):
+        slices.clock.sleep(86_400)
+        log = _day(slices)
+        _score(slices, f"0.{3 - number}")
+    assert slices.budgets == [("c1", 180.0, None)] * 3
+    assert len(slices.kaggle.world.submissions) == 3
+    assert log.state.best_public(maximize=False) == 0.2  # the last score is seen tomorrow
+    stood = log.state.stood
+    assert isinstance(stood, Stood)
+    assert (stood.rank, stood.teams) == (1, 2)  # the metric of these days is better when higher
+
+
+def test_a_day_has_one_budget(slices: Slices) -> None:
+    """Run twice on a day, the second run gets what is left, and the third one nothing."""
+    for _ in range(4):
+        _day(slices, minutes=2)
+    assert slices.budgets == [("c1", 120.0, None), ("c1", 60.0, None)]
+    slices.clock.sleep(86_400)
+    _day(slices, minutes=2, usd=0.25)
+    _day(slices, minutes=2, usd=0.25)
+    assert slices.budgets[2:] == [("c1", 120.0, 0.25)]
+
+
+def test_new_data_begin_a_new_campaign(slices: Slices) -> None:
+    """The old split is worthless, and its scores cannot be compared."""
+    _day(slices)
+    slices.clock.sleep(86_400)
+    slices.look_changes = {"data_sha256": "other"}
+    log = _day(slices)
+    assert [name for name, *_ in slices.budgets] == ["c1", "c2"]
+    assert [each.kind for each in log.state.notices] == ["data"]
+    assert log.state.decided is not None
+    assert "other rows" in log.state.decided.reason
+
+
+def test_without_kaggle_the_campaign_goes_on(slices: Slices) -> None:
+    """On what was seen before, and without a submission; the day says what was wrong."""
+    slices.unreachable = KaggleAccountError("the credentials have expired")
+    with pytest.raises(KaggleAccountError):
+        _day(slices)
+    assert slices.budgets == []
+    slices.unreachable = None
+    _day(slices)
+    slices.clock.sleep(86_400)
+    slices.unreachable = KaggleBusyError("Kaggle is down")
+    with pytest.raises(KaggleBusyError):
+        _day(slices)
+    assert len(slices.budgets) == 2
+    assert len(slices.kaggle.world.submissions) == 1
+
+
+def test_a_slice_that_was_interrupted_goes_on(slices: Slices) -> None:
+    """Without more time than it was given, and before a new one begins."""
+    slices.killed = True
+    with pytest.raises(KeyboardInterrupt):
+        _day(slices)
+    slices.killed = False
+    log = _day(slices)
+    assert slices.budgets == [("c1", 180.0, None)]
+    assert [each.seconds for each in log.state.ended] == [90.0]  # with what was done before the kill
+
+
+def test_nothing_is_done_after_the_deadline(slices: Slices) -> None:
+    """Only scores that are still to come are looked for."""
+    _day(slices)
+    slices.clock.sleep(86_400 * 40)
+    slices.look_changes = {"deadline": day(30)}
+    _score(slices, "0.3")
+    log = _day(slices)
+    assert len(slices.budgets) == 1
+    assert [each.kind for each in log.state.notices] == ["deadline"]
+    assert log.state.best_public(maximize=False) == 0.3
+
+
+def test_the_limit_of_the_day_holds(slices: Slices) -> None:
+    """With no submission left, the candidate waits for another day."""
+    slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
+    log = _day(slices)
+    assert slices.kaggle.world.submissions == ()
+    assert log.state.decided is not None
+    assert "no submission is left today" in log.state.decided.reason
+    slices.kaggle.world.limits = Limits(today=0, total=5, allowed_now=5)
+    slices.clock.sleep(86_400)
+    _day(slices)
+    assert len(slices.kaggle.world.submissions) == 1
+
+
+def test_what_changed_during_the_slice_counts(slices: Slices) -> None:
+    """A submission that somebody else of the team made meanwhile leaves none for us."""
+    slices.during = lambda: setattr(
+        slices.kaggle.world, "limits", Limits(today=5, total=5, allowed_now=0)
+    )
+    log = _day(slices)
+    assert slices.kaggle.world.submissions == ()
+    assert log.state.decided is not None
+    assert log.state.decided.verdict == "keep"
+    assert "no submission is left" in log.state.decided.reason

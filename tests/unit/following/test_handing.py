@@ -1,0 +1,122 @@
+"""What is handed in is handed in once, and its score is learnt."""
+
+import contextlib
+from pathlib import Path
+
+import pytest
+
+from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
+from comind.following.events import Candidate
+from comind.following.handing import hand_in, settle, standing, wait_for_scores
+from comind.following.journal import FollowingFolder, FollowingLog
+from comind.kaggle.facts import LeaderboardRow
+from comind.system.files import hash_file
+from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from tests.unit.following.days import candidate, day
+from tests.unit.kaggle.world import SLUG, tiny_world
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A submission."""
+    path = tmp_path / "submission.csv"
+    path.write_text("Id,Price\n9,1\n10,2\n")
+    return path
+
+
+@pytest.fixture
+def log(tmp_path: Path) -> FollowingLog:
+    """The log of a competition that was followed for no time yet."""
+    return FollowingLog(FollowingFolder.of(tmp_path, SLUG))
+
+
+def _candidate(file: Path) -> Candidate:
+    return candidate().model_copy(update={"sha256": hash_file(file)})
+
+
+def _score(kaggle: ScriptedKaggle, **changes: str) -> None:
+    first, *others = kaggle.world.submissions
+    kaggle.world.submissions = (first.model_copy(update=changes), *others)
+
+
+def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
+    """It is asked for at intervals, until it is there or patience is over."""
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    wait_for_scores(log, kaggle, SLUG, clock.now, seconds=60, every=20, sleep=clock.sleep)
+    assert clock.waited == [20.0, 20.0, 20.0, 20.0]
+    assert len(log.state.pending) == 1
+    _score(kaggle, status="complete", public_score="0.25")
+    wait_for_scores(log, kaggle, SLUG, clock.now, seconds=60, every=20, sleep=clock.sleep)
+    assert log.state.pending == ()
+    assert log.state.best_public(maximize=False) == 0.25
+
+
+def test_a_refused_file_is_known_as_refused(log: FollowingLog, file: Path) -> None:
+    """What could not be graded has no score, and its error is kept."""
+    kaggle = ScriptedKaggle(tiny_world())
+    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    _score(kaggle, status="error", error="missing rows")
+    settle(log, kaggle, SLUG, day(0))
+    scored = log.state.handed[0].scored
+    assert scored is not None
+    assert scored.error == "missing rows"
+
+
+def test_a_sealed_score_is_no_score(log: FollowingLog, file: Path) -> None:
+    """Where scores are told at the end, a graded submission is waited for no longer."""
+    kaggle = ScriptedKaggle(tiny_world())
+    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    _score(kaggle, status="complete")
+    settle(log, kaggle, SLUG, day(0))
+    assert log.state.pending == ()
+    assert log.state.best_public(maximize=True) is None
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) -> None:
+    """After no answer, or a kill, the list of submissions tells whether the file was taken."""
+    kaggle = ScriptedKaggle(tiny_world())
+    what = _candidate(file)
+    kaggle.failures["submit"] = [KaggleBusyError("no answer", perhaps_done=True)]
+    with pytest.raises(KaggleBusyError):
+        hand_in(log, kaggle, SLUG, what, file, day(0))
+    assert log.state.uncertain is not None
+    if taken:
+        kaggle.submit(SLUG, file, log.state.uncertain.message)
+    settle(log, kaggle, SLUG, day(0))
+    assert log.state.uncertain is None
+    assert len(log.state.handed) == taken
+
+
+@pytest.mark.parametrize(
+    "error", [KaggleRefusedError("none left"), KaggleBusyError("too many", perhaps_done=False)]
+)
+def test_what_was_not_taken_counts_for_nothing(
+    log: FollowingLog, file: Path, error: KaggleRefusedError | KaggleBusyError
+) -> None:
+    """A clear no leaves nothing behind, so the same file can be handed in another day."""
+    kaggle = ScriptedKaggle(tiny_world())
+    kaggle.failures["submit"] = [error]
+    with contextlib.suppress(type(error)):
+        hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    assert log.state.handed == ()
+
+
+def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
+    """A file that was changed since is not sent."""
+    what = _candidate(file)
+    file.write_text("other")
+    with pytest.raises(CampaignError, match="changed"):
+        hand_in(log, ScriptedKaggle(tiny_world()), SLUG, what, file, day(0))
+    assert log.state.handed == ()
+
+
+def test_a_rank_is_a_place_on_the_board() -> None:
+    """One more than the teams that are better; rows without a number are left out."""
+    rows = [LeaderboardRow(team=str(n), score=text) for n, text in enumerate(["0.1", "0.2", "", "0.3"])]
+    for score, maximize, rank in ((0.2, False, 2), (0.2, True, 2), (0.05, False, 1), (0.05, True, 4)):
+        stood = standing(score, rows, day(0), maximize=maximize)
+        assert stood is not None
+        assert (stood.rank, stood.teams) == (rank, max(3, rank))
+    assert standing(0.2, [], day(0), maximize=True) is None
