@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
+from flows.cli.amounts import amount, count, positive
 from flows.cli.answer import Answer, CommandError
-from flows.cli.numbers import amount, count, positive
 from flows.cli.places import add_place, open_project
 
 if TYPE_CHECKING:
