@@ -38,7 +38,7 @@ _TICK_SECONDS = 1.0
 
 
 def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) -> UUID:
-    """Make or renew the deployment; its first run is due now, the next ones at the interval.
+    """Make or renew the deployment, with a run that is due now; the next ones follow at the interval.
 
     A run that is due while the one before is still going on is left out: days do not overlap.
     """
@@ -62,7 +62,10 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         job_variables={"working_dir": str(project)},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    return cast("UUID", cast("RunnerDeployment", deployment).apply())  # coroutines only in a loop
+    made = cast("UUID", cast("RunnerDeployment", deployment).apply())  # coroutines only in a loop
+    with get_client(sync_client=True) as client:
+        client.create_flow_run_from_deployment(made)  # a schedule begins one interval later
+    return made
 
 
 def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[FlowRun], None]) -> None:

@@ -179,7 +179,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
         3: faults.expire,
         4: lambda: faults.expire(expired=False),
     }
-    process = _follow(place, days, 40.0 if days == 2 else 60.0, on_day)
+    process = _follow(place, days, 35.0 if days == 2 else 60.0, on_day)
     answer, _ = process.communicate(timeout=60)
     told = json.loads(answer)
     state = read_following(FollowingFolder.of(place.project, _SLUG))
