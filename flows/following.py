@@ -11,6 +11,7 @@ from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState
+from comind.community.folder import holds_community
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
@@ -28,10 +29,11 @@ from comind.wiring.workshop import close_workshops, workshop_of
 from flows.campaign import solve_competition
 from flows.opening import open_campaign, take_up
 from flows.params import read_params
+from tasks.community import STORE, import_community
 from tasks.git import commit_following
 from tasks.kaggle import fetch_from_kaggle
 from tasks.tracking import FollowingTracker
-from tasks.versioning import version
+from tasks.versioning import pointer_of, version
 
 __all__ = ["FollowingParams", "follow_competition"]
 
@@ -70,6 +72,8 @@ def _keep(project: Path, slug: str, folder: FollowingFolder) -> None:
     """Version what was seen, show where we stand, and commit both; done again, it changes nothing."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
+    store = pointer_of(project / STORE)
+    pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).catch_up()
     if folder.log.is_file():
         files = [project / ".dvc" / "config", folder.log, *pointers]
@@ -93,6 +97,9 @@ class _Slices:
         fetched = fetch_from_kaggle(self._project, self._slug, read_params(self._project).kaggle)
         for note in fetched.notes:
             get_run_logger().info(note)
+        community = fetched.folder / "community"
+        if holds_community(community):
+            import_community(self._project, self._project / STORE, community, self._slug)
         left = self._kaggle.limits(self._slug).allowed_now
         return Seen(
             looked=_looked(fetched, self._clock, left),

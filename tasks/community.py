@@ -15,7 +15,10 @@ from comind.errors import CampaignError
 from comind.system.files import hash_tree
 from tasks.versioning import hash_in, pointer_of, version
 
-__all__ = ["import_community", "ingest_community", "version_store"]
+__all__ = ["STORE", "import_community", "ingest_community", "version_store"]
+
+STORE = Path("data", "knowledge", "community")
+"""Where a project keeps its store, unless another is named."""
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming

@@ -73,7 +73,8 @@ class NotebookRoutes:
                 found = world.community.version(ref, number, moment)
             else:
                 listed = world.community.view(moment).notebooks
-                found = next((each for each in listed if each.ref == ref), None)
+                current = next((each for each in listed if each.ref == ref), None)
+                found = current and world.community.version(ref, current.version, moment)
             if found is not None:
                 return hosted, found
         raise RouteError(404, "Notebook not found")

@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
     parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; it stays where it is")
     parser.add_argument("--folder", metavar="DIR", help="a community folder (the competition's own)")
+    parser.add_argument("--kaggle", action="store_true", help="what is new on Kaggle, fetched now")
     parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
     parser.add_argument("--store", metavar="DIR", help="the store (data/knowledge/community)")
     parser.add_argument("--as-of", metavar="TIME", help="say what was known of COMPETITION then")
@@ -44,14 +45,16 @@ def run(args: argparse.Namespace) -> Answer:
         ingest_listing,
         name_code,
     )
-    from tasks.community import version_store
+    from tasks.community import STORE, version_store
 
     moment = moment_of(args.as_of)
     project = open_project(args.out)
     slug, own = _competition(args.competition, project)
+    if args.kaggle:
+        slug, own = _fetched(args, project)
     folder = args.folder or (None if args.listing or args.meta_kaggle else own)
     _check(args, slug, folder)
-    root = Path(args.store).absolute() if args.store else project / "data" / "knowledge" / "community"
+    root = Path(args.store).absolute() if args.store else project / STORE
     done: list[Imported] = []
     if args.meta_kaggle:
         done.append(ingest_dump(root, Path(args.meta_kaggle)))
@@ -92,11 +95,24 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
     return load_competition(folder).id, own if holds_community(own) else None
 
 
+def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
+    """Return slug and community of a competition on Kaggle, with what was published until now."""
+    from flows.cli.kaggle import fetch_from_kaggle
+
+    if args.competition is None or args.folder:
+        raise UsageError("--kaggle: which competition is it about?", hint="name a COMPETITION alone")
+    folder = fetch_from_kaggle(args.competition, project, else_name="it is the last part of its address")
+    if folder is None:
+        raise UsageError(f"{args.competition[:200]}: is no name of a competition on Kaggle")
+    return folder.name, folder / "community"
+
+
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
     """Refuse what says too little."""
     if not (args.meta_kaggle or args.code or folder or args.listing):
         raise UsageError(
-            "nothing is named that could be taken", hint="--meta-kaggle, --folder, --listing or --code"
+            "nothing is named that could be taken",
+            hint="--meta-kaggle, --folder, --kaggle, --listing or --code",
         )
     if slug is None and (folder or args.listing or args.as_of):
         given = "--folder" if folder else "--listing" if args.listing else "--as-of"

@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_argument("--host", default="127.0.0.1", help="address to listen at; default 127.0.0.1")
     serve.add_argument("--data", metavar="DIR", help="competition folders; without it, the demos")
     serve.add_argument(
+        "--community", metavar="STORE", help="a store of `comind ingest`, in place of each one's own"
+    )
+    serve.add_argument(
         "--as-of", metavar="TIME", help="nothing later is visible; the clock stands there"
     )
     serve.add_argument(
@@ -101,19 +104,30 @@ def _notes(hosted: "list[Hosted]") -> list[str]:
 
 
 def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
+    from comind.community.store.reading import CommunityStore
     from comind.errors import ComindError
     from comind.evaluation.folder import load_competition
     from comind.live.catalogue import Hosted, competition_folders
+    from comind.live.community import StoreCommunity
     from comind.live.submissions import SubmissionBook
     from comind.live.world import LiveBudget, MLELive
 
     folders = _demos(state) if args.data is None else competition_folders(Path(args.data))
     book = SubmissionBook(state)
+    store = None if args.community is None else CommunityStore.open(Path(args.community).absolute())
     budget = LiveBudget(submissions_per_day=args.submissions)
     found: dict[str, Hosted] = {}
     for folder in folders:
         try:
-            world = MLELive(load_competition(folder), clock, budget, scores=args.scores, book=book)
+            competition = load_competition(folder)
+            world = MLELive(
+                competition,
+                clock,
+                budget,
+                scores=args.scores,
+                book=book,
+                community=None if store is None else StoreCommunity(store, competition.id),
+            )
             each = Hosted(world, state / "archives")
         except ComindError as error:
             if len(folders) == 1:

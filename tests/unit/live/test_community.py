@@ -1,0 +1,74 @@
+"""A world's community may be a store's: the same as its folder's, and nothing later either."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from comind.community.store.ingest import ingest_folder
+from comind.community.store.reading import CommunityStore
+from comind.errors import CommunityError
+from comind.evaluation.demos import make_demo
+from comind.evaluation.folder import load_competition
+from comind.live.catalogue import Hosted
+from comind.live.community import FolderCommunity, StoreCommunity
+from comind.live.world import MLELive
+from tests.unit.live.worlds import Client
+
+_DEMO = "demo-tumours"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A competition with a community."""
+    return make_demo(_DEMO, tmp_path)
+
+
+@pytest.fixture
+def stored(folder: Path, tmp_path: Path) -> StoreCommunity:
+    """The same community in a store."""
+    ingest_folder(tmp_path / "store", folder / "community", _DEMO)
+    return StoreCommunity(CommunityStore.open(tmp_path / "store"), _DEMO)
+
+
+def test_a_store_shows_what_its_folder_shows(folder: Path, stored: StoreCommunity) -> None:
+    """On every day of its life, items, votes and programs are the same."""
+    own = FolderCommunity(folder / "community")
+    for day in range(0, 90, 10):
+        moment = datetime(2023, 3, 1, tzinfo=UTC) + timedelta(days=day)
+        one, other = own.view(moment), stored.view(moment)
+        assert [each.id for each in one.discussions] == [each.id for each in other.discussions]
+        assert [(n.ref, n.version, n.votes) for n in one.notebooks] == [
+            (n.ref, n.version, n.votes) for n in other.notebooks
+        ]
+        for each in one.notebooks:
+            found = stored.version(each.ref, each.version, moment)
+            assert found is not None
+            assert found.source == each.source
+
+
+def test_what_a_minute_hides_is_only_too_old(stored: StoreCommunity) -> None:
+    """A notebook of 09:12 is there from 09:12 on, and never before."""
+    ref, version = "ada-field/one-straight-border", 1
+    before = datetime(2023, 3, 4, 9, 11, 59, tzinfo=UTC)
+    assert stored.version(ref, version, before) is None
+    assert stored.version(ref, version, before + timedelta(seconds=1)) is not None
+    assert stored.version(ref, 2, before + timedelta(days=1)) is None
+
+
+def test_a_world_is_served_from_a_store(folder: Path, stored: StoreCommunity, tmp_path: Path) -> None:
+    """Listed notebooks can be pulled with their programs, though the store reads these one by one."""
+    moment = datetime(2023, 4, 1, tzinfo=UTC)
+    world = MLELive(load_competition(folder), moment, community=stored)
+    client = Client([Hosted(world, tmp_path / "archives")])
+    listed = client.ask("ListKernels", competition=_DEMO)["kernels"]
+    assert [each["ref"] for each in listed]
+    owner, slug = listed[0]["ref"].split("/")
+    pulled = client.ask("GetKernel", userName=owner, kernelSlug=slug)
+    assert "import pandas" in pulled["blob"]["source"]
+
+
+def test_a_store_of_other_competitions_is_refused(stored: StoreCommunity, tmp_path: Path) -> None:
+    """It is said what the store knows."""
+    with pytest.raises(CommunityError, match="knows nothing"):
+        StoreCommunity(CommunityStore.open(tmp_path / "store"), "other")
