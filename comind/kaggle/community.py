@@ -125,10 +125,15 @@ class _Visit:
             for listed in _in_turn(lists, lambda each: each.ref):
                 known = _same_run(lines.versions(listed.ref), listed)
                 if known is not None:
-                    lines.put(known | {"votes": max(0, listed.votes), "observed_at": self._now()})
+                    self._count(known, max(0, listed.votes), lines)
                 elif new < most and listed.language in ("", "python"):
                     new += self._pull(listed, lines)
         return new
+
+    def _count(self, known: Line, votes: int, lines: _Lines) -> None:
+        """Note a total of votes where it is another one; else it stands since it was first seen."""
+        if known.get("votes") != votes:
+            lines.put(known | {"votes": votes, "observed_at": self._now()})
 
     def _notebooks(self, order: NotebookOrder) -> Iterator[NotebookFacts]:
         return walk(lambda at: self._kaggle.notebooks(self._slug, order, at), chunks=_CHUNKS)
@@ -168,7 +173,7 @@ class _Visit:
             for listed in _in_turn([recent, top], lambda each: str(each.id)):
                 known = lines.by_key.get(_key({"id": str(listed.id)}))
                 if known is not None and seen.get(str(listed.id)) == _state(listed):
-                    lines.put(known | {"votes": listed.votes, "observed_at": self._now()})
+                    self._count(known, listed.votes, lines)
                 elif new < most and self._read(listed, lines):
                     new += 1
                     seen[str(listed.id)] = _state(listed)

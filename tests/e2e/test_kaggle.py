@@ -77,3 +77,16 @@ def test_doctor_says_who_we_are(project: Path, tmp_path: Path) -> None:
     assert not told["ok"]
     assert "KAGGLE_API_TOKEN" in told["mend"]
     assert "wr0ng-key" not in ran.stdout + ran.stderr
+
+
+def test_its_community_goes_into_a_store(project: Path, tmp_path: Path) -> None:
+    """What is new there is fetched and taken; with nothing new, nothing is taken twice."""
+    arguments = ("ingest", SLUG, "--kaggle", "--out", project, "--json")
+    first = comind(*arguments, **credentials(tmp_path))
+    assert first.exit_code == 0, first.stderr
+    assert first.json["competition"] == SLUG
+    assert first.json["imports"][0]["taken"]["notebooks"] == 3
+    second = comind(*arguments, **credentials(tmp_path))
+    assert second.json["dvc"] == first.json["dvc"]
+    nameless = comind("ingest", "--kaggle", "--out", project, "--json", **credentials(tmp_path))
+    assert (nameless.exit_code, nameless.json["error"]["kind"]) == (2, "usage")

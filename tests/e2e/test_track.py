@@ -111,7 +111,13 @@ class Place:
     def track(self, *arguments: str) -> Ran:
         """Run `comind track` to its end."""
         given = ("track", _SLUG, "--out", self.project, "--json", *arguments)
-        return comind(*given, KAGGLE_USERNAME="ann", KAGGLE_KEY="secret-key")
+        return comind(*given, **self.credentials)
+
+    @property
+    def credentials(self) -> dict[str, str]:
+        """Variables that the client looks at, and no others of whoever runs the tests."""
+        home = {"HOME": str(self.folder.parent), "KAGGLE_CONFIG_DIR": str(self.folder.parent)}
+        return {**home, "KAGGLE_USERNAME": "ann", "KAGGLE_KEY": "secret-key"}
 
 
 @pytest.fixture
@@ -155,7 +161,7 @@ def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) ->
     place.clock.run(86_400 / interval)
     command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project, "--json"]
     schedule = ["--every", str(interval / 3600), "--runs", str(days), "--submit", "auto"]
-    env = {**os.environ, "KAGGLE_USERNAME": "ann", "KAGGLE_KEY": "secret-key"}
+    env = {**os.environ, **place.credentials}
     process = subprocess.Popen(
         [*command, *schedule], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env
     )
