@@ -23,7 +23,7 @@ from comind.kaggle.clock import Clock, ToldTime
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
-from comind.system.files import hash_file, hash_tree
+from comind.system.files import hash_file, hash_tree, write_durably
 from comind.wiring.kaggle import open_kaggle
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.campaign import solve_competition
@@ -75,7 +75,7 @@ def _keep(project: Path, slug: str, folder: FollowingFolder) -> None:
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).catch_up()
-    if folder.log.is_file():
+    if folder.log.stat().st_size:
         files = [project / ".dvc" / "config", folder.log, *pointers]
         commit_following(project, slug, files, f"{slug}: a day")
 
@@ -109,6 +109,9 @@ class _Slices:
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
         """Open a campaign with this budget."""
+        nobody_yet = competition / "community" / "notebooks.jsonl"
+        if not holds_community(nobody_yet.parent):  # whoever writes later is read, too
+            write_durably(nobody_yet, "")
         wishes = self._params.solve | {"minutes": seconds / 60, "max_usd": usd}
         tell = get_run_logger().info
         return open_campaign(self._project, competition, wishes, self._params.profile, tell).name
@@ -185,7 +188,7 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
         at=clock.now(),
         deadline=facts.deadline,
         rules_sha256=record.rules_sha256,
-        data_sha256=_hash_of([each.model_dump_json() for each in record.files]),
+        data_sha256=_hash_of(sorted(each.model_dump_json() for each in record.files)),
         community_sha256=hash_tree(community) if community.is_dir() else "",
         leaderboard_sha256=hash_file(board) if board.is_file() else "",
         notebooks=_lines(community / "notebooks.jsonl"),

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from comind.domain.metric import Paired
 from comind.domain.value import Value
-from comind.errors import KaggleError, KaggleRefusedError
+from comind.errors import KaggleError, KaggleRefusedError, KaggleUnknownError
 from comind.following.decide import Policy, decide
 from comind.following.events import Candidate, Decided, Looked, Noticed, SliceBegun, SliceEnded
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
@@ -118,24 +118,32 @@ class Day:
         """
         try:
             seen = self._look()
-        except KaggleError as error:
+            settle(self._log, self._kaggle, self._slug, self._clock.now())
+        except (KaggleError, KaggleUnknownError) as error:
             self._log.record(Noticed(at=self._clock.now(), kind="kaggle", text=str(error)))
-            if self._log.state.begun is not None:
+            last = self._log.state.looked
+            if last is not None and not last.is_over:
                 self._slice(None)
             raise
-        settle(self._log, self._kaggle, self._slug, self._clock.now())
         if not seen.looked.is_over:
+            self._agreed()
             self._slice(seen.competition)
-            self._hand_in()
+        self._hand_in()
         self._wait()
         self._stand(seen.leaderboard)
 
     def _look(self) -> Seen:
-        before, seen = self._log.state.looked, self._slices.look()
+        seen = self._slices.look()
+        for notice in notices_of(self._log.state.looked, seen.looked):
+            self._log.record(notice)  # first, as a kill may come before the look is written
         self._log.record(seen.looked)
-        for notice in notices_of(before, seen.looked):
-            self._log.record(notice)
         return seen
+
+    def _agreed(self) -> None:
+        """Hand in what a person has agreed to, before another slice puts something in its place."""
+        state = self._log.state
+        if state.candidate is not None and state.candidate.sha256 in state.allowed:
+            self._hand_in()
 
     def _slice(self, competition: Path | None) -> None:
         """Give the campaign what is left of the day's budget; a new one begins on new data."""
@@ -167,7 +175,7 @@ class Day:
         took, cost = state.spent_on(now.date())
         seconds = 60 * self._plan.minutes - took
         usd = None if self._plan.usd is None else max(0.0, self._plan.usd - cost)
-        if seconds < _LEAST_SECONDS or usd == 0:
+        if seconds < _LEAST_SECONDS or (usd == 0 and cost > 0):
             return None
         data = state.looked.data_sha256
         campaign, before = state.campaign_on(data), Stand()

@@ -45,6 +45,8 @@ def _obstacle(state: Following, looked: Looked) -> str:
         return "no attempt has a valid submission"
     if any(each.candidate.sha256 == state.candidate.sha256 for each in state.handed):
         return "it was handed in already"
+    if state.campaign_on(looked.data_sha256) != state.candidate.campaign:
+        return "it was made from data that were released anew since"
     if looked.is_over:
         return "the deadline has passed"
     return looked.closed
@@ -68,12 +70,13 @@ def _permitted(
     state: Following, looked: Looked, policy: Policy, sha256: str, reason: str
 ) -> tuple[Verdict, str]:
     """Say whether what should be handed in may be."""
-    if sha256 in state.allowed:
-        return "submit", f"{reason}; you agreed"
-    if policy == "never":
+    agreed = sha256 in state.allowed
+    if policy == "never" and not agreed:
         return "keep", f"{reason}, but nothing is handed in without --submit ask or auto"
     if state.rules != looked.rules_sha256:
         return "ask", f"{reason}, but the rules have changed; agree to them with --allow rules"
+    if agreed:
+        return "submit", f"{reason}; you agreed"
     if policy == "ask":
         return "ask", f"{reason}; agree with --allow {sha256[:12]}"
     return "submit", reason

@@ -46,7 +46,8 @@ def hand_in(
             log.record(Sent(at=at, sha256=candidate.sha256, reference=""))
         raise
     passed("submission-taken")
-    log.record(Sent(at=at, sha256=candidate.sha256, reference=reference))
+    if reference:  # else it is uncertain until the list of submissions tells
+        log.record(Sent(at=at, sha256=candidate.sha256, reference=reference))
 
 
 def settle(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, date
+from datetime import UTC, date, datetime
 from functools import reduce
 
 from comind.campaign.log import Record
@@ -45,6 +45,8 @@ class Following:
     going_on: bool = False
     """Whether a slice was begun and has not ended."""
     ended: tuple[SliceEnded, ...] = ()
+    started: tuple[datetime, ...] = ()
+    """When each of these slices was begun."""
     decided: Decided | None = None
     handed: tuple[Handed, ...] = ()
     """Oldest first; what turned out not to be taken is left out."""
@@ -82,8 +84,9 @@ class Following:
         return self.begun.campaign if same and self.begun else None
 
     def spent_on(self, day: date) -> tuple[float, float]:
-        """Return seconds and dollars of the slices that ended on a day (UTC)."""
-        slices = [each for each in self.ended if each.at.astimezone(UTC).date() == day]
+        """Return seconds and dollars of the slices that were begun on a day (UTC)."""
+        pairs = zip(self.started, self.ended, strict=True)
+        slices = [ended for began, ended in pairs if began.astimezone(UTC).date() == day]
         return sum(each.seconds for each in slices), sum(each.usd for each in slices)
 
     def best_public(self, *, maximize: bool) -> float | None:
@@ -111,7 +114,13 @@ def apply(state: Following, record: Record[FollowingEvent]) -> Following:
         case SliceBegun() as begun:
             return replace(state, begun=begun, going_on=True)
         case SliceEnded() as ended:
-            return replace(state, ended=(*state.ended, ended), going_on=False)
+            started = state.begun.at if state.begun else ended.at
+            return replace(
+                state,
+                ended=(*state.ended, ended),
+                started=(*state.started, started),
+                going_on=False,
+            )
         case Decided() as decided:
             return replace(state, decided=decided)
         case Allowed(sha256=sha256, rules_sha256=rules):

@@ -88,6 +88,8 @@ class ScriptedKaggle:
         self.world = world
         self.failures: dict[str, list[KaggleError]] = {}
         self.calls: list[tuple[str, str]] = []
+        self.nameless = False
+        """Whether a file is taken without naming the submission."""
         self._account = account
         self._chunk = chunk
 
@@ -191,7 +193,7 @@ class ScriptedKaggle:
         ref = str(len(self.world.submissions) + 1)
         taken = SubmissionFacts(ref=ref, status="pending", description=message, file_name=file.name)
         self.world.submissions = (taken, *self.world.submissions)
-        return ref
+        return "" if self.nameless else ref
 
     def _of(self, slug: str, method: str, asked: str = "") -> None:
         self._note(method, asked)

@@ -21,6 +21,7 @@ from tasks.tracking.store import Point, Store, TrackedRun
 __all__ = ["FollowingTracker"]
 
 _FOLLOWING = "comind.following"
+_NOTICES = 20  # of the newest; a tag has no room for all
 
 
 class FollowingTracker:
@@ -62,7 +63,10 @@ class FollowingTracker:
     def _words(self, event: FollowingEvent) -> dict[str, str]:
         match event:
             case Noticed():
-                told = [f"{each.at:%Y-%m-%d} {each.kind}: {each.text}" for each in self._state.notices]
+                told = [
+                    f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
+                    for each in self._state.notices[-_NOTICES:]
+                ]
                 return {"comind.notices": "\n".join(told)}
             case Decided(verdict=verdict, reason=reason):
                 return {"comind.decided": f"{verdict}: {reason}"}

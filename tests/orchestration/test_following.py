@@ -20,10 +20,10 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
     with FollowingLog(FollowingFolder.of(tmp_path, "somewhere")) as log:
         for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
             log.record(looked(number))
-            log.record(ended(number, candidate("ab"[number], score)))
-            log.record(Decided(at=day(number), verdict="submit", reason="better"))
-            for event in handed(number, candidate("ab"[number], score), str(number)):
+            what = candidate("ab"[number], score)
+            for event in (*ended(number, what), *handed(number, what, str(number))):
                 log.record(event)
+            log.record(Decided(at=day(number), verdict="submit", reason="better"))
             log.record(scored(number, str(number), public_score=score))
             log.record(Stood(at=day(number), public_score=score, rank=rank, teams=100))
         log.record(Noticed(at=day(1), kind="rules", text="the rules have changed"))

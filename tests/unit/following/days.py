@@ -5,7 +5,16 @@ from typing import Any
 
 from comind.campaign.log import Record
 from comind.domain.metric import Interval, MetricValue, ValidationScore
-from comind.following.events import Candidate, FollowingEvent, Looked, Scored, Sending, Sent, SliceEnded
+from comind.following.events import (
+    Candidate,
+    FollowingEvent,
+    Looked,
+    Scored,
+    Sending,
+    Sent,
+    SliceBegun,
+    SliceEnded,
+)
 from comind.following.state import Following, fold
 
 START = datetime(2024, 3, 1, 12, tzinfo=UTC)
@@ -42,10 +51,13 @@ def candidate(name: str = "a", value: float = 0.8) -> Candidate:
     return Candidate(campaign="c1", attempt=f"attempt-{name}", sha256=f"{name}" * 64, validation=score)
 
 
-def ended(number: int, what: Candidate | None, seconds: float = 60.0, usd: float = 0.5) -> SliceEnded:
-    return SliceEnded(
-        at=day(number), campaign="c1", seconds=seconds, usd=usd, attempts=1, candidate=what
-    )
+def ended(
+    number: int, what: Candidate | None, seconds: float = 60.0, usd: float = 0.5
+) -> list[FollowingEvent]:
+    begun = SliceBegun(at=day(number), campaign="c1", seconds=seconds, data_sha256="data")
+    spent = {"seconds": seconds, "usd": usd}
+    end = SliceEnded(at=day(number), campaign="c1", attempts=1, candidate=what, **spent)
+    return [begun, end]
 
 
 def handed(number: int, what: Candidate, reference: str = "1") -> list[FollowingEvent]:
@@ -59,5 +71,6 @@ def scored(number: int, reference: str = "1", **changes: Any) -> Scored:
     return Scored.model_validate({"at": day(number), "reference": reference} | changes)
 
 
-def after(*events: FollowingEvent) -> Following:
-    return fold(Record(seq, START, float(seq), event) for seq, event in enumerate(events))
+def after(*events: FollowingEvent | list[FollowingEvent]) -> Following:
+    each = [e for event in events for e in (event if isinstance(event, list) else [event])]
+    return fold(Record(seq, START, float(seq), event) for seq, event in enumerate(each))

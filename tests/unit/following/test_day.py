@@ -9,7 +9,7 @@ import pytest
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.following.day import Day, Plan, Seen, Stand
-from comind.following.events import Candidate, Stood
+from comind.following.events import Allowed, Candidate, Stood
 from comind.following.journal import FollowingFolder, FollowingLog
 from comind.kaggle.facts import Limits
 from comind.system.files import hash_file
@@ -199,6 +199,48 @@ def test_the_limit_of_the_day_holds(slices: Slices) -> None:
     slices.clock.sleep(86_400)
     _day(slices)
     assert len(slices.kaggle.world.submissions) == 1
+
+
+def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: Slices) -> None:
+    """A person has agreed to a file, not to whatever comes after it."""
+    log = _day(slices, submit="ask")
+    waiting = log.state.candidate
+    assert waiting is not None
+    slices.clock.sleep(86_400)
+    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+        log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
+    log = _day(slices, submit="ask")
+    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+    assert log.state.candidate != waiting
+
+
+def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: Slices) -> None:
+    """So the next day has its whole budget."""
+    slices.clock.sleep(12 * 3600 - 10)  # ten seconds to midnight
+    _day(slices, minutes=1)
+    slices.clock.sleep(3600)
+    _day(slices, minutes=1)
+    assert slices.budgets == [("c1", 60.0, None)] * 2
+
+
+def test_an_outage_after_the_deadline_costs_nothing(slices: Slices) -> None:
+    """The end is known from the last look."""
+    slices.look_changes = {"deadline": day(-1)}
+    _day(slices)
+    slices.unreachable = KaggleBusyError("Kaggle is down")
+    with pytest.raises(KaggleBusyError):
+        _day(slices)
+    assert slices.budgets == []
+
+
+def test_a_list_that_cannot_be_had_stops_no_slice(slices: Slices) -> None:
+    """Where the scores of what was handed in are not told, the campaign goes on all the same."""
+    _day(slices)
+    slices.clock.sleep(86_400)
+    slices.kaggle.failures["submissions"] = [KaggleBusyError("Kaggle is down")]
+    with pytest.raises(KaggleBusyError):
+        _day(slices)
+    assert len(slices.budgets) == 2
 
 
 def test_what_changed_during_the_slice_counts(slices: Slices) -> None:

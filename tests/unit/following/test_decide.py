@@ -87,10 +87,20 @@ def test_a_refused_file_is_no_measure() -> None:
     assert decide(state, "auto", NEVER_ASKED).verdict == "submit"
 
 
+def test_a_file_of_old_data_stays_here() -> None:
+    """What was made before the data were released anew has other rows than are asked for now."""
+    state = after(looked(), ended(0, A), looked(1, data_sha256="other"))
+    decided = decide(state, "auto", NEVER_ASKED)
+    assert decided.verdict == "keep"
+    assert "released anew" in decided.reason
+
+
 def test_changed_rules_need_a_person() -> None:
-    """Nothing goes out under rules that nobody here has agreed to."""
+    """Nothing goes out under rules that nobody here has agreed to, not even an agreed file."""
     before = [looked(), ended(0, A), looked(1, rules_sha256="other")]
     assert decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
+    file = Allowed(at=looked(1).at, sha256=A.sha256)
+    assert decide(after(*before, file), "auto", NEVER_ASKED).verdict == "ask"
     agreed = Allowed(at=looked(1).at, rules_sha256="other")
     assert decide(after(*before, agreed), "auto", NEVER_ASKED).verdict == "submit"
 

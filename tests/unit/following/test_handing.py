@@ -103,6 +103,16 @@ def test_what_was_not_taken_counts_for_nothing(
     assert log.state.handed == ()
 
 
+def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Path) -> None:
+    """The list of submissions finds it by its message; it is not sent again."""
+    kaggle = ScriptedKaggle(tiny_world())
+    kaggle.nameless = True
+    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    assert log.state.uncertain is not None
+    settle(log, kaggle, SLUG, day(0))
+    assert [each.reference for each in log.state.handed] == ["1"]
+
+
 def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
     """A file that was changed since is not sent."""
     what = _candidate(file)
