@@ -5,6 +5,7 @@ from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
+from comind.session.base import CellStatus
 
 __all__ = ["REFIT_ROLE", "Refit", "refit"]
 
@@ -44,7 +45,12 @@ class Refit:
 
 
 def refit(work: Code, bench: Workbench) -> Finish:
-    """Run the code of the final pick once more, where train.csv holds all labelled rows."""
+    """Run the code of the final pick once more, where train.csv holds all labelled rows.
+
+    An interpreter that died was perhaps killed from outside: its code ran before, so it is tried again.
+    """
     step = bench.step("Fit on all labelled rows.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and bench.steps_left:
+        step = bench.step("Fit once more.", work.draft.codebase)
     said = step.refused or step.result.error.strip().rpartition("\n")[2]
     return Finish(report=said or "The same code, fitted on all labelled rows.")

@@ -44,6 +44,8 @@ class ScriptedSession:
             if isinstance(said, str):
                 return CellResult(status=CellStatus.OK, output=said)
             return _play(said, seconds, watch)
+        except ChildProcessError as error:
+            return CellResult(status=CellStatus.DIED, error=str(error))
         except Exception as error:  # noqa: BLE001 - whatever a cell raises is its result
             return CellResult(status=CellStatus.ERROR, error=f"{type(error).__name__}: {error}")
 

@@ -11,7 +11,7 @@ from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.state import CampaignState
 from comind.domain.metric import Interval, Paired
 from tests.unit.campaign.samples import score
-from tests.unit.campaign.world import World
+from tests.unit.campaign.world import CELLS, World
 
 
 def _ranked(
@@ -92,6 +92,29 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
     assert state.delivered() == (refit.id, refit.outcome.submitted)
     assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())
     assert state.best is not None
+
+
+@pytest.mark.parametrize(("deaths", "delivered"), [(1, True), (2, False)])
+def test_a_refit_whose_interpreter_dies_gets_one_more_try(
+    tmp_path: Path, deaths: int, delivered: bool
+) -> None:
+    """Somebody may have killed it; an interpreter that dies again is the code's own doing."""
+    calm = World(tmp_path / "calm")
+    calm.run(calm.campaign(refit=True))
+    code, calls = calm.ran[-1], calm.ran.count(calm.ran[-1])
+    ran = 0
+
+    def dies(workspace: Path) -> object:
+        nonlocal ran
+        ran += 1
+        if calls <= ran < calls + deaths:
+            raise ChildProcessError("the interpreter died")
+        return CELLS[code](workspace)
+
+    world = World(tmp_path / "killed", cells={code: dies})
+    state = world.run(world.campaign(refit=True))
+    assert (state.refit() is not None) == delivered
+    assert ran == calls + 1
 
 
 def test_without_a_refit_the_pick_is_delivered(tmp_path: Path) -> None:
