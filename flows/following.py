@@ -117,11 +117,15 @@ class _Slices:
         return open_campaign(self._project, competition, wishes, self._params.profile, tell).name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
-        """Raise the budget of a campaign by so much above what it has spent."""
-        stand = self.stand(campaign)
+        """Raise the budget of a campaign by so much above what it has spent; tokens as at its start."""
+        state = read_state(ProjectFolder(self._project).campaign(campaign))
+        spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
-            "seconds": stand.seconds + seconds,
-            "usd": None if usd is None else stand.usd + usd,
+            "seconds": spent.seconds + seconds,
+            "usd": None if usd is None else spent.usd + usd,
+            "usd_before": spent.usd,
+            "tokens": None if tokens is None else spent.tokens + tokens,
+            "tokens_before": spent.tokens,
         }
         take_up(self._project, campaign, limits, get_run_logger().info)
 

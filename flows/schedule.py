@@ -5,6 +5,8 @@ started by hand. With a server of one's own (`PREFECT_API_URL`) the deployment s
 any worker of its pool on a machine with this project goes on with it.
 """
 
+import hashlib
+import re
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,7 +16,13 @@ from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
+from prefect.client.schemas.filters import (
+    DeploymentFilter,
+    DeploymentFilterId,
+    FlowRunFilter,
+    FlowRunFilterState,
+    FlowRunFilterStateType,
+)
 from prefect.client.schemas.objects import (
     ConcurrencyLimitConfig,
     ConcurrencyLimitStrategy,
@@ -25,16 +33,19 @@ from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
+from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
 
-from comind.errors import OrchestrationError
+from comind.errors import CampaignError, OrchestrationError
+from comind.following.journal import FollowingFolder, FollowingLog
 from flows.following import FollowingParams, follow_competition
 from flows.server import service_log, start_service
 
-__all__ = ["POOL", "deploy", "work"]
+__all__ = ["POOL", "deploy", "reason_of", "work"]
 
 POOL = "comind"
 _TICK_SECONDS = 1.0
+_PREFECTS_WORDS = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
 
 
 def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) -> UUID:
@@ -48,7 +59,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         except ObjectNotFound:
             client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
     deployment = follow_competition.to_deployment(
-        name=slug,
+        name=f"{slug}-{hashlib.sha256(str(project).encode()).hexdigest()[:6]}",  # a server serves many
         schedule=Schedule(interval=every, anchor_date=datetime.now(UTC)),
         parameters={
             "project": str(project),
@@ -63,6 +74,7 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
     made = cast("UUID", cast("RunnerDeployment", deployment).apply())  # coroutines only in a loop
+    _close_killed(project, slug, made)
     with get_client(sync_client=True) as client:
         client.create_flow_run_from_deployment(made)  # a schedule begins one interval later
     return made
@@ -72,17 +84,19 @@ def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[F
     """Carry out what is due, until so many runs have ended; `tell` is called with each that has.
 
     Raises:
-        OrchestrationError: the worker has ended.
+        OrchestrationError: the worker has ended, or the last run has failed.
     """
+    told = {each.id for each in _ended(deployment)}
+    before, last = len(told), None
     command = ["prefect", "worker", "start", "--pool", POOL, "--type", "process"]
     quick = {"PREFECT_WORKER_QUERY_SECONDS": "2"}  # how often it asks for what is due
     worker = start_service(project, "worker", command, quick)
-    told: set[UUID] = set()
     try:
-        while runs is None or len(told) < runs:
+        while runs is None or len(told) < before + runs:
             for each in _ended(deployment):
                 if each.id not in told:
                     told.add(each.id)
+                    last = each
                     tell(each)
             if not worker.alive():
                 log = service_log(project, "worker")
@@ -90,12 +104,47 @@ def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[F
             time.sleep(_TICK_SECONDS)
     finally:
         worker.stop()
+    if last is not None and not (last.state and last.state.is_completed()):
+        raise OrchestrationError(f"the last run has failed: {reason_of(last)}")
+
+
+def reason_of(run: FlowRun) -> str:
+    """Return why a run has failed, in our own words as far as they are known."""
+    message = (run.state.message if run.state else None) or "nobody knows why"
+    return _PREFECTS_WORDS.sub("", message.splitlines()[0])
 
 
 def _ended(deployment: UUID) -> list[FlowRun]:
-    """Return the runs that were carried out, oldest first; those that were left out do not count."""
-    mine = DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+    """Return the newest runs that were carried out, oldest first; what was left out does not count."""
+    done = [StateType.COMPLETED, StateType.FAILED, StateType.CRASHED]
     with get_client(sync_client=True) as client:
-        runs = client.read_flow_runs(deployment_filter=mine, sort=FlowRunSort.START_TIME_ASC, limit=200)
-    ended = (StateType.COMPLETED, StateType.FAILED, StateType.CRASHED)
-    return [run for run in runs if run.state is not None and run.state.type in ended]
+        runs = client.read_flow_runs(
+            deployment_filter=_only(deployment),
+            flow_run_filter=_in_states(done),
+            sort=FlowRunSort.START_TIME_DESC,
+            limit=100,
+        )
+    return runs[::-1]
+
+
+def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
+    """Close runs whose process was killed: each would keep the deployment's one slot for good."""
+    try:
+        FollowingLog(FollowingFolder.of(project, slug)).close()
+    except CampaignError:
+        return  # somebody is at it
+    going_on = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
+    with get_client(sync_client=True) as client:
+        for each in client.read_flow_runs(
+            deployment_filter=_only(deployment), flow_run_filter=_in_states(going_on)
+        ):
+            message = "its process was killed; only the log knows how far it came"
+            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
+
+
+def _only(deployment: UUID) -> DeploymentFilter:
+    return DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
+
+
+def _in_states(types: list[StateType]) -> FlowRunFilter:
+    return FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=types)))

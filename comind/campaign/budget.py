@@ -66,12 +66,13 @@ class Purse:
 
     def _over(self, more: Usage, *, closing: bool) -> str | None:
         """Return in words which limit `more` would exceed, if any."""
-        share = 1.0 if closing else 1.0 - self._budget.closing_share
-        tokens, usd = self._budget.tokens, self._budget.usd
-        if tokens is not None and self._spent.tokens + more.tokens > share * tokens:
-            return f"{self._spent.tokens} of {tokens} tokens are used up"
-        if usd is not None and self._spent.usd + more.usd > share * usd:
-            return f"{self._spent.usd:.4f} of {usd} dollars are used up"
+        limits, spent = self._budget, self._spent
+        tokens = limits.tokens if closing else limits.open_tokens
+        usd = limits.usd if closing else limits.open_usd
+        if tokens is not None and spent.tokens + more.tokens > tokens:
+            return f"{spent.tokens} of {limits.tokens} tokens are used up"
+        if usd is not None and spent.usd + more.usd > usd:
+            return f"{spent.usd:.4f} of {limits.usd} dollars are used up"
         return None
 
 

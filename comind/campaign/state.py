@@ -132,10 +132,10 @@ class CampaignState:
         """Return the name of the limit that is reached, or None."""
         if self.seconds_left() <= 0:
             return "time limit"
-        share = 1.0 - self.budget.closing_share  # the rest is for work that is under way
-        if self.budget.tokens is not None and self.spend.tokens >= share * self.budget.tokens:
+        tokens, usd = self.budget.open_tokens, self.budget.open_usd  # the rest is for what is under way
+        if tokens is not None and self.spend.tokens >= tokens:
             return "token limit"
-        if self.budget.usd is not None and self.spend.usd >= share * self.budget.usd > 0:
+        if usd is not None and self.spend.usd >= usd > 0:
             return "dollar limit"
         return None
 

@@ -58,13 +58,29 @@ class Reached(NamedTuple):
 class Budget(Value):
     """Limits of a whole campaign; None is no limit.
 
-    `closing_share` of tokens and dollars is kept back for the calls that bring work to its end.
+    `closing_share` of tokens and dollars is kept back for the calls that bring work to its end; of what
+    was added, where a budget was raised on top of what had been spent before.
     """
 
     seconds: float | None = Field(default=None, gt=0)
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
     closing_share: float = Field(default=0.05, ge=0, lt=1)
+    usd_before: float = Field(default=0.0, ge=0)
+    tokens_before: int = Field(default=0, ge=0)
+
+    @property
+    def open_usd(self) -> float | None:
+        """Dollars up to which new work may begin."""
+        return None if self.usd is None else self._open(self.usd, self.usd_before)
+
+    @property
+    def open_tokens(self) -> float | None:
+        """Tokens up to which new work may begin."""
+        return None if self.tokens is None else self._open(self.tokens, self.tokens_before)
+
+    def _open(self, limit: float, before: float) -> float:
+        return limit - self.closing_share * max(0.0, limit - before)
 
     def shares(self, spend: Spend) -> dict[str, float]:
         """Return which share of dollars and of tokens is spent, by unit, where they have a limit."""

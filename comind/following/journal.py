@@ -61,8 +61,12 @@ class FollowingLog:
         self.state = apply(self.state, self._log.append(event))
         return self.state
 
+    def close(self) -> None:
+        """Let another process have it."""
+        self._log.close()
+
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._log.close()
+        self.close()

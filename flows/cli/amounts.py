@@ -3,7 +3,7 @@
 import argparse
 from typing import TypeVar
 
-__all__ = ["amount", "count", "positive"]
+__all__ = ["amount", "count", "positive", "some"]
 
 N = TypeVar("N", int, float)
 
@@ -11,6 +11,11 @@ N = TypeVar("N", int, float)
 def count(text: str) -> int:
     """Return a whole number from 0 on."""
     return _number(text, int, minimum=0)
+
+
+def some(text: str) -> int:
+    """Return a whole number from 1 on."""
+    return _number(text, int, minimum=1)
 
 
 def amount(text: str) -> float:

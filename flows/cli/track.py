@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
-from flows.cli.amounts import amount, count, positive
+from flows.cli.amounts import amount, count, positive, some
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, open_project
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
+_EVERY = 24.0
+_SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
+
 SUMMARY = "Follow a live competition: each day look, think, perhaps hand in, and see where it stands."
 
 
@@ -25,10 +28,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("slug", metavar="SLUG", help="the competition's name on Kaggle")
     parser.add_argument(
-        "--every", type=positive, default=24.0, metavar="HOURS", help="between two runs; default 24"
+        "--every", type=positive, metavar="HOURS", help=f"between two runs; default {_EVERY}"
     )
     parser.add_argument("--once", action="store_true", help="one run now, without a schedule")
-    parser.add_argument("--runs", type=count, metavar="N", help="end after so many runs")
+    parser.add_argument("--runs", type=some, metavar="N", help="end after so many runs")
     parser.add_argument(
         "--submit",
         choices=("never", "ask", "auto"),
@@ -60,6 +63,7 @@ def run(args: argparse.Namespace) -> Answer:
     slug = slug_of(args.slug)
     if slug is None:
         raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
+    _check(args)
     project = open_project(args.out)
     folder = FollowingFolder.of(project, slug)
     if args.allow:
@@ -74,21 +78,38 @@ def run(args: argparse.Namespace) -> Answer:
     return Answer(values=_values(slug, state), text=_told(slug, state))
 
 
+def _check(args: argparse.Namespace) -> None:
+    """Refuse what makes no schedule."""
+    if args.once and (args.every is not None or args.runs is not None):
+        raise UsageError("--once makes one run now, so --every and --runs mean nothing")
+    if args.every is not None and not _SHORTEST <= args.every <= _LONGEST:
+        raise UsageError(
+            f"--every: {args.every:g} hours are no interval", hint=f"{_SHORTEST:g} to {_LONGEST} hours"
+        )
+
+
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
+    from comind.wiring.kaggle import open_kaggle
     from flows.breakdown import explained
     from flows.orphans import close_orphans
+    from flows.params import read_params
     from flows.server import prefect_server
 
+    # What every run would stumble over is told before the first one.
+    every = args.every or _EVERY
+    open_kaggle(read_params(project).with_profile(args.profile).kaggle)
     close_orphans(project)
     with prefect_server(project) as api:
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.following import follow_competition
+        from flows.orphans import close_stale_runs
         from flows.schedule import deploy, work
 
+        close_stale_runs(project)
         params = _params(args)
         if not args.once:
-            made = deploy(project, slug, params, timedelta(hours=args.every))
-            print(f"following {slug} every {args.every:g} hours; Ctrl-C ends it", file=sys.stderr)
+            made = deploy(project, slug, params, timedelta(hours=every))
+            print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
             work(project, made, runs=args.runs, tell=lambda run: _tell_run(project, slug, run))
             return
         try:
@@ -135,11 +156,12 @@ def _allowed(what: str, state: "Following") -> Any:
 
 def _tell_run(project: Path, slug: str, run: Any) -> None:
     from comind.following.journal import FollowingFolder, read_following
+    from flows.schedule import reason_of
 
-    if run.state.type.value == "COMPLETED":
+    if run.state.is_completed():
         told = _line(read_following(FollowingFolder.of(project, slug)))
     else:
-        told = f"{run.state.name.lower()}: {next(iter((run.state.message or '').splitlines()), '')}"
+        told = f"{run.state.name.lower()}: {reason_of(run)}"
     print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {told}", file=sys.stderr, flush=True)
 
 

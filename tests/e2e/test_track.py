@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,7 +25,7 @@ from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionBook
 from comind.live.world import LiveBudget, MLELive
 from tasks.tracking import tracking_uri
-from tests.e2e.command import QUIET, Ran, comind
+from tests.e2e.command import QUIET, Ran, comind, processes_of
 
 _SLUG = "demo-tumours"
 _START = datetime(2023, 3, 9, 12, tzinfo=UTC)
@@ -205,3 +206,44 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     if days > 2:
         assert told["submissions"] == 2
         assert told["validation_score"] > 0.9
+
+
+@pytest.mark.torture
+@pytest.mark.timeout(600)
+def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
+    """Killed in the middle of a day, the next runs go on; only runs of their own are counted."""
+    log = FollowingFolder.of(place.project, _SLUG).log
+    command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project]
+    process = subprocess.Popen(command, env={**os.environ, **place.credentials})
+    while not (log.is_file() and "slice-begun" in log.read_text()):
+        assert process.poll() is None
+        time.sleep(0.2)
+    process.kill()
+    process.wait()
+    while processes_of(place.project):
+        time.sleep(0.2)
+    for looks in (2, 3):
+        ran = place.track("--every", "1", "--runs", "1", "--submit", "auto")
+        assert ran.exit_code == 0, ran.stderr
+        assert log.read_text().count('"looked"') == looks
+    assert ran.json["submissions"] == 1
+    missing = comind("track", _SLUG, "--out", place.project, "--json", HOME=str(place.folder))
+    assert (missing.exit_code, missing.json["error"]["kind"]) == (4, "kaggle")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("No such!",), "is no name of a competition"),
+        ((_SLUG, "--every", "1e13"), "are no interval"),
+        ((_SLUG, "--runs", "0"), "is not 1 or more"),
+        ((_SLUG, "--once", "--runs", "2"), "mean nothing"),
+        ((_SLUG, "--allow", "rules"), "nothing was seen yet"),
+    ],
+)
+def test_bad_usage_is_one_line(arguments: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    """Before any server is started."""
+    ran = comind("track", *arguments, "--out", tmp_path, "--json")
+    assert ran.exit_code == 2
+    assert said in ran.json["error"]["message"]
+    assert len(ran.error_lines) == 1

@@ -181,3 +181,26 @@ def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
     with pytest.raises(ModelBusyError):
         metered.complete(REQUEST)
     assert json.loads(metered.complete(REQUEST).text) == {}
+
+
+@given(
+    spent=st.floats(0, 1e4), more=st.floats(0.01, 100), share=st.floats(0, 0.9), many=st.integers(0, 9)
+)
+def test_what_is_added_to_a_budget_is_open_whatever_was_spent(
+    spent: float, more: float, share: float, many: int
+) -> None:
+    """The share that is kept back is one of what was added, so no slice is eaten by those before."""
+    raised = Budget(
+        usd=spent + more,
+        usd_before=spent,
+        tokens=100 * many + 100,
+        tokens_before=100 * many,
+        closing_share=share,
+    )
+    assert raised.open_usd is not None
+    assert raised.open_tokens is not None
+    assert raised.open_usd - spent == pytest.approx((1 - share) * more, abs=1e-6)
+    assert raised.open_tokens - 100 * many == pytest.approx((1 - share) * 100)
+    plain = Budget(usd=more, closing_share=share)
+    assert plain.open_usd == pytest.approx((1 - share) * more)
+    assert Budget().open_usd is None
