@@ -118,7 +118,7 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     Raises:
         ComindError: something is missing or refuses; the campaign can be resumed.
     """
-    from flows.breakdown import explained
+    from flows.breakdown import plain_errors
     from flows.orphans import close_orphans
     from flows.server import prefect_server
     from flows.view import watching
@@ -126,7 +126,7 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     if read_state(folder).ended is not None:
         return
     close_orphans(project)
-    with watching(folder), prefect_server(project) as api:
+    with watching(folder), prefect_server(project) as api, plain_errors(project, api):
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.campaign import solve_competition
         from flows.orphans import close_stale_runs
@@ -136,13 +136,9 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
             solve_competition(project, folder.name)
         except ComindError:
             raise
-        except Exception as error:
-            if read_state(folder).ended is not None:
-                return  # only telling Prefect so has failed
-            known = explained(error, project, api)
-            if known is None:
-                raise
-            raise known from None
+        except Exception:
+            if read_state(folder).ended is None:
+                raise  # else only telling Prefect so has failed
 
 
 def _specification(competition: Competition, params: Params, wishes: Mapping[str, Any]) -> CampaignSpec:

@@ -41,6 +41,7 @@ from comind.live.uploads import LARGEST, Uploads
 __all__ = ["LiveServer"]
 
 _BODY = 1 << 20
+_PATH = 200  # of an address that leads nowhere, in the log
 
 
 class LiveServer:
@@ -134,7 +135,7 @@ class LiveServer:
                 Route("/upload/{token}", self._upload, methods=["PUT"]),
                 Route("/files/{ticket}/{name}", self._file, methods=["GET"]),
             ],
-            exception_handlers={404: _not_found, 405: _not_found, Exception: _broken},
+            exception_handlers={404: self._nowhere, 405: self._nowhere, Exception: _broken},
             middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._dated)],
         )
 
@@ -143,6 +144,11 @@ class LiveServer:
         response = await go_on(request)
         response.headers["Date"] = format_datetime(self._now(), usegmt=True)
         return response
+
+    async def _nowhere(self, request: Request, _fault: Exception) -> Response:
+        agent = request.headers.get("user-agent", "")
+        self._log.write(request.method, request.url.path[:_PATH], agent, 404)
+        return _error(404, "There is nothing here")
 
     # --- the client's calls ----------------------------------------------------------------------
 
@@ -286,10 +292,6 @@ def _listen(host: str, port: int) -> socket.socket:
         hint = "name another one with --port" if port else ""
         raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
     return made
-
-
-async def _not_found(_request: Request, _fault: Exception) -> Response:
-    return _error(404, "There is nothing here")
 
 
 async def _broken(_request: Request, _fault: Exception) -> Response:

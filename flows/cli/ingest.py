@@ -109,6 +109,11 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
     """Refuse what says too little."""
+    if slug is not None and not (args.meta_kaggle or args.code or folder or args.listing):
+        raise UsageError(
+            f"{slug}: has no community here",
+            hint="fetch it with --kaggle, or name a --folder or --listing",
+        )
     if not (args.meta_kaggle or args.code or folder or args.listing):
         raise UsageError(
             "nothing is named that could be taken",

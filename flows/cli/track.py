@@ -90,7 +90,7 @@ def _check(args: argparse.Namespace) -> None:
 
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from comind.wiring.kaggle import open_kaggle
-    from flows.breakdown import explained
+    from flows.breakdown import plain_errors
     from flows.orphans import close_orphans
     from flows.params import read_params
     from flows.server import prefect_server
@@ -99,7 +99,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     every = args.every or _EVERY
     open_kaggle(read_params(project).with_profile(args.profile).kaggle)
     close_orphans(project)
-    with prefect_server(project) as api:
+    with prefect_server(project) as api, plain_errors(project, api):
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.following import follow_competition
         from flows.orphans import close_stale_runs
@@ -111,16 +111,8 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
             made = deploy(project, slug, params, timedelta(hours=every))
             print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
             work(project, made, runs=args.runs, tell=lambda run: _tell_run(project, slug, run))
-            return
-        try:
+        else:
             follow_competition(project, slug, params)
-        except ComindError:
-            raise
-        except Exception as error:
-            known = explained(error, project, api)
-            if known is None:
-                raise
-            raise known from None
 
 
 def _params(args: argparse.Namespace) -> "FollowingParams":

@@ -23,6 +23,7 @@ from comind.live.catalogue import Hosted
 from comind.live.clock import Clock
 from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionBook
+from comind.live.wire import REQUESTS
 from comind.live.world import LiveBudget, MLELive
 from tasks.tracking import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
@@ -197,8 +198,9 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     assert told["rank"] is not None
     kinds = [each.kind for each in state.notices]
     assert kinds == ([] if days < 4 else ["kaggle"])
-    routes = {json.loads(line)["route"] for line in place.log.read_text().splitlines()}
-    assert all(each in ("files", "upload") or "Service/" in each for each in routes)
+    asked = [json.loads(line) for line in place.log.read_text().splitlines()]
+    assert all(each["route"] in {*REQUESTS, "files", "upload"} for each in asked)
+    assert {each["status"] for each in asked} <= {200, 302, 308, 401, 429, 500}
     client = MlflowClient(tracking_uri=tracking_uri(place.project))
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
     run = next(each for each in runs if "comind.following" in each.data.tags)

@@ -7,16 +7,20 @@ answers as of that moment must be, to the byte, those of a world in which the la
 import json
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.community.store.ingest import ingest_folder
+from comind.community.store.reading import CommunityStore
 from comind.live.catalogue import Hosted
+from comind.live.community import StoreCommunity
 from comind.live.routes import Content, RouteError, Ticket
 from comind.live.submissions import SubmissionBook
 from comind.live.wire import number
@@ -298,3 +302,29 @@ def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
     (private,) = client.ask("GetLeaderboard", **asked)["submissions"]
     (public,) = client.ask("GetLeaderboard", **asked, overridePublic=True)["submissions"]
     assert (private["score"], public["score"]) == ("0.9", "0.8")
+
+
+_THERE = {"ref": "carl/first", "version": 1, "title": "First", "created_at": -60, "source": "x = 0"}
+
+
+@settings(max_examples=8)
+@given(
+    notebooks=st.lists(_notebooks, max_size=2, unique_by=lambda line: str(line["ref"])),
+    discussions=st.lists(_discussions, max_size=3, unique_by=lambda line: str(line["id"])),
+)
+def test_nothing_later_is_visible_through_a_store(
+    pair: _Pair, notebooks: list[_Line], discussions: list[_Line]
+) -> None:
+    """A world whose community is a store answers as one whose store never heard of what came later."""
+    seen = []
+    for folder, cut in ((pair.whole, False), (pair.cut, True)):
+        for name, lines in (("notebooks", [_THERE, *notebooks]), ("discussions", discussions)):
+            kept = [line for each in lines if (line := _before(each) if cut else each)]
+            _write(folder, f"{name}.jsonl", kept)
+        _write(folder, "datasets.jsonl", [])
+        with tempfile.TemporaryDirectory() as store:
+            ingest_folder(Path(store), folder / "community", "small")
+            community = StoreCommunity(CommunityStore.open(Path(store)), "small")
+            world = open_world(folder, NOON, book=pair.book, community=community)
+            seen.append(_seen(Client([Hosted(world, pair.archives / folder.parent.name)])))
+    assert [pair for pair in zip(*seen, strict=True) if pair[0] != pair[1]] == []

@@ -73,7 +73,7 @@ def _disagreements(name: str, theirs: dict[str, float | None], folder: Path) -> 
 
 @pytest.mark.parametrize("name", benchmark_competitions())
 def test_frozen_scores_are_ours(name: str, tmp_path: Path) -> None:
-    """Every case of every competition gets the score that MLE-bench's grader gave it."""
+    """Every case of every competition gets the frozen score of MLE-bench's grader."""
     assert _disagreements(name, _frozen()[name], tmp_path) == []
 
 
