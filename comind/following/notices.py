@@ -1,10 +1,13 @@
 """What has changed since the last look, in words for people."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from comind.following.events import Looked, Noticed, NoticeKind
 
 __all__ = ["notices_of"]
+
+_WARNINGS = (1, 7)  # days before the deadline, the nearest first
 
 
 def notices_of(before: Looked | None, now: Looked) -> list[Noticed]:
@@ -15,6 +18,9 @@ def notices_of(before: Looked | None, now: Looked) -> list[Noticed]:
 def _changes(before: Looked | None, now: Looked) -> Iterator[tuple[NoticeKind, str]]:
     if before is not None and before.deadline != now.deadline:
         yield "deadline", f"the deadline has moved: {_moment(before)}, now {_moment(now)}"
+    days = _days_left(now)
+    if days is not None and (before is None or days != _days_left(before)):
+        yield "deadline", f"the deadline is near: {_moment(now)}"
     told = before is not None and before.is_over and before.deadline == now.deadline
     if now.is_over and not told:
         yield "deadline", f"the deadline has passed ({_moment(now)}); nothing more is handed in"
@@ -24,6 +30,14 @@ def _changes(before: Looked | None, now: Looked) -> Iterator[tuple[NoticeKind, s
         yield "data", "the data were released anew; a new campaign begins on them"
     if now.closed and (before is None or before.closed != now.closed):
         yield "closed", now.closed
+
+
+def _days_left(look: Looked) -> int | None:
+    """Return which of the warnings before the deadline a look calls for; None for none."""
+    if look.deadline is None or look.is_over:
+        return None
+    left = look.deadline - look.at
+    return next((days for days in _WARNINGS if left <= timedelta(days=days)), None)
 
 
 def _moment(look: Looked) -> str:

@@ -77,6 +77,16 @@ def test_changes_are_told_once() -> None:
     assert notices_of(looked(31), looked(32)) == []
 
 
+def test_a_deadline_that_comes_near_is_told() -> None:
+    """Once a week before, once a day before, and not in between; on day 30 it is there."""
+    told = [
+        day_
+        for day_ in range(1, 31)
+        if any("near" in each.text for each in notices_of(looked(day_ - 1), looked(day_)))
+    ]
+    assert told == [23, 29]
+
+
 def test_one_process_follows_a_competition(tmp_path: Path) -> None:
     """The log has one writer, and everyone can read how it stands."""
     folder = FollowingFolder.of(tmp_path, "somewhere")
