@@ -42,6 +42,11 @@ class SplitFolder:
         self.sample = self.public / "sample_submission.csv"
         self.validation_sample = self.public / "sample_validation_submission.csv"
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether both parts are there; a clone may have only what is written about them."""
+        return self.described.is_file() and self.public.is_dir() and self.sealed.is_dir()
+
     def read(self) -> Split:
         """Return how the split was made.
 

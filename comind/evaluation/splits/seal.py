@@ -38,7 +38,7 @@ def seal(plan: SplitPlan, splits: Path) -> SplitFolder:
         CompetitionError: the folder's files contradict each other or its description.
     """
     folder = SplitFolder(splits / plan.key)
-    if folder.described.is_file():
+    if folder.is_whole:
         return folder
     splits.mkdir(parents=True, exist_ok=True)
     staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=splits)))
@@ -48,12 +48,24 @@ def seal(plan: SplitPlan, splits: Path) -> SplitFolder:
         try:
             staged.root.rename(folder.root)
         except OSError:
-            if not folder.described.is_file():  # else another process was faster with the same bytes
+            if not folder.described.is_file():
                 raise
+            _complete(folder, staged)
     finally:
         shutil.rmtree(staged.root, ignore_errors=True)
     passed("split-written")
     return folder
+
+
+def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
+    """Put in place what is missing.
+
+    Nothing is, where another process was faster with the same bytes; a part is where a clone brought
+    what is written about it, and not the data.
+    """
+    for part, made in ((folder.public, staged.public), (folder.sealed, staged.sealed)):
+        if not part.is_dir():
+            made.rename(part)
 
 
 def _write(plan: SplitPlan, folder: SplitFolder) -> None:

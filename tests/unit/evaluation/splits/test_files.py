@@ -1,5 +1,6 @@
 """Files of a split: links, side files, what lies in the way, and what is there already."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import SplitFolder, make_split
+from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import Break, competition_folder, describe, raw, text, write
 
 
@@ -49,6 +51,22 @@ def test_a_finished_split_is_used_again(tmp_path: Path) -> None:
     before = first.described.stat().st_mtime_ns
     assert _split(tmp_path).root == first.root
     assert first.described.stat().st_mtime_ns == before
+    assert [path.name for path in (tmp_path / "splits").iterdir()] == [first.root.name]
+
+
+@pytest.mark.parametrize("missing", [("public",), ("sealed",), ("public", "sealed")])
+def test_a_split_without_its_data_is_made_whole(missing: tuple[str, ...], tmp_path: Path) -> None:
+    """A clone may bring what is written about a split, and not the parts; they come out the same."""
+    competition_folder(tmp_path)
+    first = _split(tmp_path)
+    described = first.read()
+    for part in missing:
+        shutil.rmtree(first.root / part)
+    (first.root / "public.dvc").write_text("outs: []\n")
+    again = _split(tmp_path)
+    assert hash_tree(again.public) == described.public_sha256
+    assert hash_tree(again.sealed) == described.sealed_sha256
+    assert (again.root / "public.dvc").is_file()
     assert [path.name for path in (tmp_path / "splits").iterdir()] == [first.root.name]
 
 
