@@ -21,6 +21,7 @@ from comind.following.journal import FollowingFolder, FollowingLog
 from comind.kaggle.board import read_board
 from comind.kaggle.clock import Clock, ToldTime
 from comind.kaggle.fetch import Fetched
+from comind.kaggle.handin import closed_to_files
 from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
 from comind.system.files import hash_file, hash_tree, write_durably
@@ -142,8 +143,12 @@ class _Slices:
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on what the community knows by now."""
-        if read_state(ProjectFolder(self._project).campaign(campaign)).ended is None:
+        folder = ProjectFolder(self._project).campaign(campaign)
+        if read_state(folder).ended is None:
             solve_competition(self._project, campaign, refresh=True)
+        candidate = self.stand(campaign).candidate
+        if candidate is not None:
+            write_durably(self.file_of(candidate), folder.submission.read_bytes())
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where they are of other rows."""
@@ -158,8 +163,8 @@ class _Slices:
             close_workshops()
 
     def file_of(self, candidate: Candidate) -> Path:
-        """Return the file that the campaign delivers."""
-        return ProjectFolder(self._project).campaign(candidate.campaign).submission
+        """Return the file as the campaign delivered it at the end of its slice."""
+        return FollowingFolder.of(self._project, self._slug).candidate(candidate.sha256)
 
     def _validation(self, candidate: Candidate) -> Path:
         folder = ProjectFolder(self._project).campaign(candidate.campaign)
@@ -200,16 +205,8 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
         new_items=news.notebooks + news.discussions + news.datasets,
         teams=facts.teams,
         submissions_left=left,
-        closed=_closed(fetched),
+        closed=str(closed_to_files(facts) or ""),
     )
-
-
-def _closed(fetched: Fetched) -> str:
-    if fetched.facts.code_only:
-        return "Kaggle takes only code that runs there, no file"
-    if not fetched.facts.entered:
-        return f"its rules are not accepted: {fetched.facts.rules_url}"
-    return "Kaggle takes no submissions for it" if fetched.facts.submissions_closed else ""
 
 
 def _lines(path: Path) -> int:

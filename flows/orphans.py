@@ -1,6 +1,8 @@
 """Servers that a dead process of this project left behind, and what it left running in Prefect."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psutil
 
@@ -9,7 +11,11 @@ from comind.campaign.loop import Campaign
 from comind.errors import CampaignError, LogError
 from comind.system.owner import is_gone
 
-__all__ = ["OWNER", "close_orphans", "close_stale_runs"]
+if TYPE_CHECKING:
+    from prefect.client.schemas.filters import FlowRunFilter
+    from prefect.client.schemas.objects import FlowRun
+
+__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states"]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that names the process it was started for."""
@@ -46,16 +52,8 @@ def close_stale_runs(project: Path) -> list[str]:
     Prefect says. Runs of other projects on the same server are left alone.
     """
     from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import (
-        FlowRunFilter,
-        FlowRunFilterState,
-        FlowRunFilterStateType,
-    )
-    from prefect.client.schemas.objects import StateType
-    from prefect.states import Crashed
 
-    going_on = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
-    running = FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=going_on)))
+    running = in_states("RUNNING", "PENDING", "CANCELLING")
     stale = []
     with get_client(sync_client=True) as client:
         for offset in range(0, 50 * _PAGE, _PAGE):
@@ -63,10 +61,32 @@ def close_stale_runs(project: Path) -> list[str]:
             stale += [each for each in page if _is_stale(project, str(each.name))]
             if len(page) < _PAGE:
                 break
-        for each in stale:
-            message = "its process was killed; only the campaign's log knows how far it came"
-            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
+    close_runs(stale)
     return [str(each.name) for each in stale]
+
+
+def in_states(*names: str) -> "FlowRunFilter":
+    """Return Prefect's filter for runs in these states."""
+    from prefect.client.schemas.filters import (
+        FlowRunFilter,
+        FlowRunFilterState,
+        FlowRunFilterStateType,
+    )
+    from prefect.client.schemas.objects import StateType
+
+    types = FlowRunFilterStateType(any_=[StateType(name) for name in names])
+    return FlowRunFilter(state=FlowRunFilterState(type=types))
+
+
+def close_runs(runs: "Iterable[FlowRun]") -> None:
+    """Mark runs whose process was killed as crashed; a slot that one held is free again."""
+    from prefect.client.orchestration import get_client
+    from prefect.states import Crashed
+
+    with get_client(sync_client=True) as client:
+        for each in runs:
+            message = "its process was killed; only the log knows how far it came"
+            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
 
 
 def _is_stale(project: Path, campaign: str) -> bool:

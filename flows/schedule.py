@@ -16,29 +16,22 @@ from uuid import UUID
 
 from prefect.client.orchestration import get_client
 from prefect.client.schemas.actions import WorkPoolCreate
-from prefect.client.schemas.filters import (
-    DeploymentFilter,
-    DeploymentFilterId,
-    FlowRunFilter,
-    FlowRunFilterState,
-    FlowRunFilterStateType,
-)
+from prefect.client.schemas.filters import DeploymentFilter, DeploymentFilterId
 from prefect.client.schemas.objects import (
     ConcurrencyLimitConfig,
     ConcurrencyLimitStrategy,
     FlowRun,
-    StateType,
 )
 from prefect.client.schemas.sorting import FlowRunSort
 from prefect.deployments.runner import RunnerDeployment
 from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
-from prefect.states import Crashed
 from prefect.types.entrypoint import EntrypointType
 
 from comind.errors import CampaignError, OrchestrationError
 from comind.following.journal import FollowingFolder, FollowingLog
 from flows.following import FollowingParams, follow_competition
+from flows.orphans import close_runs, in_states
 from flows.server import service_log, start_service
 
 __all__ = ["POOL", "deploy", "reason_of", "work"]
@@ -116,11 +109,10 @@ def reason_of(run: FlowRun) -> str:
 
 def _ended(deployment: UUID) -> list[FlowRun]:
     """Return the newest runs that were carried out, oldest first; what was left out does not count."""
-    done = [StateType.COMPLETED, StateType.FAILED, StateType.CRASHED]
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
             deployment_filter=_only(deployment),
-            flow_run_filter=_in_states(done),
+            flow_run_filter=in_states("COMPLETED", "FAILED", "CRASHED"),
             sort=FlowRunSort.START_TIME_DESC,
             limit=100,
         )
@@ -133,18 +125,13 @@ def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
         FollowingLog(FollowingFolder.of(project, slug)).close()
     except CampaignError:
         return  # somebody is at it
-    going_on = [StateType.RUNNING, StateType.PENDING, StateType.CANCELLING]
     with get_client(sync_client=True) as client:
-        for each in client.read_flow_runs(
-            deployment_filter=_only(deployment), flow_run_filter=_in_states(going_on)
-        ):
-            message = "its process was killed; only the log knows how far it came"
-            client.set_flow_run_state(each.id, Crashed(message=message), force=True)
+        killed = client.read_flow_runs(
+            deployment_filter=_only(deployment),
+            flow_run_filter=in_states("RUNNING", "PENDING", "CANCELLING"),
+        )
+    close_runs(killed)
 
 
 def _only(deployment: UUID) -> DeploymentFilter:
     return DeploymentFilter(id=DeploymentFilterId(any_=[deployment]))
-
-
-def _in_states(types: list[StateType]) -> FlowRunFilter:
-    return FlowRunFilter(state=FlowRunFilterState(type=FlowRunFilterStateType(any_=types)))

@@ -6,7 +6,7 @@ from comind.errors import KaggleRefusedError
 from comind.kaggle.facts import CompetitionFacts, Limits
 from comind.kaggle.refusals import rules_error
 
-__all__ = ["check_submittable"]
+__all__ = ["check_submittable", "closed_to_files"]
 
 
 def check_submittable(
@@ -24,22 +24,30 @@ def check_submittable(
         KaggleRefusedError: why it does not, and what can be done.
     """
     slug = facts.slug
-    if facts.code_only:
-        raise KaggleRefusedError(
-            f"{slug}: Kaggle takes only code that runs there, no file",
-            hint=f"put the script into a notebook at {facts.url}/code and submit it from there",
-        )
-    if facts.submissions_closed:
-        raise KaggleRefusedError(f"{slug}: Kaggle takes no submissions for it", hint=f"see {facts.url}")
+    closed = closed_to_files(facts)
+    if closed is not None:
+        raise closed
     if facts.deadline is not None and facts.is_over(now) and not late:
         raise KaggleRefusedError(
             f"{slug}: it closed on {facts.deadline:%Y-%m-%d %H:%M} UTC",
             hint="a submission now would be late, out of the ranking",
         )
-    if not facts.entered:
-        raise rules_error(slug, facts.rules_url)
     if limits.allowed_now <= 0:
         when = "the competition allows no more" if limits.limited_by_total else "wait until 00:00 UTC"
         raise KaggleRefusedError(
             f"{slug}: no submission is left ({limits.today} today, {limits.total} in all)", hint=when
         )
+
+
+def closed_to_files(facts: CompetitionFacts) -> KaggleRefusedError | None:
+    """Return why a competition takes no file from us on any day, or None."""
+    if facts.code_only:
+        return KaggleRefusedError(
+            f"{facts.slug}: Kaggle takes only code that runs there, no file",
+            hint=f"put the script into a notebook at {facts.url}/code and submit it from there",
+        )
+    if facts.submissions_closed:
+        return KaggleRefusedError(
+            f"{facts.slug}: Kaggle takes no submissions for it", hint=f"see {facts.url}"
+        )
+    return None if facts.entered else rules_error(facts.slug, facts.rules_url)
