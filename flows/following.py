@@ -7,7 +7,7 @@ from typing import Any
 
 from prefect import flow, get_run_logger, runtime
 
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState
@@ -132,23 +132,18 @@ class _Slices:
 
     def stand(self, campaign: str) -> Stand:
         """Return what a campaign has taken, and what it would hand in."""
-        folder = ProjectFolder(self._project).campaign(campaign)
-        state = read_state(folder)
+        state = read_state(ProjectFolder(self._project).campaign(campaign))
         return Stand(
             seconds=state.spend.seconds,
             usd=state.spend.usd,
             attempts=len(state.works.attempts()),
-            candidate=_candidate(folder, state),
+            candidate=_candidate(campaign, state),
         )
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on what the community knows by now."""
-        folder = ProjectFolder(self._project).campaign(campaign)
-        if read_state(folder).ended is None:
+        if read_state(ProjectFolder(self._project).campaign(campaign)).ended is None:
             solve_competition(self._project, campaign, refresh=True)
-        candidate = self.stand(campaign).candidate
-        if candidate is not None:
-            write_durably(self.file_of(candidate), folder.submission.read_bytes())
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where they are of other rows."""
@@ -163,8 +158,14 @@ class _Slices:
             close_workshops()
 
     def file_of(self, candidate: Candidate) -> Path:
-        """Return the file as the campaign delivered it at the end of its slice."""
-        return FollowingFolder.of(self._project, self._slug).candidate(candidate.sha256)
+        """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
+        folder = ProjectFolder(self._project).campaign(candidate.campaign)
+        works = read_state(folder).works
+        for each in (*works.attempts(), *works.refits()):
+            submitted = each.outcome.submitted if each.outcome else None
+            if submitted is not None and submitted.test_sha256 == candidate.sha256:
+                return folder.work(each.id).test_submission(submitted.step)
+        raise CampaignError(f"{candidate.campaign}: nothing there was handed in as it was decided on")
 
     def _validation(self, candidate: Candidate) -> Path:
         folder = ProjectFolder(self._project).campaign(candidate.campaign)
@@ -174,16 +175,17 @@ class _Slices:
         return folder.work(candidate.attempt).validation_submission(outcome.submitted.step)
 
 
-def _candidate(folder: CampaignFolder, state: CampaignState) -> Candidate | None:
-    if state.picked is None:
+def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
+    delivered = state.delivered()
+    if state.picked is None or delivered is None:
         return None
     outcome = state.works[state.picked.work_id].outcome
     assert isinstance(outcome, CodeOutcome)
     assert outcome.score is not None
     return Candidate(
-        campaign=folder.name,
+        campaign=campaign,
         attempt=state.picked.work_id,
-        sha256=hash_file(folder.submission),
+        sha256=delivered[1].test_sha256,
         validation=outcome.score,
     )
 

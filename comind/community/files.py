@@ -11,6 +11,7 @@ __all__ = ["copy_files"]
 def copy_files(folder: Path, path: PurePosixPath, target: Path) -> str:
     """Copy a file or folder below `folder` into the new folder `target`; returns why not, where not."""
     staged = target.with_name(f".{target.name}.new")
+    shutil.rmtree(staged, ignore_errors=True)  # what a killed copy left
     try:
         source = _inside(folder, path)
         staged.parent.mkdir(parents=True, exist_ok=True)

@@ -102,5 +102,7 @@ def _check_cells(content: str, path: Path, failure: type[ComindError]) -> None:
                     hint='put quotation marks around a cell with a comma, and close them: "like, this"',
                 )
             start = lines.line_num + 1
+    except StopIteration:
+        raise failure(f"{path}: has no header") from None
     except csv.Error as error:
         raise failure(f"{path}: line {lines.line_num} cannot be read ({error})") from None

@@ -126,9 +126,10 @@ class Day:
                 self._slice(None)
             raise
         if not seen.looked.is_over:
-            self._agreed()
+            if self._log.state.agreed is not None:  # before a slice puts something in its place
+                self._hand_in(self._log.state.agreed)
             self._slice(seen.competition)
-        self._hand_in()
+        self._hand_in(self._log.state.candidate)
         self._wait()
         self._stand(seen.leaderboard)
 
@@ -138,12 +139,6 @@ class Day:
             self._log.record(notice)  # first, as a kill may come before the look is written
         self._log.record(seen.looked)
         return seen
-
-    def _agreed(self) -> None:
-        """Hand in what a person has agreed to, before another slice puts something in its place."""
-        state = self._log.state
-        if state.candidate is not None and state.candidate.sha256 in state.allowed:
-            self._hand_in()
 
     def _slice(self, competition: Path | None) -> None:
         """Give the campaign what is left of the day's budget; a new one begins on new data."""
@@ -196,8 +191,8 @@ class Day:
             data_sha256=data,
         )
 
-    def _hand_in(self) -> None:
-        decided = decide(self._log.state, self._plan.submit, self._slices.compare)
+    def _hand_in(self, candidate: Candidate | None) -> None:
+        decided = decide(self._log.state, candidate, self._plan.submit, self._slices.compare)
         if decided.verdict == "submit":
             decided = self._checked(decided)
         self._log.record(decided)

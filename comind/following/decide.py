@@ -19,13 +19,13 @@ Compare = Callable[[Candidate, Candidate], Paired | None]
 """How much better the first is than the second; None where they are not of the same rows."""
 
 
-def decide(state: Following, policy: Policy, compare: Compare) -> Decided:
-    """Return what becomes of the last slice's candidate, given the last look."""
-    looked, candidate = state.looked, state.candidate
+def decide(state: Following, candidate: Candidate | None, policy: Policy, compare: Compare) -> Decided:
+    """Return what becomes of a slice's candidate, given the last look."""
+    looked = state.looked
     assert looked is not None, "one decides on what was seen"
     verdict: Verdict = "keep"
     ahead: Paired | None = None
-    reason = _obstacle(state, looked)
+    reason = _obstacle(state, candidate, looked)
     if not reason:
         assert candidate is not None
         last = state.last_taken
@@ -39,13 +39,13 @@ def decide(state: Following, policy: Policy, compare: Compare) -> Decided:
     return Decided(at=looked.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead)
 
 
-def _obstacle(state: Following, looked: Looked) -> str:
+def _obstacle(state: Following, candidate: Candidate | None, looked: Looked) -> str:
     """Return why nothing at all is to be handed in, or nothing."""
-    if state.candidate is None:
+    if candidate is None:
         return "no attempt has a valid submission"
-    if any(each.candidate.sha256 == state.candidate.sha256 for each in state.handed):
+    if any(each.candidate.sha256 == candidate.sha256 for each in state.handed):
         return "it was handed in already"
-    if state.campaign_on(looked.data_sha256) != state.candidate.campaign:
+    if state.campaign_on(looked.data_sha256) != candidate.campaign:
         return "it was made from data that were released anew since"
     if looked.is_over:
         return "the deadline has passed"

@@ -32,10 +32,6 @@ class FollowingFolder:
         """Everything that happened, in order."""
         return self.root / "log.jsonl"
 
-    def candidate(self, sha256: str) -> Path:
-        """Return where the file of a candidate is kept; a campaign's own goes on changing."""
-        return self.root / "candidates" / f"{sha256}.csv"
-
 
 def read_following(folder: FollowingFolder) -> Following:
     """Return how it stands, though someone else may be following it.

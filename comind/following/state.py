@@ -63,6 +63,13 @@ class Following:
         return self.ended[-1].candidate if self.ended else None
 
     @property
+    def agreed(self) -> Candidate | None:
+        """What a person has agreed to and was not handed in yet, the newest first."""
+        handed = {each.candidate.sha256 for each in self.handed}
+        found = (each.candidate for each in reversed(self.ended) if each.candidate is not None)
+        return next((c for c in found if c.sha256 in self.allowed - handed), None)
+
+    @property
     def uncertain(self) -> Handed | None:
         """What was perhaps handed in when we were killed."""
         return next((each for each in self.handed if each.reference is None), None)

@@ -82,7 +82,7 @@ class _Lines:
     def __init__(self, path: Path) -> None:
         self._path = path
         self.by_key: dict[str, Line] = {}
-        for text in path.read_text(encoding="utf-8").splitlines() if path.is_file() else ():
+        for text in path.read_text(encoding="utf-8").split("\n") if path.is_file() else ():
             try:
                 line = json.loads(text)
             except ValueError:

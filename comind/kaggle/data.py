@@ -193,13 +193,18 @@ def _identity(file: DataFile) -> str:
 
 
 def _what_is_wrong(path: Path, md5: str | None, size: int | None) -> str:
-    """Return what is wrong with a file that came; the list's size is of what is in it, zipped or not."""
+    """Return what is wrong with a file that came; the list's size is of what is in it, zipped or not.
+
+    Without a size it is the zip of all files.
+    """
+    import zipfile
+
     if md5 is not None:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "md5").hexdigest()
         return "" if found == md5 else "its checksum is another"
-    import zipfile
-
+    if size is None and not zipfile.is_zipfile(path):
+        return "it is no whole zip"
     came = path.stat().st_size
     if size and came != size and not zipfile.is_zipfile(path):
         return f"{came} bytes of {size}"

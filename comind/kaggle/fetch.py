@@ -176,7 +176,8 @@ class _Fetch:
         unclear: CompetitionError | None = None
         made = record.made if record is not None else {}
         described_sha256 = record.described_sha256 if record is not None else ""
-        if (own and same) or self._data.is_current(listed, record):
+        there = (self._folder / "public").is_dir()
+        if (own and same and there) or self._data.is_current(listed, record):
             form = None if described.is_file() else self._arranged(self._folder / "public")
             told, text = self._folder / "public" / "description.md", description(facts, pages)
             if not told.is_file() or told.read_text(encoding="utf-8") != text:
@@ -195,10 +196,12 @@ class _Fetch:
                 unclear = error
             made = _renamed(made, form)
             self._data.put_in_place()
+        text, reading = competition_yaml(facts, pages, form, scores) if form else ("", None)
+        # One that is just what we would write is ours: a kill came between it and the record.
+        own = own and described.read_text(encoding="utf-8") != text
         if own:
             self._notes.append("competition.yaml was changed by hand and is left as it is")
-        elif form is not None:
-            text, reading = competition_yaml(facts, pages, form, scores)
+        elif reading is not None:
             if reading.metric is None:
                 self._notes.append(f"the metric is not certain ({reading.reason}), so none is named")
             write_durably(described, text)

@@ -1,7 +1,6 @@
 """Which files are train, test and sample submission, and which columns are what: read off the files."""
 
 import csv
-import os
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
@@ -48,10 +47,17 @@ def arrange(public: Path) -> Form:
     targets = tuple(name for name in tables[sample] if name not in ids)
     form = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
     renamed = {}
-    for path, usual in ((train, _TRAIN), (test, _TEST), (sample, _SAMPLE)):
-        if path is not None and path != public / usual:
-            renamed[usual] = path.relative_to(public).as_posix()
-            os.replace(path, public / usual)  # noqa: PTH105 - says that it replaces
+    moves = [
+        (path, usual)
+        for path, usual in ((train, _TRAIN), (test, _TEST), (sample, _SAMPLE))
+        if path is not None and path != public / usual
+    ]
+    for path, usual in moves:
+        if (public / usual).exists():
+            raise _unclear(public, f"{usual} or {path.name} may be the one that is meant")
+    for path, usual in moves:
+        renamed[usual] = path.relative_to(public).as_posix()
+        path.rename(public / usual)
     if test is None:
         _write_ids(public / _SAMPLE, public / _TEST, ids)
         renamed[_TEST] = ""

@@ -1,8 +1,9 @@
 """From the name of a route and the body that was sent to what is answered; HTTP is no concern here."""
 
-import json
 from collections.abc import Callable
 from typing import Any
+
+from pydantic_core import from_json
 
 from comind.errors import LiveError
 from comind.live import wire
@@ -58,6 +59,6 @@ def read(route: str, body: bytes) -> Any:
     if route not in wire.REQUESTS:
         raise RouteError(404, f"There is no route {route[:200]}")
     try:
-        return wire.read_request(route, json.loads(body or b"{}"))
-    except (ValueError, RecursionError) as error:
+        return wire.read_request(route, from_json(body or b"{}"))
+    except ValueError as error:
         raise RouteError(400, f"The request cannot be read: {str(error)[:200]}") from None

@@ -10,11 +10,13 @@ a final score is known to have been there from its own date on; one without a da
 any moment before the end.
 """
 
+import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
 
+from comind.community.lines import parse_time
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.tables import read_table
@@ -126,7 +128,7 @@ class Standings:
 def utc_time(text: str) -> datetime:
     """Return an ISO 8601 time; one without a zone is in UTC. ValueError where it is none."""
     time = datetime.fromisoformat(text.strip())
-    return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    return parse_time((time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat())
 
 
 def _by(entry: Entry, moment: datetime) -> bool:
@@ -153,6 +155,8 @@ def _read(path: Path) -> tuple[Entry, ...] | None:
         if not written:
             continue
         try:
+            if not math.isfinite(float(written)):
+                raise ValueError(f"the score {written!r} is not a finite number")  # noqa: TRY301
             entries.append(
                 Entry(
                     team_id=int(row.get("team_id") or place),

@@ -5,7 +5,6 @@
 """
 
 import fcntl
-import json
 import os
 import threading
 from datetime import datetime
@@ -104,6 +103,5 @@ class SubmissionBook:
         os.close(self._descriptor)
 
     def _write(self, submission: Submission) -> None:
-        line = json.dumps(submission.model_dump(mode="json")) + "\n"
-        append_durably(self._descriptor, line.encode())
+        append_durably(self._descriptor, f"{submission.model_dump_json()}\n".encode())
         self._all[submission.ref] = submission

@@ -282,7 +282,10 @@ class MLELive:
 
     def submission(self, ref: int) -> Submission | None:
         """Return one of them; None where this world has none of this number."""
-        return next((each for each in self.submissions(None) if each.ref == ref), None)
+        found, now = self._book.find(ref), self.clock.moment
+        if found is None or found.competition != self.competition.id or (now and found.at > now):
+            return None
+        return self._told(found)
 
     def file_of(self, ref: int) -> Path:
         """Return the file that was handed in."""

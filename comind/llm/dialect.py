@@ -82,7 +82,7 @@ class Dialect(Value):
         return self.model_copy(update={"protocol": "responses"})
 
 
-_STREAM = re.compile(r"stream")
+_STREAM = re.compile(r"\bstream")
 _LIMIT = re.compile(r"max_(completion_|output_)?tokens")
 _TOO_LONG = re.compile(r"context|too (large|long|high)|at most|less than|maximum|exceed")
 _TEMPERATURE = re.compile(r"temperature")

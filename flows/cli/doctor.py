@@ -8,7 +8,7 @@ import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
 
-from comind.errors import KaggleAccountError, SandboxError, ServiceError
+from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
 from flows.cli.answer import Answer, CommandError
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
@@ -123,10 +123,10 @@ def _kaggle() -> list[Check]:
     from flows.cli.places import find_project
     from flows.params import read_params
 
-    endpoint = read_params(find_project(None)).kaggle.endpoint
     try:
+        endpoint = read_params(find_project(None)).kaggle.endpoint
         account = OfficialKaggle(endpoint).account()
-    except ServiceError as error:
+    except ComindError as error:
         if isinstance(error, KaggleAccountError) and error.missing:
             return []
         return [Check("kaggle", ok=False, found=str(error), mend=error.hint)]

@@ -38,6 +38,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
         CompetitionError: Kaggle has no such competition, or its files do not show what is what.
     """
     from comind.campaign.folder import ProjectFolder
+    from comind.kaggle.clock import ToldTime
     from comind.kaggle.fetch import fetch_competition, slug_of
     from comind.wiring.kaggle import open_kaggle
     from flows.params import read_params
@@ -48,9 +49,10 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
     settings, place = read_params(project).kaggle, ProjectFolder(project).kaggle
     kept = kept_folder(name, project)
     try:
-        kaggle = open_kaggle(settings)
+        time = ToldTime()
+        kaggle = open_kaggle(settings, time)
         _tell(f"fetching what is new of {slug} from {settings.endpoint or 'www.kaggle.com'}")
-        fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted)
+        fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)
     except (KaggleAccountError, KaggleBusyError) as error:
         if kept is not None:
             _tell(f"{error}; what was fetched before is used")

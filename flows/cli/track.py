@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow", metavar="WHAT", help="agree to a file that was asked for (its hash), or to `rules`"
     )
     parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
-    parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day")
+    parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day (solve.max_usd)")
     parser.add_argument("--model", help="offline, or a model at the configured endpoint")
     parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
     parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
@@ -106,7 +106,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
         from flows.schedule import deploy, work
 
         close_stale_runs(project)
-        params = _params(args)
+        params = _params(args, project)
         if not args.once:
             made = deploy(project, slug, params, timedelta(hours=every))
             print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
@@ -115,11 +115,14 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
             follow_competition(project, slug, params)
 
 
-def _params(args: argparse.Namespace) -> "FollowingParams":
+def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
     from comind.following.day import Plan
     from flows.following import FollowingParams
+    from flows.params import read_params
 
-    plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": args.max_usd}
+    limit = read_params(project).with_profile(args.profile).solve.max_usd
+    usd = limit if args.max_usd is None else args.max_usd
+    plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": usd}
     wishes = {"model": args.model, "coders": args.coders, "steps": args.steps, "sandbox": args.sandbox}
     return FollowingParams(
         plan=Plan.model_validate(_without_none(plan)), solve=_without_none(wishes), profile=args.profile

@@ -65,13 +65,62 @@ def dump_source(folder: Path) -> Source:
         engine.run("dump")
         [latest] = engine.rows("dump_latest")
         engine.let(seen_at=latest["latest"])
-        for row in engine.rows("dump_dropped"):
-            if row["count"]:
-                dropped.append(Dropped(what=row["what"], reason=row["reason"], count=row["count"]))
+        for name, reason, unused in _UNUSED:
+            [count] = engine.count(name, unused)
+            if count:
+                dropped.append(Dropped(what=f"{name}.csv", reason=reason, count=count))
         seen = latest["latest"]
         return Staged(_KINDS, tuple(dropped), None if seen is None else seen.replace(tzinfo=UTC))
 
     return Source("meta-kaggle", hashlib.sha256(told.encode()).hexdigest(), stage)
+
+
+_UNUSED = (
+    (
+        "ForumMessageVotes",
+        "is for no message in a forum of a competition",
+        "ForumMessageId NOT IN (SELECT m.Id FROM ForumMessages m SEMI JOIN topics t ON topic = ForumTopicId)",
+    ),
+    (
+        "ForumMessages",
+        "is in no forum of a competition",
+        "ForumTopicId NOT IN (SELECT topic FROM topics)",
+    ),
+    ("ForumTopics", "is in no forum of a competition", "Id NOT IN (SELECT topic FROM topics)"),
+    (
+        "KernelVersionCompetitionSources",
+        "its competition is not there",
+        "SourceCompetitionId NOT IN (SELECT Id FROM Competitions)",
+    ),
+    (
+        "KernelVersionCompetitionSources",
+        "its version is not there",
+        "KernelVersionId NOT IN (SELECT Id FROM KernelVersions)",
+    ),
+    (
+        "KernelVersions",
+        "its notebook is not there",
+        "ScriptId NOT IN (SELECT kernel FROM kernel_refs)",
+    ),
+    (
+        "KernelVersions",
+        "reads no competition",
+        "Id NOT IN (SELECT KernelVersionId FROM KernelVersionCompetitionSources)",
+    ),
+    (
+        "KernelVotes",
+        "what was voted for is not there",
+        "KernelVersionId NOT IN (SELECT version_id FROM version_refs)",
+    ),
+    ("Kernels", "its author or name cannot be told", "Id NOT IN (SELECT kernel FROM kernel_refs)"),
+    (
+        "Submissions",
+        "has no public score",
+        "coalesce(PublicScoreFullPrecision, PublicScoreLeaderboardDisplay) IS NULL",
+    ),
+    ("UserAchievements", "its user is not there", "UserId NOT IN (SELECT Id FROM Users)"),
+)
+"""Rows that are in no record: table, reason, and which."""
 
 
 def _header(name: str, path: Path) -> list[str]:

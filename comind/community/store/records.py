@@ -1,5 +1,6 @@
 """Records out of a community's items: what is known once, and what was seen when."""
 
+import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,7 @@ class Records:
         if item.path is None:
             return None
         staged = self._root / "files" / "staged"
+        shutil.rmtree(staged, ignore_errors=True)  # what a killed import left
         reason = copy_files(self._folder, item.path, staged)
         if reason:
             self.drop(f"datasets.jsonl, {item.ref}", f"its files are left out: {reason}")
@@ -143,9 +145,7 @@ class Records:
         try:
             staged.rename(target)
         except OSError:  # they are there already
-            for path in sorted(staged.rglob("*"), reverse=True):
-                path.rmdir() if path.is_dir() else path.unlink()
-            staged.rmdir()
+            shutil.rmtree(staged)
         # A single file is mounted as a folder that holds it.
         return f"files/{name}"
 

@@ -154,15 +154,20 @@ TABLES = {
 """Tables by the names of their files, without `.csv`."""
 
 _TYPES = {"id": "BIGINT", "time": "TIMESTAMP", "number": "DOUBLE", "text": "VARCHAR"}
+_TIME = (
+    "coalesce(try_strptime({0}, '%m/%d/%Y %H:%M:%S'),"
+    " try_strptime({0}, '%m/%d/%Y') + INTERVAL 1 DAY,"
+    " try_strptime({0}, '%Y-%m-%d') + INTERVAL 1 DAY,"
+    " try_cast({0} AS TIMESTAMP))"
+)
+_NUMBER = "try_cast({0} AS DOUBLE)"
+# What is no finite number, or no time that Python has, is missing.
 _READ = {
     "id": "coalesce(try_cast({0} AS BIGINT), try_cast(try_cast({0} AS DOUBLE) AS BIGINT))",
     "time": (
-        "coalesce(try_strptime({0}, '%m/%d/%Y %H:%M:%S'),"
-        " try_strptime({0}, '%m/%d/%Y') + INTERVAL 1 DAY,"
-        " try_strptime({0}, '%Y-%m-%d') + INTERVAL 1 DAY,"
-        " try_cast({0} AS TIMESTAMP))"
+        f"CASE WHEN {_TIME} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31' THEN {_TIME} END"
     ),
-    "number": "try_cast({0} AS DOUBLE)",
+    "number": f"CASE WHEN isfinite({_NUMBER}) THEN {_NUMBER} END",
     "text": "{0}",
 }
 

@@ -64,8 +64,11 @@ def _complete(folder: SplitFolder, staged: SplitFolder) -> None:
     what is written about it, and not the data.
     """
     for part, made in ((folder.public, staged.public), (folder.sealed, staged.sealed)):
-        if not part.is_dir():
+        try:
             made.rename(part)
+        except OSError:
+            if not part.is_dir():
+                raise  # else it is there
 
 
 def _write(plan: SplitPlan, folder: SplitFolder) -> None:

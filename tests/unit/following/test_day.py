@@ -214,6 +214,23 @@ def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: Slices) -> No
     assert log.state.candidate != waiting
 
 
+def test_an_agreement_outlives_a_day_without_submissions(slices: Slices) -> None:
+    """What cannot go out today goes out tomorrow, whatever a slice has found meanwhile."""
+    log = _day(slices, submit="ask")
+    waiting = log.state.candidate
+    assert waiting is not None
+    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+        log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
+    limits = slices.kaggle.world.limits
+    slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
+    slices.clock.sleep(86_400)
+    assert _day(slices, submit="ask").state.handed == ()
+    slices.kaggle.world.limits = limits
+    slices.clock.sleep(86_400)
+    log = _day(slices, submit="ask")
+    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+
+
 def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: Slices) -> None:
     """So the next day has its whole budget."""
     slices.clock.sleep(12 * 3600 - 10)  # ten seconds to midnight

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from comind.domain.metric import Interval, Paired
 from comind.following.decide import Compare, Policy, decide
-from comind.following.events import Allowed, Candidate
+from comind.following.events import Allowed, Candidate, Decided
+from comind.following.state import Following
 from tests.unit.following.days import after, candidate, ended, handed, looked, scored
 
 A, B = candidate("a", 0.80), candidate("b", 0.85)
@@ -23,6 +24,10 @@ def _paired(difference: float, error: float = 0.01) -> Compare:
     return compare
 
 
+def _decide(state: Following, policy: Policy, compare: Compare) -> Decided:
+    return decide(state, state.candidate, policy, compare)
+
+
 NEVER_ASKED: Compare = lambda one, other: pytest.fail("nothing to compare with")  # noqa: E731
 
 
@@ -31,15 +36,15 @@ def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
     state = after(looked(), ended(0, A))
     verdicts: list[tuple[Policy, str]] = [("auto", "submit"), ("ask", "ask"), ("never", "keep")]
     for policy, verdict in verdicts:
-        assert decide(state, policy, NEVER_ASKED).verdict == verdict
-    assert "--allow aaaaaaaaaaaa" in decide(state, "ask", NEVER_ASKED).reason
+        assert _decide(state, policy, NEVER_ASKED).verdict == verdict
+    assert "--allow aaaaaaaaaaaa" in _decide(state, "ask", NEVER_ASKED).reason
 
 
 def test_what_a_person_agreed_to_goes_out() -> None:
     """Once the file is allowed, no policy holds it back."""
     state = after(looked(), ended(0, A), Allowed(at=looked().at, sha256=A.sha256))
     for policy in ("never", "ask", "auto"):
-        assert decide(state, policy, NEVER_ASKED).verdict == "submit"  # type: ignore[arg-type]
+        assert _decide(state, policy, NEVER_ASKED).verdict == "submit"  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,7 @@ def test_what_a_person_agreed_to_goes_out() -> None:
 )
 def test_what_cannot_be_handed_in_is_kept(changes: dict[str, object], reason: str) -> None:
     """After the deadline, where files are not taken, or with the day's submissions used up."""
-    decided = decide(after(looked(**changes), ended(0, A)), "auto", NEVER_ASKED)
+    decided = _decide(after(looked(**changes), ended(0, A)), "auto", NEVER_ASKED)
     assert decided.verdict == "keep"
     assert reason in decided.reason
 
@@ -61,14 +66,14 @@ def test_the_same_file_goes_out_once() -> None:
     """A candidate that was handed in is not handed in again, even if it was refused."""
     for reply in (scored(0, public_score=0.8), scored(0, error="broken")):
         state = after(looked(), ended(0, A), *handed(0, A), reply, looked(1), ended(1, A))
-        assert decide(state, "auto", NEVER_ASKED).reason == "it was handed in already"
+        assert _decide(state, "auto", NEVER_ASKED).reason == "it was handed in already"
 
 
 @pytest.mark.parametrize(("difference", "verdict"), [(0.02, "submit"), (0.01, "keep"), (-0.5, "keep")])
 def test_only_what_is_better_beyond_the_noise_goes_out(difference: float, verdict: str) -> None:
     """It must beat what was handed in last by more than one standard error on the same rows."""
     state = after(looked(), ended(0, A), *handed(0, A), looked(1), ended(1, B))
-    decided = decide(state, "auto", _paired(difference))
+    decided = _decide(state, "auto", _paired(difference))
     assert decided.verdict == verdict
     assert decided.ahead is not None
 
@@ -76,7 +81,7 @@ def test_only_what_is_better_beyond_the_noise_goes_out(difference: float, verdic
 def test_other_rows_cannot_be_compared() -> None:
     """On data that were released anew, the first good solution is handed in."""
     state = after(looked(), ended(0, A), *handed(0, A), looked(1), ended(1, B))
-    decided = decide(state, "auto", lambda one, other: None)
+    decided = _decide(state, "auto", lambda one, other: None)
     assert decided.verdict == "submit"
     assert "other rows" in decided.reason
 
@@ -84,13 +89,13 @@ def test_other_rows_cannot_be_compared() -> None:
 def test_a_refused_file_is_no_measure() -> None:
     """What Kaggle could not grade is not what a candidate has to beat."""
     state = after(looked(), ended(0, A), *handed(0, A), scored(0, error="broken"), ended(1, B))
-    assert decide(state, "auto", NEVER_ASKED).verdict == "submit"
+    assert _decide(state, "auto", NEVER_ASKED).verdict == "submit"
 
 
 def test_a_file_of_old_data_stays_here() -> None:
     """What was made before the data were released anew has other rows than are asked for now."""
     state = after(looked(), ended(0, A), looked(1, data_sha256="other"))
-    decided = decide(state, "auto", NEVER_ASKED)
+    decided = _decide(state, "auto", NEVER_ASKED)
     assert decided.verdict == "keep"
     assert "released anew" in decided.reason
 
@@ -98,11 +103,11 @@ def test_a_file_of_old_data_stays_here() -> None:
 def test_changed_rules_need_a_person() -> None:
     """Nothing goes out under rules that nobody here has agreed to, not even an agreed file."""
     before = [looked(), ended(0, A), looked(1, rules_sha256="other")]
-    assert decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
+    assert _decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
     file = Allowed(at=looked(1).at, sha256=A.sha256)
-    assert decide(after(*before, file), "auto", NEVER_ASKED).verdict == "ask"
+    assert _decide(after(*before, file), "auto", NEVER_ASKED).verdict == "ask"
     agreed = Allowed(at=looked(1).at, rules_sha256="other")
-    assert decide(after(*before, agreed), "auto", NEVER_ASKED).verdict == "submit"
+    assert _decide(after(*before, agreed), "auto", NEVER_ASKED).verdict == "submit"
 
 
 @given(
@@ -125,6 +130,6 @@ def test_a_submission_needs_everything(
         deadline=looked().at if over else None,
     )
     state = after(looked(), ended(0, A), *handed(0, A), look, ended(1, B))
-    goes = decide(state, policy, _paired(difference)).verdict == "submit"
+    goes = _decide(state, policy, _paired(difference)).verdict == "submit"
     may = policy == "auto" and rules == "rules" and left > 0 and not over and not closed
     assert goes == (may and difference > 0.01)

@@ -7,6 +7,7 @@ import pytest
 
 from comind.errors import ContextError, ModelBusyError, ModelRefusedError
 from comind.llm.base import Message, ModelRequest
+from comind.llm.dialect import Dialect
 from comind.llm.exchange import Prompt, ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
@@ -64,6 +65,13 @@ def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: i
     with Endpoint(lambda asked: STOP, _refusing(word, message, code)) as server:
         sent = _twice(server, reasoning_effort="low")
     assert [word in json.dumps(body) for body in sent] == [True, False, False]
+
+
+def test_an_upstream_is_no_stream() -> None:
+    """A proxy's word for what is behind it says nothing of streams; the cause does."""
+    said = "upstream error: temperature is not supported"
+    learnt = Dialect().after(400, said)
+    assert learnt == Dialect(temperature=False)
 
 
 def test_a_server_of_the_other_protocol_is_found() -> None:

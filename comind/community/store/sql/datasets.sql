@@ -1,7 +1,11 @@
 -- Every dataset of $competition, or that one of its notebooks uses, in the version that was current.
 WITH there AS (
-    SELECT * FROM notebooks WHERE competition = $competition AND since <= $until
-    QUALIFY row_number() OVER (PARTITION BY ref ORDER BY since DESC, version DESC) = 1
+    SELECT * FROM notebooks
+    WHERE competition = $competition AND (since <= $until OR (since IS NULL AND $undated))
+    QUALIFY row_number() OVER (
+        PARTITION BY ref
+        ORDER BY code IS NULL, since DESC NULLS LAST, version DESC, seen_at DESC NULLS LAST, hash
+    ) = 1
 )
 SELECT * EXCLUDE (hash, seen_at, origin) FROM datasets
 WHERE (since <= $until OR since IS NULL)

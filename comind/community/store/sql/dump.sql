@@ -5,7 +5,8 @@ CREATE OR REPLACE VIEW kernel_refs AS
 SELECT k.Id AS kernel, u.UserName || '/' || k.CurrentUrlSlug AS ref, u.UserName AS author,
     k.MadePublicDate, k.ForkParentKernelVersionId AS parent
 FROM Kernels k JOIN Users u ON u.Id = k.AuthorUserId
-WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}');
+WHERE regexp_full_match(u.UserName || '/' || k.CurrentUrlSlug, '[A-Za-z0-9][\w.-]{0,99}/[A-Za-z0-9][\w.-]{0,99}')
+    AND NOT regexp_matches(u.UserName || '/' || k.CurrentUrlSlug, '\.\.|\.(/|$)');
 
 CREATE OR REPLACE VIEW version_refs AS
 SELECT v.Id AS version_id, v.VersionNumber AS version, r.ref
