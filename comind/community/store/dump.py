@@ -79,7 +79,7 @@ _UNUSED = (
     (
         "ForumMessageVotes",
         "is for no message in a forum of a competition",
-        "ForumMessageId NOT IN (SELECT m.Id FROM ForumMessages m SEMI JOIN topics t ON topic = ForumTopicId)",
+        "ForumMessageId NOT IN (SELECT Id FROM ForumMessages SEMI JOIN topics ON topic = ForumTopicId)",
     ),
     (
         "ForumMessages",
