@@ -168,3 +168,14 @@ def test_datasets_that_notebooks_use(tmp_path: Path) -> None:
     visit(kaggle, tmp_path, QuickTime())
     assert [what for name, what in kaggle.calls if name == "datasets"] == [SLUG, "more"]
     assert lines(tmp_path / "datasets.jsonl")[0]["ref"] == "bob/more"
+
+
+def test_a_text_with_separators_of_lines_is_kept(tmp_path: Path) -> None:
+    """Some characters part lines for Python and not for JSON; the notebook is asked for once."""
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    best, liked = kaggle.world.notebooks
+    source = "a = '\\u2028'\u2028b = 1\x85"
+    kaggle.world.notebooks = (best.model_copy(update={"source": source}), liked)
+    visit(kaggle, tmp_path, clock)
+    visit(kaggle, tmp_path, clock)
+    assert ("notebook", "ann/best") not in kaggle.calls

@@ -1,6 +1,7 @@
 """From Kaggle to a folder, again and again."""
 
 import io
+import shutil
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -196,6 +197,40 @@ def test_competition_yaml_of_the_user_stays(tmp_path: Path) -> None:
     fetched = fetch(kaggle, tmp_path)
     assert "mae" in described.read_text()
     assert any("by hand" in note for note in fetched.notes)
+
+
+def test_our_own_competition_yaml_is_no_users(tmp_path: Path) -> None:
+    """After a kill between it and the record, it is known as ours and kept up to date."""
+    kaggle = ScriptedKaggle(tiny_world())
+    folder = fetch(kaggle, tmp_path).folder
+    (folder / "fetched.json").unlink()
+    fetched = fetch(kaggle, tmp_path)
+    assert not any("by hand" in note for note in fetched.notes)
+    kaggle.world.facts = kaggle.world.facts.model_copy(update={"title": "Other houses"})
+    kaggle.world.files["train.csv"] += b"11,3,110\n"
+    fetch(kaggle, tmp_path)
+    assert "Other houses" in (folder / "competition.yaml").read_text()
+
+
+def test_data_that_was_deleted_comes_back(tmp_path: Path) -> None:
+    """A changed competition.yaml is no reason to leave its data away."""
+    kaggle = ScriptedKaggle(tiny_world())
+    folder = fetch(kaggle, tmp_path).folder
+    described = folder / "competition.yaml"
+    described.write_text(described.read_text().replace("rmse", "mae"))
+    shutil.rmtree(folder / "public")
+    fetch(kaggle, tmp_path)
+    assert (folder / "public" / "train.csv").is_file()
+    assert "mae" in described.read_text()
+
+
+def test_two_files_for_one_name_are_left_for_people(tmp_path: Path) -> None:
+    """The sample of another stage is not written over."""
+    kaggle = ScriptedKaggle(tiny_world())
+    kaggle.world.files["sample_submission_stage1.csv"] = kaggle.world.files.pop("sampleSubmission.csv")
+    kaggle.world.files["sample_submission.csv"] = b"Id,Price\n70,0\n71,0\n"
+    with pytest.raises(CompetitionError, match="may be the one that is meant"):
+        fetch(kaggle, tmp_path)
 
 
 def test_an_unclear_form_leaves_the_data_for_people(tmp_path: Path) -> None:

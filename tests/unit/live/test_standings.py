@@ -119,7 +119,13 @@ def test_of_equal_scores_the_earlier_stands_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "said"),
-    [("1,a,,0.5", "has no time"), ("1,a,soon,0.5", "row 1"), ("1,a,2023-03-01,best", "row 1")],
+    [
+        ("1,a,,0.5", "has no time"),
+        ("1,a,soon,0.5", "row 1"),
+        ("1,a,0001-01-01T00:00:00+05:00,0.5", "row 1"),
+        ("1,a,2023-03-01,best", "row 1"),
+        ("1,a,2023-03-01,nan", "row 1: the score 'nan' is not a finite number$"),
+    ],
 )
 def test_a_broken_history_is_refused(tmp_path: Path, row: str, said: str) -> None:
     """A submission without a time, or with a time or score that is none, is named."""

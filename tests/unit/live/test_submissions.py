@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from comind.errors import LiveError
+from comind.live.dispatch import read
+from comind.live.routes import RouteError
 from comind.live.scoring import Marks
 from comind.live.submissions import Submission, SubmissionBook
-from tests.unit.live.worlds import NOON
+from tests.unit.live.worlds import NOON, ROUTES, open_world, world_folder
 
 
 def _submission() -> Submission:
@@ -44,3 +46,20 @@ def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
     kept = book.accept(_submission(), b"\xff\x00")
     assert book.file_of(kept.ref).read_bytes() == b"\xff\x00"
     assert kept.total_bytes == 2
+
+
+def test_a_request_that_no_file_could_hold_is_refused() -> None:
+    """Half of a character would be written and never be read again."""
+    with pytest.raises(RouteError, match="cannot be read"):
+        read(ROUTES["ListSubmissions"], b'{"competitionName": "\\ud800"}')
+
+
+def test_a_file_without_a_header_is_graded_as_invalid(tmp_path: Path) -> None:
+    """It gets a status like any other file."""
+    folder = world_folder(tmp_path)
+    world = open_world(folder, NOON)
+    mine = tmp_path / "mine.csv"
+    for content in ('"', ",", "\n\n"):
+        mine.write_text(content)
+        made = world.submit(mine)
+        assert made.marks is None or not made.marks.valid

@@ -131,6 +131,20 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
     assert [each.votes for each in _view(tmp_path / "store", _day(13)).notebooks] == [2, 0]
 
 
+def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
+    """One cell that the engine can read and Python cannot spoils no query."""
+    rows = tables()
+    rows["Submissions"][0]["PublicScoreFullPrecision"] = "nan"
+    rows["KernelVotes"][0]["VoteDate"] = "12/31/9999"
+    rows["ForumMessages"][1]["PostDate"] = "0044-03-15 (BC) 00:00:00"
+    dropped = ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows)).record.dropped
+    told = [(each.what, each.reason) for each in dropped]
+    assert ("KernelVotes.csv", "VoteDate is missing or is no time") in told
+    view = _view(tmp_path / "store", _day(20))
+    assert len(view.notebooks) == 2
+    assert len(view.discussions[0].comments) == 1
+
+
 @pytest.mark.parametrize(
     ("table", "column", "message"),
     [

@@ -296,3 +296,17 @@ def test_nothing_later_is_seen(
     times += [seen.at for each in before.notebooks for seen in each.observed]
     times += [each.at for thread in before.discussions for each in thread.comments]
     assert all(time is not None and time <= _day(10) for time in times)
+
+
+@pytest.mark.parametrize("left", ["staged", ".staged.new"])
+def test_a_killed_copy_is_in_nobodys_way(left: str, tmp_path: Path) -> None:
+    """Files of a dataset are taken whole, whatever a killed import left behind."""
+    folder = community(tmp_path / "community", datasets=[dataset("carl/data", path="a.csv")])
+    (folder / "a.csv").write_text("a")
+    garbage = tmp_path / "store" / "files" / left
+    garbage.mkdir(parents=True)
+    (garbage / "old.csv").write_text("old")
+    assert ingest_folder(tmp_path / "store", folder, "titanic").record.dropped == ()
+    [found] = CommunityStore.open(tmp_path / "store").items("titanic", None).datasets
+    assert found.path is not None
+    assert [each.name for each in (tmp_path / "store" / found.path).iterdir()] == ["a.csv"]
