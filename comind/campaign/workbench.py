@@ -115,6 +115,7 @@ class Workbench(Desk):
         self._grader = grader
         self._monitor = monitor
         self._cells: list[_Cell] = []  # what the interpreter's present state came from
+        self._ran: tuple[_Cell, ...] = ()  # what the files of the last cell came from
         self.code = ""
         """The cells that led to the best submission so far, in order."""
         self.code_seconds = 0.0
@@ -156,7 +157,7 @@ class Workbench(Desk):
             return Step(ended.result, ended.files, refused=ended.refused)
         report = self._grade(ended.submitted)
         if self.state.best == ended.submitted:
-            cells = [cell for cell in self._cells if cell.succeeded]
+            cells = [cell for cell in self._ran if cell.succeeded]
             self.code = "\n\n".join(cell.code for cell in cells)
             self.code_seconds = sum(cell.seconds for cell in cells)
         return Step(ended.result, ended.files, report=report)
@@ -204,10 +205,11 @@ class Workbench(Desk):
 
         A cell that had to be stopped would have to be stopped again, so it is left out.
         """
+        if result.status in (CellStatus.OK, CellStatus.ERROR):
+            self._cells.append(_Cell(code, result.seconds, result.status is CellStatus.OK))
+        self._ran = tuple(self._cells)
         if result.state_lost:
             self._cells.clear()
-        elif result.status in (CellStatus.OK, CellStatus.ERROR):
-            self._cells.append(_Cell(code, result.seconds, result.status is CellStatus.OK))
 
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed

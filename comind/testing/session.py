@@ -15,7 +15,8 @@ class ScriptedSession:
 
     What the function returns is the cell's output; an exception is the cell's error. A function that
     yields pairs of a time and a line is a cell that prints this line that many seconds after its
-    start; nobody waits for it. `ran` holds the code of every cell, in order.
+    start; nobody waits for it. `ran` holds the code of every cell, in order. Without `persistent`, every
+    cell is reported as run by an interpreter of its own, as a script session does.
     """
 
     sandbox = "scripted"
@@ -27,14 +28,22 @@ class ScriptedSession:
         workspace: Path,
         cells: Mapping[str, Callable[[Path], str | Iterable[tuple[float, str]]]],
         ran: list[str] | None = None,
+        *,
+        persistent: bool = True,
     ) -> None:
         workspace.mkdir(parents=True, exist_ok=True)
         self.workspace = workspace
         self.ran = [] if ran is None else ran
         self._cells = cells
+        self._persistent = persistent
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; times that it says itself are all the time that there is."""
+        result = self._run(code, seconds, watch)
+        lost = result.status is CellStatus.DIED or not self._persistent
+        return result.model_copy(update={"state_lost": lost})
+
+    def _run(self, code: str, seconds: float, watch: Watch | None) -> CellResult:
         self.ran.append(code)
         cell = self._cells.get(code)
         if cell is None:

@@ -117,6 +117,27 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     assert {"lineage.json", "script.py"} <= files
 
 
+def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
+    """The program of a refit is the pick's, in DVC and in MLflow, with its measures."""
+    from mlflow.tracking import MlflowClient
+
+    from tasks.tracking import tracking_uri
+
+    project, campaign, _ = solved
+    folder = ProjectFolder(project)
+    picked = (folder.solution(campaign, "attempt-000") / "code.py").read_text()
+    assert "to_csv('submission.csv'" in picked
+    assert (folder.refit(campaign, "refit-000") / "code.py").read_text() == picked
+    client = MlflowClient(tracking_uri=tracking_uri(project))
+    runs = json.loads(folder.campaign(campaign).runs.read_text())
+    code = client.download_artifacts(runs["refit-000"], "code.py")
+    assert Path(code).read_text().strip() == picked.strip()
+    lengths = [
+        client.get_run(runs[name]).data.metrics["code_length"] for name in ("attempt-000", "refit-000")
+    ]
+    assert lengths[0] == lengths[1]
+
+
 def test_a_fresh_clone_gives_the_same_submission(solved: tuple[Path, str, Path], clone: Path) -> None:
     """Without cache and tree, every published solution is identical; the contract's keys are there."""
     _, campaign, _ = solved

@@ -88,6 +88,7 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
     assert picked.kind == "code"
     assert (refit.work.role, refit.work.parents) == (REFIT_ROLE, (state.picked.work_id,))
     assert refit.work.draft.codebase == picked.code
+    assert refit.outcome.code == picked.code
     assert refit.outcome.score is None
     assert state.delivered() == (refit.id, refit.outcome.submitted)
     assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())

@@ -3,6 +3,7 @@
 import re
 import shutil
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -16,9 +17,12 @@ from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 
 
-def _carry_out(world: World, *, steps: int = 2) -> CodeOutcome:
+def _carry_out(
+    world: World, *, steps: int = 2, session: Literal["notebook", "script"] = "notebook"
+) -> CodeOutcome:
     folder = world.folder.work("attempt-000")
-    outcome = carry_out(world.agent, code(steps=steps), folder, world.equipment())
+    work = code(steps=steps).model_copy(update={"session": session})
+    outcome = carry_out(world.agent, work, folder, world.equipment())
     assert isinstance(outcome, CodeOutcome)
     return outcome
 
@@ -37,6 +41,22 @@ def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
     assert outcome.failure is None
     assert outcome.spend.calls == 3
     assert outcome.spend.tokens == 3 * 120
+
+
+def test_a_script_attempt_keeps_the_program_that_handed_in(tmp_path: Path) -> None:
+    """Where every step has a fresh interpreter, the outcome's code is the best step's program alone."""
+    world = World(tmp_path, [reply(cell) for cell in ("look", "better", "poor")])
+    outcome = _carry_out(world, steps=3, session="script")
+    assert outcome.submitted is not None
+    assert outcome.submitted.step == 2
+    assert outcome.code == "better"
+
+
+def test_a_notebook_attempt_keeps_all_cells_that_led_to_its_submission(tmp_path: Path) -> None:
+    """In a persistent notebook the outcome's code is every cell up to the best step, but no failed one."""
+    world = World(tmp_path, [reply(cell) for cell in ("look", "unknown", "better", "poor")])
+    outcome = _carry_out(world, steps=4)
+    assert outcome.code == "look\n\nbetter"
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,12 @@ class World:
 
     def equipment(self, spent: Spend | None = None) -> Equipment:
         def session(work: Code, folder: WorkFolder) -> ScriptedSession:
-            del work
-            return ScriptedSession(folder.workspace, CELLS | self.cells, self.ran)  # type: ignore[arg-type]
+            return ScriptedSession(
+                folder.workspace,
+                CELLS | self.cells,  # type: ignore[arg-type]
+                self.ran,
+                persistent=work.session == "notebook",
+            )
 
         purse = Purse(self.budget, spent or Spend())
         return Equipment(lambda role: self.model, purse, ColumnGrader(), session, self.monitor)
