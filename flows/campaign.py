@@ -5,12 +5,14 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
+from comind.campaign.baseline import BaselineFirst
 from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
 from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.state import CampaignState
 from comind.system.files import write_durably
+from comind.wiring.agents import agent_of
 from comind.wiring.models import only_offline
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
@@ -64,7 +66,8 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
                 running.record(community)
                 close_workshops()  # one that was made meanwhile does not know it
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
-        ending = run(running, workshop.agent, executor, housekeeping.round)
+        planner = BaselineFirst(workshop.agent)
+        ending = run(running, planner, executor, housekeeping.round)
         finish(running, executor, workshop.grader, housekeeping.round)
         housekeeping.round(running.state)
         hand_in(project, campaign)
@@ -91,7 +94,9 @@ def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
 def _note_environment(running: Campaign) -> None:
     """Record what the campaign's work will run in, where that is not what was recorded last."""
     spec = running.state.spec
-    environment, diff = read_environment(spec.sandbox, own_code=only_offline(spec.model, spec.models))
+    own_code = only_offline(spec.model, spec.models)
+    prompts = agent_of(spec).prompts
+    environment, diff = read_environment(spec.sandbox, own_code=own_code, prompts=prompts)
     if diff:
         write_durably(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):

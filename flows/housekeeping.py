@@ -70,8 +70,8 @@ class Housekeeping:
         self._tracker.catch_up()  # with the pointers to what was published
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
-            text = workshop_of(self._project, self._campaign.name).agent.journal(state)
-            write_durably(self._campaign.journal, text)
+            workshop = workshop_of(self._project, self._campaign.name)
+            write_durably(self._campaign.journal, workshop.agent.journal(state, workshop.community))
         self.commit(state)
         self._kept = changed
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from comind.agents.comind.lineage import graph_of_campaign
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
@@ -17,6 +16,7 @@ from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.errors import CampaignError, CommunityError
+from comind.wiring.agents import agent_of
 from tasks.git import campaign_commit
 from tasks.restoring import find_campaign, restore_logs
 
@@ -45,7 +45,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         parents = _refitted(state, attempt)
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
-        graph = graph_of_campaign(state, view)
+        graph = agent_of(state.spec).graph(state, view)
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
         nodes = [_node(each, state, view) for each in (*graph.lineage(root), graph[root])]

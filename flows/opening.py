@@ -6,8 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.agents.comind.history import MOST_TOKENS
-from comind.campaign.estimate import estimate_of, told
+from comind.campaign.estimate import estimate_of, summary
 from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import Campaign, read_state
@@ -20,20 +19,27 @@ from comind.evaluation.arrival import check_competition
 from comind.evaluation.folder import load_competition
 from comind.evaluation.metrics import METRICS
 from comind.llm.base import Usage
+from comind.llm.offline import OFFLINE
 from comind.llm.prices import known_price, price_of
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
 from comind.system.killpoints import passed
+from comind.wiring.agents import (
+    agent_of,
+    agent_type,
+    agent_without_model,
+    origin_of,
+    parameters_of,
+    roles_of_all,
+)
 from comind.wiring.models import (
     DEFAULT,
-    OFFLINE,
     build_model,
     configured_model,
     only_offline,
     resolved,
     settings_of,
 )
-from comind.wiring.workshop import AGENTS
 from flows.environment import prepare_environment
 from flows.moments import moment_of
 from flows.params import Params, read_params
@@ -144,20 +150,25 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
 def _specification(competition: Competition, params: Params, wishes: Mapping[str, Any]) -> CampaignSpec:
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | dict(wishes)
-    community = _community(values["community"], competition)
     as_of = moment_of(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or configured_model()
-    if values["agent"] not in AGENTS:
-        raise UsageError(f"unknown agent {values['agent']!r}", hint=f"one of {', '.join(AGENTS)}")
-    models = resolved(model, solve.models)
+    agent = agent_type(values["agent"])
+    models = resolved(model, solve.models, agent.roles, roles_of_all())
     _check_models(models, priced=values["max_usd"] is not None)
+    name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    wanted = values["community"]
+    if wanted is None and not agent_type(name).needs_model:
+        wanted = NO_COMMUNITY  # nobody would read it
+    community = _community(wanted, competition)
     return CampaignSpec(
-        id=f"{competition.id}-{values['agent']}-{stamp}-{secrets.token_hex(2)}",
+        id=f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
         competition=competition.id,
         competition_folder=str(competition.folder),
-        agent=values["agent"],
+        agent=name,
+        agent_origin=origin_of(name),
+        parameters=parameters,
         model=model,
         seed=values["seed"],
         split_seed=params.prepare.seed,
@@ -186,6 +197,34 @@ def _specification(competition: Competition, params: Params, wishes: Mapping[str
         models=models,
         traffic=solve.traffic,
     )
+
+
+def _agent(
+    name: str,
+    model: str,
+    models: Mapping[str, ModelSettings],
+    params: Params,
+    given: Mapping[str, Any],
+) -> tuple[str, dict[str, Any]]:
+    """Return the agent that will run, and its parameters: those of the command line go first.
+
+    Without a language model that is the baseline alone; the parameters of the agent that was named are
+    checked all the same.
+    """
+    agent = agent_type(name)
+    where = f"--set, for the agent {name}" if given else f"params.yaml: agents.{name}"
+    values = parameters_of(agent, {**params.agents.get(name, {}), **given}, where)
+    if not agent.needs_model:
+        return name, values.model_dump(mode="json")
+    if only_offline(model, models):
+        return agent_without_model(), {}
+    for role in agent.roles:
+        if settings_of(role, models, model).name == OFFLINE:
+            raise UsageError(
+                f"the role {role} of the agent {name} has no model",
+                hint=f"name one with --model, or in params.yaml: solve.models.{role}.name",
+            )
+    return name, values.model_dump(mode="json")
 
 
 def _community(given: str | None, competition: Competition) -> str:
@@ -222,15 +261,16 @@ def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
 
 
 def _estimate(spec: CampaignSpec) -> str:
-    """Return what the campaign will about take, in one line; nothing for the offline model."""
-    if only_offline(spec.model, spec.models):
+    """Return what the campaign will about take, in one line; nothing where the agent cannot tell."""
+    expected = agent_of(spec).estimate(spec)
+    if expected is None:
         return ""
 
     def price(role: str, usage: Usage) -> float | None:
         settings = settings_of(role, spec.models, spec.model)
         return price_of(settings.name or spec.model, usage, settings.price)
 
-    return told(estimate_of(spec, price, most_history=MOST_TOKENS), spec)
+    return summary(expected, estimate_of(expected, price), spec.budget)
 
 
 def _prepare(project: Path) -> None:

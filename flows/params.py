@@ -43,6 +43,7 @@ class SolveParams(Value):
     """How a campaign is run; the defaults are those of the CoMind paper."""
 
     agent: str = "comind"
+    """One of those that `comind agents` lists."""
     model: str | None = None
     """Model name; None for the configured endpoint, else `offline`."""
     seed: int = 0
@@ -66,7 +67,7 @@ class SolveParams(Value):
     """By role; `default` for all others. What they can say stands in comind/llm/settings.py."""
     traffic: Traffic = Traffic()
     baseline: bool = True
-    """Whether attempt 0 is the offline model's baseline."""
+    """Whether attempt 0 is the platform's baseline."""
     refit: bool = True
     """Whether the final pick's code is run once more on all labelled rows."""
     monitor: bool = True
@@ -91,6 +92,8 @@ class Params(Value):
 
     prepare: PrepareParams = PrepareParams()
     solve: SolveParams = SolveParams()
+    agents: dict[str, dict[str, Any]] = {}
+    """By agent, values for its own parameters; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()
     profiles: dict[str, dict[str, Any]] = {}
 

@@ -23,12 +23,15 @@ _SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
 
 
-def read_environment(wanted: str, *, own_code: bool) -> tuple[Environment, str]:
+def read_environment(
+    wanted: str, *, own_code: bool, prompts: tuple[str, ...] = ()
+) -> tuple[Environment, str]:
     """Return what code would run in here and now, and what differs from the commit of CoMind's code.
 
     Args:
         wanted: the sandbox that the user asked for.
         own_code: whether only code of ours will run.
+        prompts: packages with the prompts of the campaign's agent.
 
     Raises:
         SandboxError: the sandbox does not work here.
@@ -40,7 +43,7 @@ def read_environment(wanted: str, *, own_code: bool) -> tuple[Environment, str]:
         revision=revision,
         diff_sha256=diff_sha256,
         version=comind.__version__,
-        prompts_sha256=prompts_sha256(),
+        prompts_sha256=prompts_sha256(prompts),
         python=python,
         packages=packages,
         sandbox=sandbox.name,

@@ -68,6 +68,8 @@ class CallSent(Value):
     ordinal: int
     fingerprint: str
     """Hash of the request: a recorded reply answers this request and no other."""
+    fingerprint_version: int = 1
+    """Version 1 hashed requests otherwise: its replies are known by their place in the log alone."""
     role: str
     model: str
     bound: Usage

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, Field, TypeAdapter
+from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
@@ -44,6 +44,11 @@ class CampaignSpec(Value):
     competition: Name
     competition_folder: str
     agent: str
+    """Name of its entry point in the group `comind.agents`."""
+    agent_origin: str = ""
+    """The distribution that the agent came from, and its version."""
+    parameters: dict[str, JsonValue] = {}
+    """The agent's own, complete as of the campaign's start."""
     model: str
     seed: int
     split_seed: int = 0

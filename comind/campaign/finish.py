@@ -41,8 +41,7 @@ def finish(
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
     """Return all scored attempts, best score first, each compared with the best on the same rows."""
-    scored = [attempt for attempt in state.works.attempts() if attempt.outcome and attempt.outcome.score]
-    scored.sort(key=_badness)
+    scored = state.works.best_first()
     best = scored[0] if scored else None
     ranked = []
     for attempt in scored:
@@ -96,13 +95,6 @@ def as_csv(ranked: tuple[Ranked, ...]) -> str:
         cells += [behind.difference, behind.standard_error] if behind else [0.0, 0.0]
         rows.append(",".join(map(str, [*cells, each.code_lines, round(each.seconds, 1)])))
     return "\n".join(rows) + "\n"
-
-
-def _badness(attempt: Attempt) -> tuple[float, str]:
-    assert attempt.outcome is not None
-    assert attempt.outcome.score is not None
-    value = attempt.outcome.score.value
-    return -value.value if value.maximize else value.value, attempt.id
 
 
 def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:

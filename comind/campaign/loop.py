@@ -15,13 +15,13 @@ from comind.campaign.events import (
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.log import EventLog, read_log
 from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Code, Done, Planner, Think, Wait
+from comind.campaign.plan import Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply, fold
 from comind.domain.spend import Budget
 from comind.errors import ComindError
 from comind.system.killpoints import passed
 
-__all__ = ["Campaign", "Executor", "Finished", "read_state", "run"]
+__all__ = ["Campaign", "Executor", "Finished", "Planner", "read_state", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,14 @@ class Finished:
 
     work_id: str
     outcome: Outcome | ComindError
+
+
+class Planner(Protocol):
+    """Says what to do next; pure, called after every event that could change the answer."""
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Say what to do next."""
+        ...
 
 
 class Executor(Protocol):

@@ -3,17 +3,18 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import Field
 
 from comind.domain.metric import ValidationScore
+from comind.domain.payload import Payload
 from comind.domain.spend import Spend
 from comind.domain.value import Value
 
 __all__ = [
     "CodeOutcome",
+    "Execution",
     "Failure",
     "FailureKind",
-    "Finding",
     "Finish",
     "Outcome",
     "Submitted",
@@ -41,16 +42,21 @@ class Failure(Value):
     message: str
 
 
-class Finding(Value):
-    """The typed result of a `Think`, as the agent wrote it."""
-
-    result: dict[str, JsonValue] = {}
-
-
 class Finish(Value):
     """What a coding role says at the end of an attempt."""
 
     report: str = ""
+
+
+class Execution(Value):
+    """A program that ran, and how it ended; bounded, so that later work can be told of it."""
+
+    program: str
+    """With the cells that its interpreter had run before; its end, where it is long."""
+    output: str = ""
+    """The end of what it printed."""
+    error: str = ""
+    """The end of its traceback, or why it had to be stopped; empty where nothing went wrong."""
 
 
 class Submitted(Value):
@@ -65,7 +71,8 @@ class ThinkOutcome(Value):
     """How a `Think` ended."""
 
     kind: Literal["think"] = "think"
-    result: dict[str, JsonValue] = {}
+    result: Payload = Payload()
+    """Of the type that the agent registered for the purpose."""
     failure: Failure | None = None
     spend: Spend = Spend()
 
@@ -80,6 +87,8 @@ class CodeOutcome(Value):
     """The cells that led to the submission, in order."""
     code_seconds: float = 0.0
     """How long these cells ran."""
+    last: Execution | None = None
+    """What ran last, whether or not it was scored; None where nothing ran."""
     steps: int = 0
     report: str = ""
     failure: Failure | None = None

@@ -1,29 +1,41 @@
-"""The one protocol that every agent implements: look at the state, say what to do next.
+"""Work as values: what an agent plans, and what a worker carries out, now or after a restart.
 
-    plan(state) -> list of Work | Wait | Done
-
-Work is `Think` (model calls only) or `Code` (a session in a sandbox). Work carries everything it
-needs as values, so that it can be carried out in another process, now or after a restart.
+Work is `Think` (model calls only) or `Code` (a session in a sandbox). It carries everything it needs
+as values, so that it can be carried out in another process. Who plans and carries it out is an
+`Agent` (agent.py).
 """
 
-from typing import TYPE_CHECKING, Annotated, Literal, Protocol
+from dataclasses import dataclass
+from typing import Annotated, Generic, Literal, TypeVar
 
-from pydantic import Field, JsonValue
+from pydantic import Field, ValidationError
 
 from comind.domain.draft import Draft, Operator
+from comind.domain.payload import Payload
 from comind.domain.spend import WorkBudget
 from comind.domain.value import Value
+from comind.errors import LogError
 
-if TYPE_CHECKING:
-    from comind.campaign.outcome import Finding, Finish
-    from comind.campaign.state import CampaignState
-    from comind.campaign.workbench import Desk, Workbench
-
-__all__ = ["BASELINE_ROLE", "Agent", "Code", "Decision", "Done", "Planner", "Think", "Wait", "Work"]
+__all__ = [
+    "BASELINE_ROLE",
+    "Code",
+    "Decision",
+    "Done",
+    "FactsT",
+    "Purpose",
+    "ResultT",
+    "Think",
+    "Wait",
+    "Work",
+]
 
 
 BASELINE_ROLE = "baseline"
-"""Role of attempt 0: the platform's own baseline, whatever model the campaign has."""
+"""Role of attempt 0, which the platform plans and carries out; no model is asked."""
+
+FactsT = TypeVar("FactsT", bound=Value)
+ResultT = TypeVar("ResultT", bound=Value)
+ValueT = TypeVar("ValueT", bound=Value)
 
 
 class Think(Value):
@@ -31,9 +43,54 @@ class Think(Value):
 
     kind: Literal["think"] = "think"
     purpose: str
-    """What the agent calls this kind of thinking; also the role whose model is asked."""
-    facts: dict[str, JsonValue] = {}
+    """Name of the `Purpose` that the agent registered for this kind of thinking."""
+    facts: Payload = Payload()
     """What it thinks about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose(Generic[FactsT, ResultT]):
+    """A kind of `Think` that an agent registers: whose model it asks, what it takes and what it finds.
+
+    The log stores facts and result as JSON; agents handle values alone.
+    """
+
+    name: str
+    role: str
+    facts: type[FactsT]
+    result: type[ResultT]
+
+    def work(self, facts: FactsT) -> Think:
+        """Return the work of thinking about `facts`."""
+        return Think(purpose=self.name, facts=Payload.of(facts))
+
+    def facts_of(self, work: Think) -> FactsT:
+        """Return what `work` thinks about.
+
+        Raises:
+            LogError: the facts are not of this purpose's type.
+        """
+        return _read(work.facts, self.facts, self.name)
+
+    def result_of(self, payload: Payload) -> ResultT:
+        """Return what was found.
+
+        Raises:
+            LogError: the result is not of this purpose's type.
+        """
+        return _read(payload, self.result, self.name)
+
+
+def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:
+    try:
+        return payload.read(kind)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise LogError(
+            f"a recorded {purpose} is no {kind.__name__}: {place}: {first['msg']}",
+            hint="go on with the version of the agent that started the campaign",
+        ) from None
 
 
 class Code(Value):
@@ -68,33 +125,3 @@ class Done(Value):
 
 
 Decision = list[Think | Code] | Wait | Done
-
-
-class Planner(Protocol):
-    """Says what to do next; pure, called after every event that could change the answer."""
-
-    def plan(self, state: "CampaignState") -> Decision:
-        """Say what to do next."""
-        ...
-
-
-class Agent(Planner, Protocol):
-    """A whole published system (CoMind, AIDE, ...), without a thread or a clock of its own.
-
-    `think` and `code` reach the world through the desk or workbench only, whose
-    every effect is recorded: run again with the same record, they take the same steps.
-    """
-
-    name: str
-
-    def journal(self, state: "CampaignState") -> str:
-        """Return what happened so far, for people, as Markdown; empty for nothing to tell."""
-        ...
-
-    def think(self, work: Think, desk: "Desk") -> "Finding":
-        """Carry out `work` and return what was found."""
-        ...
-
-    def code(self, work: Code, bench: "Workbench") -> "Finish":
-        """Carry out `work`; what it submitted and scored is known to the bench."""
-        ...

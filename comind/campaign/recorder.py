@@ -38,6 +38,9 @@ __all__ = [
     "grading_identity",
 ]
 
+_CALL = "model call"
+_FINGERPRINT_VERSION = 2
+
 EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
 
 
@@ -90,7 +93,7 @@ class Recorder:
         while self._past:
             record = self._past.popleft()
             recorded = _identity(record.event)
-            if recorded not in (None, identity):
+            if recorded is not None and not identity.startswith(recorded):
                 raise ReplayDivergedError(
                     f"record {record.seq} of this work is {recorded}, but the work now does {identity}",
                     hint="resume with the version of CoMind that started the campaign",
@@ -114,7 +117,7 @@ class Recorder:
 
 def call_identity(fingerprint: str) -> str:
     """Return what tells one model call from another."""
-    return f"model call {fingerprint[:12]}"
+    return f"{_CALL} {fingerprint[:12]}"
 
 
 def cell_identity(code: str) -> str:
@@ -129,6 +132,8 @@ def grading_identity(submitted: Submitted) -> str:
 
 def _identity(event: WorkEvent) -> str | None:
     match event:
+        case CallSent(fingerprint_version=version) if version < _FINGERPRINT_VERSION:
+            return _CALL  # any call: what followed shows whether the work still takes the same steps
         case CallSent(fingerprint=fingerprint):
             return call_identity(fingerprint)
         case CellStarted(code=code):
@@ -159,6 +164,7 @@ class RecordedModel:
         sent = CallSent(
             ordinal=ordinal,
             fingerprint=fingerprint,
+            fingerprint_version=_FINGERPRINT_VERSION,
             role=request.role,
             model=self.name,
             bound=bound,

@@ -19,7 +19,7 @@ from comind.campaign.attempt import (
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
 from comind.campaign.monitor import Monitor
-from comind.campaign.outcome import Submitted
+from comind.campaign.outcome import Execution, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
@@ -34,6 +34,9 @@ from comind.system.killpoints import passed
 __all__ = ["Desk", "Step", "Workbench"]
 
 T = TypeVar("T", bound=BaseModel)
+
+# Of what an outcome keeps, in characters; the ends are kept.
+_PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 
 
 class Desk:
@@ -67,6 +70,7 @@ class Desk:
 class Step:
     """What came of one cell."""
 
+    code: str
     result: CellResult
     files: tuple[WrittenFile, ...] = ()
     """What it wrote, the newest last."""
@@ -120,6 +124,8 @@ class Workbench(Desk):
         """The cells that led to the best submission so far, in order."""
         self.code_seconds = 0.0
         """How long these cells ran."""
+        self.last: Execution | None = None
+        """What ran last, and how it ended."""
         self._session: Session | None = None
 
     @property
@@ -154,13 +160,13 @@ class Workbench(Desk):
         """
         ended = self._run_cell(goal, code, submission, hands_in=True)
         if ended.submitted is None:
-            return Step(ended.result, ended.files, refused=ended.refused)
+            return Step(code, ended.result, ended.files, refused=ended.refused)
         report = self._grade(ended.submitted)
         if self.state.best == ended.submitted:
             cells = [cell for cell in self._ran if cell.succeeded]
             self.code = "\n\n".join(cell.code for cell in cells)
             self.code_seconds = sum(cell.seconds for cell in cells)
-        return Step(ended.result, ended.files, report=report)
+        return Step(code, ended.result, ended.files, report=report)
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -205,6 +211,12 @@ class Workbench(Desk):
 
         A cell that had to be stopped would have to be stopped again, so it is left out.
         """
+        whole = "\n\n".join([*(cell.code for cell in self._cells), code])
+        self.last = Execution(
+            program=whole[-_PROGRAM_KEPT:],
+            output=result.output[-_OUTPUT_KEPT:],
+            error=result.error[-_ERROR_KEPT:],
+        )
         if result.status in (CellStatus.OK, CellStatus.ERROR):
             self._cells.append(_Cell(code, result.seconds, result.status is CellStatus.OK))
         self._ran = tuple(self._cells)

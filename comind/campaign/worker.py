@@ -2,11 +2,14 @@
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from comind.baseline import Program
+from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
+from comind.campaign.baseline import run_programs
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.log import EventLog
@@ -15,17 +18,17 @@ from comind.campaign.outcome import (
     CodeOutcome,
     Failure,
     FailureKind,
-    Finding,
     Finish,
     Outcome,
     ThinkOutcome,
 )
-from comind.campaign.plan import BASELINE_ROLE, Agent, Code, Think
+from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Workbench
 from comind.domain.draft import Operator
+from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.llm.base import ChatModel
@@ -58,6 +61,8 @@ class Equipment:
     """What all calls of the campaign pass."""
     seconds_left: Callable[[], float] = lambda: math.inf
     """How long the campaign may still run."""
+    baseline: Callable[[], Sequence[Program]] = tuple
+    """The programs of the baseline, the best first."""
 
 
 def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
@@ -87,7 +92,7 @@ def _perform(
     log: EventLog[WorkEvent],
 ) -> Outcome:
     recorder = Recorder(log)
-    asked = equipment.model_of(work.purpose if isinstance(work, Think) else work.role)
+    asked = equipment.model_of(agent.role_of(work) if isinstance(work, Think) else work.role)
     metered = MeteredModel(
         asked,
         equipment.purse,
@@ -98,9 +103,9 @@ def _perform(
     model = RecordedModel(metered, recorder)
     if isinstance(work, Think):
         desk = Desk(recorder, model)
-        finding, failure = _guarded(lambda: agent.think(work, desk), Finding())
+        result, failure = _guarded(lambda: Payload.of(agent.think(work, desk)), Payload())
         spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
-        return ThinkOutcome(result=finding.result, failure=failure, spend=spend)
+        return ThinkOutcome(result=result, failure=failure, spend=spend)
     bench = Workbench(
         work,
         folder,
@@ -111,11 +116,18 @@ def _perform(
         monitor=_monitor(work, recorder, equipment),
     )
     try:
-        code = refit if work.operator is Operator.REFIT else agent.code
-        finish, failure = _guarded(lambda: code(work, bench), Finish())
+        finish, failure = _guarded(lambda: _code(agent, work, bench, equipment), Finish())
     finally:
         bench.close()
     return _code_outcome(bench, finish, failure, log.elapsed)
+
+
+def _code(agent: Agent, work: Code, bench: Workbench, equipment: Equipment) -> Finish:
+    if work.operator is Operator.REFIT:
+        return refit(work, bench)
+    if work.role == BASELINE_ROLE:
+        return run_programs(equipment.baseline(), bench)
+    return agent.code(work, bench)
 
 
 def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | None:
@@ -171,6 +183,7 @@ def _code_outcome(
         submitted=state.best,
         code=bench.code,
         code_seconds=round(bench.code_seconds, 3),
+        last=bench.last,
         steps=state.steps,
         report=finish.report,
         failure=failure if failure or succeeded else _why_nothing(bench),

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Generic
 
 from immutables import Map
 
-from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
-from comind.campaign.plan import Code, Think
+from comind.campaign.outcome import CodeOutcome, Failure, Outcome, ThinkOutcome
+from comind.campaign.plan import Code, FactsT, Purpose, ResultT, Think
 from comind.domain.draft import Operator
 from comind.errors import LogError
 
@@ -35,14 +36,24 @@ class Attempt:
     work: Code
     outcome: CodeOutcome | None
 
+    @property
+    def result(self) -> str:
+        """How it ended, in words."""
+        if self.outcome is None:
+            return "running"
+        if self.outcome.score is not None:
+            return str(self.outcome.score)
+        return self.outcome.failure.message if self.outcome.failure else "no score"
+
 
 @dataclass(frozen=True, slots=True)
-class Thought:
-    """A `Think` and how it ended."""
+class Thought(Generic[FactsT, ResultT]):
+    """A `Think` with its facts and, once it has ended, its result or why there is none."""
 
     id: str
-    work: Think
-    outcome: ThinkOutcome | None
+    facts: FactsT
+    result: ResultT | None
+    failure: Failure | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,15 @@ class Works:
         """Return all `Code` work that the agent planned, oldest first."""
         return [each for each in self._codes() if each.work.operator is not Operator.REFIT]
 
+    def best_first(self) -> list[Attempt]:
+        """Return the scored attempts, the best first; of equals the one that was planned first."""
+        found = [
+            (each.outcome.score.value, each)
+            for each in self.attempts()
+            if each.outcome is not None and each.outcome.score is not None
+        ]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
     def refits(self) -> list[Attempt]:
         """Return the refits of final picks, oldest first."""
         return [each for each in self._codes() if each.work.operator is Operator.REFIT]
@@ -85,13 +105,21 @@ class Works:
             if isinstance(r.work, Code)
         ]
 
-    def thoughts(self, purpose: str) -> list[Thought]:
-        """Return all `Think` work of one purpose, oldest first."""
-        return [
-            Thought(r.id, r.work, r.outcome if isinstance(r.outcome, ThinkOutcome) else None)
-            for r in self
-            if isinstance(r.work, Think) and r.work.purpose == purpose
-        ]
+    def thoughts(self, purpose: Purpose[FactsT, ResultT]) -> list[Thought[FactsT, ResultT]]:
+        """Return all `Think` work of one purpose, oldest first.
+
+        Raises:
+            LogError: what was recorded is not of the purpose's types.
+        """
+        found = []
+        for record in self:
+            if isinstance(record.work, Think) and record.work.purpose == purpose.name:
+                facts, outcome = purpose.facts_of(record.work), record.outcome
+                failure, result = outcome.failure if outcome else None, None
+                if isinstance(outcome, ThinkOutcome) and failure is None:
+                    result = purpose.result_of(outcome.result)
+                found.append(Thought(record.id, facts, result, failure))
+        return found
 
     def planned(self, work_id: str, work: Think | Code) -> "Works":
         """Return these and one more.

@@ -18,17 +18,12 @@ class Message(Value):
 
 
 class ModelRequest(Value):
-    """A conversation and the form of reply that it calls for.
-
-    `facts` say in data what the messages say in prose; a model that reads no prose (the offline one)
-    works from them.
-    """
+    """A conversation and the form of reply that it calls for."""
 
     role: str
     messages: tuple[Message, ...]
     reply_name: str
     reply_schema: dict[str, JsonValue]
-    facts: dict[str, JsonValue] = {}
     standing: dict[str, JsonValue] | None = None
     """Schema of the conversation's usual reply, where this request is an exception."""
     max_tokens: int = Field(default=4096, gt=0)

@@ -31,11 +31,10 @@ _TEMPLATES = Templates("comind.llm")
 
 
 class Prompt(Value):
-    """What to ask: the conversation, and the same in data for a model that reads no prose."""
+    """What to ask: a conversation, and how long the reply may be."""
 
     role: str
     messages: tuple[Message, ...]
-    facts: dict[str, JsonValue] = {}
     max_tokens: int = 4096
     temperature: float | None = None
     standing: dict[str, JsonValue] | None = None
@@ -84,7 +83,6 @@ def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
         messages=prompt.messages,
         reply_name=reply_type.__name__,
         reply_schema=schema_of(reply_type),
-        facts=prompt.facts,
         max_tokens=prompt.max_tokens,
         temperature=prompt.temperature,
         standing=prompt.standing,

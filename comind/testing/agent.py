@@ -2,11 +2,12 @@
 
 from pydantic import BaseModel
 
+from comind.campaign.agent import Agent
 from comind.campaign.attempt import SubmissionNames
-from comind.campaign.outcome import Finding, Finish
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.outcome import Finish
+from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk, Workbench
+from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -18,10 +19,11 @@ class _Cell(BaseModel):
     code: str
 
 
-class TinyAgent:
+class TinyAgent(Agent):
     """Runs a baseline, then improves the best solution until `iterations` are over."""
 
-    name = "tiny"
+    def __init__(self) -> None:
+        """Prepare; it needs to know nothing."""
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan the baseline first, then as many improvements as there are free slots."""
@@ -38,15 +40,6 @@ class TinyAgent:
             self._attempt(state, Operator.IMPROVE, f"improvement of {parents[0]}", parents)
             for _ in range(min(left, state.free_slots()))
         ] or Wait()
-
-    def journal(self, state: CampaignState) -> str:
-        """Nothing to tell."""
-        del state
-        return ""
-
-    def think(self, work: Think, desk: Desk) -> Finding:
-        """Not used: this agent plans without thinking."""
-        raise NotImplementedError
 
     def code(self, work: Code, bench: Workbench) -> Finish:
         """Ask for one cell after another, each of which hands in two submissions."""

@@ -3,9 +3,10 @@
 import queue
 from concurrent.futures import ThreadPoolExecutor
 
+from comind.campaign.agent import Agent
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Finished
-from comind.campaign.plan import Agent, Code, Think
+from comind.campaign.plan import Code, Think
 from comind.campaign.worker import Equipment, carry_out
 from comind.errors import ComindError
 

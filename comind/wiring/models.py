@@ -1,18 +1,18 @@
 """Which model a name or a role stands for."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from comind.campaign.agent import Role
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ChatModel
-from comind.llm.offline import OfflineModel
+from comind.llm.offline import OFFLINE, NoModel
 from comind.llm.settings import ModelSettings
 
 __all__ = [
     "DEFAULT",
-    "OFFLINE",
-    "ROLES",
+    "PLATFORM_ROLES",
     "build_model",
     "configured_model",
     "only_offline",
@@ -20,18 +20,13 @@ __all__ = [
     "settings_of",
 ]
 
-OFFLINE = "offline"
 DEFAULT = "default"
 
-ROLES = {
-    "analyzer": "analyze",
-    "idea_proposer": "propose",
-    "coordinator": "coordinate",
-    "coding_agent": "coding_agent",
-    "evaluator": "evaluator",
-    "monitor": "monitor",
+PLATFORM_ROLES = {
+    "evaluator": Role("writes split and metric of a competition that names none"),
+    "monitor": Role("says whether a running cell should be stopped"),
 }
-"""The roles that may have a model of their own, and what their work calls them."""
+"""The platform's own roles, beside those of the campaign's agent."""
 
 _SCRIPTED = "scripted:"
 _DEFAULT_AT_OPENAI = "gpt-5-mini"
@@ -40,15 +35,16 @@ _DEFAULT_AT_OPENAI = "gpt-5-mini"
 def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatModel:  # noqa: B008 - frozen
     """Return the model of that name.
 
-    `offline` needs no endpoint; `scripted:FILE` answers from a file; any other name is a model at the
-    endpoint of its settings, else at the one that `OPENAI_BASE_URL` and `OPENAI_API_KEY` tell of.
+    `offline` stands for no model and refuses every request; `scripted:FILE` answers from a file; any
+    other name is a model at the endpoint of its settings, else at the one that `OPENAI_BASE_URL` and
+    `OPENAI_API_KEY` tell of.
 
     Raises:
         UsageError: the script does not exist.
         ModelServiceError: neither a base URL nor a key is set.
     """
     if name == OFFLINE:
-        return OfflineModel()
+        return NoModel()
     if name.startswith(_SCRIPTED):
         from comind.testing.model import ScriptedModel
 
@@ -81,48 +77,54 @@ def configured_model() -> str:
     return _DEFAULT_AT_OPENAI if key else OFFLINE
 
 
-def resolved(model: str, models: Mapping[str, ModelSettings]) -> dict[str, ModelSettings]:
+def resolved(
+    model: str,
+    models: Mapping[str, ModelSettings],
+    roles: Mapping[str, Role],
+    others: Collection[str] = (),
+) -> dict[str, ModelSettings]:
     """Return what a campaign's models are, with every name and context filled in.
 
-    What a role's settings leave open is as in the default's; a role with a model of its own takes
-    nothing from there. All is written down once, so that a resumed campaign asks the same.
+    What a role's settings leave open is as in the default's, then as the agent has it; a role with a
+    model of its own takes nothing from the default's. All is written down once, so that a resumed
+    campaign asks the same.
 
     Args:
         model: the campaign's.
         models: what `params.yaml` says, by role.
+        roles: of the campaign's agent.
+        others: roles of other agents, whose settings are passed over.
 
     Raises:
         UsageError: there is no such role.
     """
-    unknown = sorted(set(models) - {DEFAULT, *ROLES})
+    roles = {**roles, **PLATFORM_ROLES}
+    unknown = sorted(set(models) - {DEFAULT, *roles, *others})
     if unknown:
-        known = ", ".join([DEFAULT, *ROLES])
+        known = ", ".join([DEFAULT, *roles])
         raise UsageError(f"params.yaml: solve.models: no role {unknown[0]!r}", hint=f"one of {known}")
     default = models.get(DEFAULT, ModelSettings())
     if default.name not in (None, model):
         default = ModelSettings()  # said of another model
     found = {DEFAULT: _complete(default, model)}
-    for role, settings in models.items():
-        if role != DEFAULT:
-            own = settings.model_dump(exclude_unset=True)
+    for role, agents_own in roles.items():
+        own = models.get(role, ModelSettings()).model_dump(exclude_unset=True)
+        given = agents_own.settings.model_dump(exclude_unset=True)
+        if own or given:
             inherited = {} if own.get("name") not in (None, model) else default.model_dump()
-            found[role] = _complete(
-                ModelSettings.model_validate(inherited | own), own.get("name") or model
-            )
+            said = default.model_dump(exclude_unset=True) if inherited else {}
+            settings = ModelSettings.model_validate(inherited | given | said | own)
+            found[role] = _complete(settings, own.get("name") or model)
     return found
 
 
 def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
-    """Return the settings of the model that a role asks, by its work's own word for the role."""
-    names = [name for name, word in ROLES.items() if word == role]
-    for name in (*names, DEFAULT):
-        if name in models:
-            return models[name]
-    return ModelSettings(name=model)
+    """Return the settings of the model that a role asks."""
+    return models.get(role) or models.get(DEFAULT) or ModelSettings(name=model)
 
 
 def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
-    """Return whether no role asks a language model: then all code that runs is ours."""
+    """Return whether no role has a language model: then all code that runs is the baseline's."""
     return all(name in (None, OFFLINE) for name in (model, *(each.name for each in models.values())))
 
 

@@ -7,11 +7,11 @@ from comind.llm.templates import Templates
 
 __all__ = ["prompts_sha256"]
 
-_PACKAGES = ("comind.agents.comind", "comind.authoring", "comind.campaign", "comind.llm")
+_PLATFORM = ("comind.authoring", "comind.campaign", "comind.llm")
 
 
 @cache
-def prompts_sha256() -> str:
-    """Return one hash over the prompt files of every package that has some."""
-    whole = "".join(Templates(package).sha256 for package in _PACKAGES)
+def prompts_sha256(agent: tuple[str, ...]) -> str:
+    """Return one hash over the platform's prompt files and those of an agent's packages."""
+    whole = "".join(Templates(package).sha256 for package in (*agent, *_PLATFORM))
     return hashlib.sha256(whole.encode()).hexdigest()

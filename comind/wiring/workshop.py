@@ -14,8 +14,9 @@ from pathlib import Path
 
 import psutil
 
-from comind.agents.comind import CoMind
 from comind.authoring import WrittenGrader
+from comind.baseline import Program, programs
+from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, fold
 from comind.campaign.budget import Purse
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
@@ -24,12 +25,13 @@ from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.outcome import Outcome
-from comind.campaign.plan import BASELINE_ROLE, Agent, Code, Think
+from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.worker import Equipment, carry_out
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.errors import CampaignError, UsageError
+from comind.domain.problem import Problem
+from comind.errors import CampaignError
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
@@ -46,12 +48,11 @@ from comind.session.program import run_program
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
-from comind.wiring.models import OFFLINE, build_model, only_offline, settings_of
+from comind.wiring.agents import agent_of, parameters_of
+from comind.wiring.models import build_model, only_offline, settings_of
 from comind.wiring.purse import purse_of
 
-__all__ = ["AGENTS", "Workshop", "close_workshops", "workshop_of"]
-
-AGENTS = ("comind",)
+__all__ = ["Workshop", "close_workshops", "workshop_of"]
 
 
 class Workshop:
@@ -95,11 +96,23 @@ class Workshop:
         return reduce(lambda older, newer: newer.over(older), views)
 
     @cached_property
+    def problem(self) -> Problem:
+        """The competition as its solvers see it."""
+        return describe_problem(self.split_folder)
+
+    @cached_property
     def agent(self) -> Agent:
         """The campaign's agent."""
-        if self.spec.agent not in AGENTS:
-            raise UsageError(f"unknown agent {self.spec.agent!r}", hint=f"one of {', '.join(AGENTS)}")
-        return CoMind(describe_problem(self.split_folder), seed=self.spec.seed, community=self.community)
+        return agent_of(self.spec)(
+            self.problem,
+            parameters_of(agent_of(self.spec), self.spec.parameters, "the campaign's log"),
+            seed=self.spec.seed,
+            community=self.community,
+        )
+
+    def baseline(self) -> tuple[Program, ...]:
+        """Return the programs of the baseline, the best first."""
+        return programs(self.problem, self.spec.seed)
 
     @cached_property
     def grader(self) -> Grader:
@@ -119,12 +132,10 @@ class Workshop:
         return purse_of(self.folder, self._budget)
 
     def model_of(self, role: str) -> ChatModel:
-        """Return the model that a role asks; the baseline is ours whatever the campaign's model is.
+        """Return the model that a role asks.
 
         Roles with the same settings share one, as it learns what its endpoint understands.
         """
-        if role == BASELINE_ROLE:
-            return build_model(OFFLINE)
         settings = settings_of(role, self.spec.models, self.spec.model)
         with self._models_lock:
             if settings not in self._models:
@@ -152,6 +163,7 @@ class Workshop:
             monitor,
             gate=self.gate,
             seconds_left=self.seconds_left,
+            baseline=self.baseline,
         )
         with _present(work, folder):
             return carry_out(self.agent, work, folder, equipment)

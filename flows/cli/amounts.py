@@ -1,9 +1,9 @@
-"""Numbers on the command line; a wrong one is told in argparse's own way."""
+"""Values on the command line; a wrong one is told in argparse's own way."""
 
 import argparse
-from typing import TypeVar
+from typing import Any, TypeVar
 
-__all__ = ["amount", "count", "positive", "some"]
+__all__ = ["amount", "assignment", "count", "positive", "some"]
 
 N = TypeVar("N", int, float)
 
@@ -29,6 +29,19 @@ def positive(text: str) -> float:
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text} is not more than 0")
     return value
+
+
+def assignment(text: str) -> tuple[str, Any]:
+    """Return name and value of `NAME=VALUE`; the value is read as YAML, so `5` is a number."""
+    import yaml
+
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    try:
+        return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        raise argparse.ArgumentTypeError(f"{text!r}: the value is not YAML") from None
 
 
 def _number(text: str, kind: type[N], *, minimum: float) -> N:

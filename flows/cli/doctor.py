@@ -139,13 +139,14 @@ def _model(name: str) -> list[Check]:
     from comind.llm.prices import known_price
     from comind.llm.probe import probe
     from comind.llm.settings import DEFAULT_CONTEXT
+    from comind.wiring.agents import roles_of_all
     from comind.wiring.models import DEFAULT, build_model, resolved
     from flows.cli.places import find_project
     from flows.params import read_params
 
     try:
         params = read_params(find_project(None)).solve
-        settings = resolved(name, params.models)[DEFAULT]
+        settings = resolved(name, params.models, {}, roles_of_all())[DEFAULT]
         model = build_model(name, settings)
         if not isinstance(model, OpenAIModel):
             return [Check(f"model {name}", ok=True, found="needs no endpoint")]

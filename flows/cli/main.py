@@ -15,6 +15,7 @@ from typing import NoReturn, TextIO
 from comind import __version__
 from comind.errors import ComindError, UsageError
 from flows.cli import (
+    agents,
     bench,
     collect,
     doctor,
@@ -39,6 +40,7 @@ _COMMANDS = {
     "grade": grade,
     "track": track,
     "ingest": ingest,
+    "agents": agents,
     "report": report,
     "bench": bench,
     "lineage": lineage,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
-from flows.cli.amounts import amount, count, positive
+from flows.cli.amounts import amount, assignment, count, positive
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, find_project, find_solvable
 
@@ -29,8 +29,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug"
     )
     parser.add_argument("--resume", metavar="CAMPAIGN", help="go on with a campaign")
-    parser.add_argument("--agent", help="which agent (comind)")
-    parser.add_argument("--model", help="offline, or a model at the configured endpoint")
+    parser.add_argument("--agent", metavar="NAME", help="one of those that `comind agents` lists")
+    parser.add_argument(
+        "--set",
+        action="append",
+        type=assignment,
+        metavar="NAME=VALUE",
+        help="a parameter of the agent (repeatable)",
+    )
+    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
     parser.add_argument("--iterations", type=count, metavar="N", help="rounds of ideation")
     parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
     parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
@@ -59,6 +66,8 @@ def run(args: argparse.Namespace) -> Answer:
     global running  # noqa: PLW0603 - a signal handler has no other way to know
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
+    if args.resume and args.set:
+        raise UsageError("--set: the parameters of a campaign stay as they were when it was started")
     project = find_project(args.out)
     folder = _folder_of(args, project)
     running = folder.name
@@ -113,6 +122,7 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
     given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     return (
         given
+        | ({"set": dict(args.set)} if args.set else {})
         | ({"baseline": False} if args.no_baseline else {})
         | ({"refit": False} if args.no_refit else {})
         | ({"monitor": False} if args.no_monitor else {})

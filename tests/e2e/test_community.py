@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comind.agents.comind.lineage import graph_of_campaign
+from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.pool import pool_of
 from comind.campaign.attempt import WORK_EVENTS, CellEnded, MonitorAsked, WorkEvent
 from comind.campaign.folder import ProjectFolder
@@ -150,7 +150,7 @@ def test_a_solution_goes_back_to_a_discussion(
     project, _ = solved
     assert state.community is not None
     view = SnapshotFolder(ProjectFolder(project).communities / state.community.key).read()
-    graph = graph_of_campaign(state, view)
+    graph = graph_with_ideas(state, view)
     last = _titled(state, "go on from the border")
     names = [node.id for node in graph.lineage(f"solution:{last}")]
     assert {"discussion:1", "idea:idea-000", "solution:attempt-001"} <= set(names)

@@ -1,108 +1,136 @@
 """What CoMind does next, given what has happened."""
 
-from comind.agents.comind.analyzer import analysis_of, analyze
+from typing import ClassVar
+
+from comind.agents.comind.analyzer import analyze, reading_of
 from comind.agents.comind.coding_agent import implement
-from comind.agents.comind.coordinator import coordinate, coordination_of
-from comind.agents.comind.idea_proposer import proposal_of, propose
+from comind.agents.comind.coordinator import coordinate, drafting_of
+from comind.agents.comind.estimate import estimate
+from comind.agents.comind.idea_proposer import propose, proposing_of
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE, Pool, pool_of
-from comind.campaign.outcome import Finding, Finish
+from comind.agents.comind.lineage import graph_with_ideas
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import Pool, pool_of
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.campaign.agent import Agent, Role
+from comind.campaign.estimate import Expected
+from comind.campaign.events import CampaignSpec
+from comind.campaign.outcome import Finish
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk, Workbench
 from comind.campaign.works import WorkRecord
+from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
+from comind.domain.value import Value
 
 __all__ = ["CoMind"]
 
-_STAGES = (ANALYZE, PROPOSE, COORDINATE)
 
+class CoMind(Agent):
+    """A community of roles around a shared pool of solutions (CoMind paper, section 4).
 
-class CoMind:
-    """A baseline first; then rounds of reading, ideas and drafts, each followed by attempts.
-
-    There is no barrier between rounds: a slot that becomes free is refilled from the drafts that wait,
-    and when none does, the next round begins while other attempts are still running.
+    Rounds of reading, ideas and drafts are followed by attempts. There is no barrier between rounds: a
+    slot that becomes free is refilled from the drafts that wait, and when none does, the next round
+    begins while other attempts are still running.
     """
 
-    name = "comind"
+    parameters = CoMindParameters
+    roles: ClassVar = {
+        "analyzer": Role("reads notebooks, discussions and solutions, and rates them"),
+        "idea_proposer": Role("brainstorms, then filters and rebuilds ideas"),
+        "coordinator": Role("turns ideas into distinct drafts"),
+        "coding_agent": Role("implements a draft, cell by cell"),
+    }
+    purposes = (ANALYZE, PROPOSE, COORDINATE)
+    prompts = ("comind.agents.comind",)
 
-    def __init__(self, problem: Problem, *, seed: int, community: CommunityView | None = None) -> None:
-        self._problem = problem
-        self._seed = seed
-        self._view = community or CommunityView()
+    def __init__(
+        self,
+        problem: Problem,
+        parameters: CoMindParameters = CoMindParameters(),  # noqa: B008 - frozen
+        *,
+        seed: int,
+        community: CommunityView | None = None,
+    ) -> None:
+        super().__init__(problem, parameters, seed=seed, community=community or CommunityView())
 
     def plan(self, state: CampaignState) -> Decision:
-        """Plan the baseline, then fill free slots with drafts; think again when they run out."""
-        if state.spec.baseline and not state.works.attempts():
-            return [self._baseline(state)]
+        """Fill free slots with drafts; think again when they run out."""
         if not state.free_slots():
             return Wait()
         pool = pool_of(state)
         waiting = pool.drafts[len(_drafted(state)) :]
         if waiting:
             return [_attempt(state, draft) for draft in waiting[: state.free_slots()]]
-        thoughts = _thoughts(state)
+        thoughts = [record for record in state.works if isinstance(record.work, Think)]
         if any(thought.in_flight for thought in thoughts):
             return Wait()
         return self._next_thought(state, pool, thoughts[-1] if thoughts else None)
 
-    def think(self, work: Think, desk: Desk) -> Finding:
+    def think(self, work: Think, desk: Desk) -> Value:
         """Carry out one stage of a round."""
         match work.purpose:
-            case "analyze":
-                return analyze(self._problem, self._view, work, desk)
-            case "propose":
-                return propose(self._problem, work, desk)
+            case ANALYZE.name:
+                return analyze(self.problem, self.community, ANALYZE.facts_of(work), desk)
+            case PROPOSE.name:
+                return propose(self.problem, PROPOSE.facts_of(work), desk)
+            case COORDINATE.name:
+                return coordinate(self.problem, self.community, COORDINATE.facts_of(work), desk)
             case _:
-                return coordinate(self._problem, self._view, work, desk)
+                return super().think(work, desk)
 
     def code(self, work: Code, bench: Workbench) -> Finish:
         """Implement one draft."""
-        return implement(self._problem, work, bench, seed=self._seed)
+        return implement(self.problem, work, bench)
 
-    def journal(self, state: CampaignState) -> str:
+    @classmethod
+    def journal(cls, state: CampaignState, community: CommunityView) -> str:
         """Return what was read, thought and tried so far, for people."""
-        return journal_of(state, self._view)
+        return journal_of(state, community)
+
+    @classmethod
+    def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
+        """Return the graph of items, ideas, drafts and solutions."""
+        return graph_with_ideas(state, community)
+
+    @classmethod
+    def estimate(cls, spec: CampaignSpec) -> Expected:
+        """Return what the rounds of a campaign will about ask for."""
+        return estimate(spec)
 
     def _next_thought(self, state: CampaignState, pool: Pool, last: WorkRecord | None) -> Decision:
         """Go on with the round, or begin the next one."""
-        stage = last.work.purpose if last is not None and isinstance(last.work, Think) else COORDINATE
-        if stage == ANALYZE:
-            return [proposal_of(state, pool)]
-        if stage == PROPOSE:
-            return [coordination_of(state, pool, self._view)]
-        rounds = len(state.works.thoughts(COORDINATE))
+        stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
+        if stage == ANALYZE.name:
+            return [PROPOSE.work(proposing_of(state, pool))]
+        if stage == PROPOSE.name:
+            return [COORDINATE.work(drafting_of(state, pool, self.community))]
+        rounds = state.works.thoughts(COORDINATE)
         end = _end_of_rounds(state, last)
         if end is not None:
             return Wait() if state.works.in_flight() else end
-        if state.works.in_flight() and not _news(state, last):
+        news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
+        if state.works.in_flight() and not news:
             return Wait()
-        reading = analysis_of(state, pool, self._view, seed=self._seed, number=rounds)
-        return [reading or proposal_of(state, pool)]
-
-    def _baseline(self, state: CampaignState) -> Code:
-        draft = Draft(title="baseline", method="A plain model from a well-kept library.")
-        return Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=state.work_budget())
-
-
-def _thoughts(state: CampaignState) -> list[WorkRecord]:
-    """Return all stages of all rounds, oldest first."""
-    return [r for r in state.works if isinstance(r.work, Think) and r.work.purpose in _STAGES]
+        reading = reading_of(
+            state, pool, self.community, self.settings, seed=self.seed, number=len(rounds)
+        )
+        return [ANALYZE.work(reading) if reading else PROPOSE.work(proposing_of(state, pool))]
 
 
 def _end_of_rounds(state: CampaignState, last: WorkRecord | None) -> Done | None:
     """Say why no other round follows, if none does; a community that was read again begins anew."""
-    rounds = sum(_knows_newest(state, each.id) for each in state.works.thoughts(COORDINATE))
-    if state.spec.iterations is not None and rounds >= state.spec.iterations:
+    drafted = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
+    if state.spec.iterations is not None and len(drafted) >= state.spec.iterations:
         return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
     if last is None or last.outcome is None or not _knows_newest(state, last.id):
         return None
     if last.outcome.failure is not None:
         return Done(reason=f"ideation failed: {last.outcome.failure.message}")
-    if last.outcome.kind == "think" and not last.outcome.result.get("drafts"):
+    if drafted and not (drafted[-1].result and drafted[-1].result.drafts):
         return Done(reason=f"the model {state.spec.model} has no more drafts to propose")
     return None
 
@@ -112,12 +140,8 @@ def _knows_newest(state: CampaignState, work_id: str) -> bool:
     return state.known_to(work_id) == state.communities[::-1]
 
 
-def _news(state: CampaignState, last: WorkRecord | None) -> bool:
-    """Whether an attempt has ended that the last round did not know of."""
-    finished = sum(attempt.outcome is not None for attempt in state.works.attempts())
-    if last is None or not isinstance(last.work, Think):
-        return False
-    return finished > int(str(last.work.facts.get("finished", 0)))
+def _finished(state: CampaignState) -> int:
+    return sum(attempt.outcome is not None for attempt in state.works.attempts())
 
 
 def _attempt(state: CampaignState, draft: Draft) -> Code:

@@ -1,11 +1,12 @@
 """The Analyzer: community items and published solutions become rated reports (paper, section 4.2)."""
 
-from pydantic import BaseModel, Field, JsonValue, TypeAdapter
+from pydantic import Field
 
-from comind.agents.comind.pool import ANALYZE, Component, Pool, Ratings, Report, result_of
-from comind.agents.comind.sampling import Sampled, sample
-from comind.campaign.outcome import Finding
-from comind.campaign.plan import BASELINE_ROLE, Think
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import Pool
+from comind.agents.comind.sampling import sample
+from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
+from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk
 from comind.campaign.works import Attempt
@@ -17,11 +18,9 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["Analysis", "analysis_of", "analyze"]
+__all__ = ["Analysis", "analyze", "reading_of"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_SAMPLED = TypeAdapter(list[Sampled])
-_SOLUTIONS_A_ROUND = 4
 _TEXT_SHOWN = 6_000
 _COMMENTS_SHOWN = 8
 _UNPROVEN = 5  # the most confidence in what nobody has reproduced here
@@ -36,46 +35,40 @@ class Analysis(Ratings):
     ideas: list[str] = []
 
 
-class _Item(BaseModel):
-    """One thing to read."""
-
-    id: str
-    kind: str
-    title: str
-    text: str
-    claim: str = ""
-    reproduced: str = ""
-
-
-def analysis_of(
-    state: CampaignState, pool: Pool, view: CommunityView, *, seed: int, number: int
-) -> Think | None:
-    """Return the reading of round `number`; None where there is nothing new to read."""
+def reading_of(
+    state: CampaignState,
+    pool: Pool,
+    view: CommunityView,
+    parameters: CoMindParameters,
+    *,
+    seed: int,
+    number: int,
+) -> Reading | None:
+    """Return what round `number` reads; None where there is nothing new."""
     read = {report.item for report in pool.reports}
-    sampled = sample(view, read, seed=seed, number=number)
-    solutions = [a for a in _published(state) if a.id not in read][:_SOLUTIONS_A_ROUND]
+    sampled = sample(view, read, parameters, seed=seed, number=number)
+    unread = [a for a in _published(state) if a.id not in read]
+    solutions = unread[: parameters.solutions_per_round]
     if not sampled and not solutions:
         return None
-    facts: dict[str, JsonValue] = {
-        "sampled": [each.model_dump(mode="json") for each in sampled],
-        "solutions": [_solution(each) for each in solutions],
-        "reproduced": {each.id: _reproduced(each.id, state) for each in sampled},
-    }
-    return Think(purpose=ANALYZE, facts=facts)
+    return Reading(
+        sampled=tuple(sampled),
+        solutions=tuple(_solution(each) for each in solutions),
+        reproduced={each.id: _reproduced(each.id, state) for each in sampled},
+    )
 
 
-def analyze(problem: Problem, view: CommunityView, work: Think, desk: Desk) -> Finding:
+def analyze(problem: Problem, view: CommunityView, reading: Reading, desk: Desk) -> Reports:
     """Read every item of the round; one that the model cannot report on is left out."""
-    reports: list[JsonValue] = []
-    skipped: list[JsonValue] = []
-    for item in _items(view, work):
+    reports: list[Report] = []
+    skipped: list[str] = []
+    for item in _items(view, reading):
         prompt = Prompt(
-            role=ANALYZE,
+            role=ANALYZE.role,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("analyzer_system")),
                 Message(role="user", content=_TEMPLATES.render("analyzer", problem=problem, item=item)),
             ),
-            facts={"item": item.id},
             max_tokens=1_500,
         )
         try:
@@ -84,50 +77,37 @@ def analyze(problem: Problem, view: CommunityView, work: Think, desk: Desk) -> F
             skipped.append(f"{item.id}: {error}")
             continue
         confidence = said.confidence if item.reproduced else min(said.confidence, _UNPROVEN)
-        report = Report(
-            **said.model_dump(exclude={"confidence"}),
-            item=item.id,
-            kind=item.kind,
-            title=item.title,
-            claim=item.claim,
-            reproduced=item.reproduced,
-            confidence=confidence,
-        )
-        reports.append(report.model_dump(mode="json"))
-    return Finding(result={"reports": reports, "skipped": skipped})
+        facts = item.model_dump(exclude={"id", "text"})
+        rated = said.model_dump() | {"confidence": confidence}
+        reports.append(Report.model_validate({"item": item.id, **facts, **rated}))
+    return Reports(reports=tuple(reports), skipped=tuple(skipped))
 
 
-def _items(view: CommunityView, work: Think) -> list[_Item]:
+def _items(view: CommunityView, reading: Reading) -> list[Item]:
     """Return what a round reads, with its text, as the view and the work's facts have it."""
     notebooks = {each.ref: each for each in view.notebooks}
     discussions = {each.id: each for each in view.discussions}
-    reproduced = work.facts["reproduced"]
-    assert isinstance(reproduced, dict)
     items = []
-    for each in _SAMPLED.validate_python(work.facts["sampled"]):
-        proof = str(reproduced.get(each.id, ""))
+    for each in reading.sampled:
         if each.kind == "notebook" and each.id in notebooks:
             notebook = notebooks[each.id]
             claim = "" if notebook.public_score is None else f"public score {notebook.public_score:g}"
-            text = notebook.source[:_TEXT_SHOWN]
             items.append(
-                _Item(
+                Item(
                     id=each.id,
                     kind=each.kind,
                     title=notebook.title,
-                    text=text,
+                    text=notebook.source[:_TEXT_SHOWN],
                     claim=claim,
-                    reproduced=proof,
+                    reproduced=reading.reproduced.get(each.id, ""),
                 )
             )
         elif each.kind == "discussion" and each.id in discussions:
             thread = discussions[each.id]
             answers = [f"{c.author}: {c.body}" for c in thread.comments[:_COMMENTS_SHOWN]]
             text = "\n\n".join([f"{thread.author}: {thread.body}", *answers])[:_TEXT_SHOWN]
-            items.append(_Item(id=each.id, kind=each.kind, title=thread.title, text=text))
-    solutions = work.facts["solutions"]
-    assert isinstance(solutions, list)
-    return items + [_Item.model_validate(each) for each in solutions]
+            items.append(Item(id=each.id, kind=each.kind, title=thread.title, text=text))
+    return [*items, *reading.solutions]
 
 
 def _published(state: CampaignState) -> list[Attempt]:
@@ -139,17 +119,16 @@ def _published(state: CampaignState) -> list[Attempt]:
     return sorted(attempts, key=lambda a: a.work.role == BASELINE_ROLE)
 
 
-def _solution(attempt: Attempt) -> dict[str, JsonValue]:
+def _solution(attempt: Attempt) -> Item:
     assert attempt.outcome is not None
     text = f"{attempt.work.draft.method}\n\n{attempt.outcome.report}\n\n{attempt.outcome.code}"
-    return {
-        "id": attempt.id,
-        "kind": "solution",
-        "title": attempt.work.draft.title,
-        "text": text[:_TEXT_SHOWN],
-        "claim": "",
-        "reproduced": f"{attempt.id} itself: {result_of(attempt)}",
-    }
+    return Item(
+        id=attempt.id,
+        kind="solution",
+        title=attempt.work.draft.title,
+        text=text[:_TEXT_SHOWN],
+        reproduced=f"{attempt.id} itself: {attempt.result}",
+    )
 
 
 def _reproduced(item: str, state: CampaignState) -> str:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field, model_validator
 from comind.agents.comind.history import History, Turn
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
-from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
 from comind.domain.value import Text
@@ -73,7 +73,7 @@ class AttemptReport(BaseModel):
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
-def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> Finish:
+def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
     """Work on the draft until the model says it is done, or steps or time are over."""
     frame = _TEMPLATES.render("coding_frame", problem=problem)
     begun = _begin(problem, work, bench, frame)
@@ -84,13 +84,6 @@ def implement(problem: Problem, work: Code, bench: Workbench, *, seed: int) -> F
         prompt = Prompt(
             role=work.role,
             messages=history.messages,
-            facts={
-                "problem": problem.model_dump(mode="json", exclude={"description", "preview"})
-                | {"folder": problem.folder},
-                "seed": seed,
-                "steps": bench.state.steps,
-                "scored": bench.state.best is not None,
-            },
             max_tokens=_REPLY_TOKENS,
         )
         answer = bench.ask(prompt, CodingStep)
@@ -140,7 +133,7 @@ def _begin(
     That is the program that the draft starts from, unscored, as its score is known; where nobody has
     run that one here, or it would take too much of the attempt's time, the frame that reads the tables.
     """
-    if work.role == BASELINE_ROLE or bench.steps_left <= 1:
+    if bench.steps_left <= 1:
         return ""
     seconds = work.draft.codebase_seconds
     if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:

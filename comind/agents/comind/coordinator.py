@@ -3,14 +3,21 @@
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, Field, JsonValue, TypeAdapter
+from pydantic import BaseModel, Field
 
-from comind.agents.comind.pool import COORDINATE, Pool, result_of
-from comind.campaign.outcome import Finding
-from comind.campaign.plan import Think
+from comind.agents.comind.pool import Pool
+from comind.agents.comind.thoughts import (
+    COORDINATE,
+    DatasetTitle,
+    Drafting,
+    IdeaMemo,
+    NotebookTitle,
+    RoundDrafts,
+    StartingPoint,
+    Tried,
+)
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk
-from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem
@@ -19,7 +26,7 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "coordination_of"]
+__all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "drafting_of"]
 
 # The parts that drafts of a round play: something robust, more of what is best, something new.
 BASELINE = "baseline"
@@ -51,95 +58,71 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-class _Start(BaseModel):
-    """A solution to start from; `seconds` is how long its code ran."""
-
-    id: str
-    title: str
-    result: str
-    code: str
-    seconds: float
-
-
-_STARTS = TypeAdapter(list[_Start])
-
-
-def coordination_of(state: CampaignState, pool: Pool, view: CommunityView) -> Think:
-    """Return the drafting of a round: selected ideas, what there is to start from, what was tried."""
-    attempts = [a for a in state.works.attempts() if a.outcome is not None]
+def drafting_of(state: CampaignState, pool: Pool, view: CommunityView) -> Drafting:
+    """Return what a round drafts from: selected ideas, what there is to start from, what was tried."""
+    attempts = state.works.attempts()
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
-    starts: list[JsonValue] = [
-        {
-            "id": a.id,
-            "title": a.work.draft.title,
-            "result": result_of(a),
-            "code": a.outcome.code,
-            "seconds": a.outcome.code_seconds,
-        }
-        for a in _best_first(attempts)[:_SOLUTIONS_SHOWN]
+    starts = [
+        StartingPoint(
+            id=a.id,
+            title=a.work.draft.title,
+            result=a.result,
+            code=a.outcome.code,
+            seconds=a.outcome.code_seconds,
+        )
+        for a in state.works.best_first()[:_SOLUTIONS_SHOWN]
         if a.outcome is not None and len(a.outcome.code) <= _CODE_KEPT
     ]
-    facts: dict[str, JsonValue] = {
-        "wanted": state.spec.coders,
-        "ideas": [{"id": i.id, "text": i.text[:_TEXT_SHOWN], "value": i.value} for i in ideas],
-        "solutions": starts,
-        "best": state.best.work_id if state.best else "",
-        "tried": [
-            {"title": a.work.draft.title[:_TITLE_LENGTH], "result": result_of(a)[:_TEXT_SHOWN]}
-            for a in state.works.attempts()[-_TRIED_SHOWN:]
-        ],
-        "titles": [a.work.draft.title for a in state.works.attempts()],
-        "notebooks": [
-            {"ref": each.ref, "title": each.title[:_TITLE_LENGTH]}
+    return Drafting(
+        wanted=state.spec.coders,
+        ideas=tuple(IdeaMemo(id=i.id, text=i.text[:_TEXT_SHOWN], value=i.value) for i in ideas),
+        solutions=tuple(starts),
+        best=state.best.work_id if state.best else "",
+        tried=tuple(
+            Tried(title=a.work.draft.title[:_TITLE_LENGTH], result=a.result[:_TEXT_SHOWN])
+            for a in attempts[-_TRIED_SHOWN:]
+        ),
+        titles=tuple(a.work.draft.title for a in attempts),
+        notebooks=tuple(
+            NotebookTitle(ref=each.ref, title=each.title[:_TITLE_LENGTH])
             for each in view.notebooks[:_NOTEBOOKS_SHOWN]
-        ],
-        "datasets": [
-            {"ref": each.ref, "title": each.title[:_TITLE_LENGTH]}
+        ),
+        datasets=tuple(
+            DatasetTitle(ref=each.ref, title=each.title[:_TITLE_LENGTH])
             for each in view.datasets[:_DATASETS_SHOWN]
             if each.files
-        ],
-        "finished": len(attempts),
-    }
-    return Think(purpose=COORDINATE, facts=facts)
+        ),
+        finished=sum(a.outcome is not None for a in attempts),
+    )
 
 
-def coordinate(problem: Problem, view: CommunityView, work: Think, desk: Desk) -> Finding:
+def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
     """Ask for drafts, then make sure that they differ and that each part is played."""
+    asked = _TEMPLATES.render("coordinator", problem=problem, **dict(facts))
     prompt = Prompt(
-        role=COORDINATE,
+        role=COORDINATE.role,
         messages=(
             Message(role="system", content=_TEMPLATES.render("coordinator_system")),
-            Message(
-                role="user",
-                content=_TEMPLATES.render("coordinator", problem=problem, **work.facts),
-            ),
+            Message(role="user", content=asked),
         ),
-        facts={"wanted": work.facts["wanted"]},
         max_tokens=2_000,
     )
     said = desk.ask(prompt, Drafts).value.drafts
-    table = _Table(view, work)
-    drafts = table.distinct([table.draft(each) for each in said])[: table.wanted]
-    drafts = table.with_every_part(drafts)
-    return Finding(result={"drafts": [draft.model_dump(mode="json") for draft in drafts]})
+    table = _Table(view, facts)
+    drafts = table.distinct([table.draft(each) for each in said])[: facts.wanted]
+    return RoundDrafts(drafts=tuple(table.with_every_part(drafts)))
 
 
 class _Table:
     """What lies before the Coordinator in one round."""
 
-    def __init__(self, view: CommunityView, work: Think) -> None:
-        facts = work.facts
-        self.wanted = int(str(facts["wanted"]))
-        self._starts = {each.id: each for each in _STARTS.validate_python(facts["solutions"])}
-        self._best = str(facts["best"]) if facts["best"] in self._starts else ""
+    def __init__(self, view: CommunityView, facts: Drafting) -> None:
+        self._starts = {each.id: each for each in facts.solutions}
+        self._best = facts.best if facts.best in self._starts else ""
         self._notebooks = {each.ref: each for each in view.notebooks}
-        ideas, datasets, titles = facts["ideas"], facts["datasets"], facts["titles"]
-        assert isinstance(ideas, list)
-        assert isinstance(datasets, list)
-        assert isinstance(titles, list)
-        self._ideas: list[dict[str, JsonValue]] = [each for each in ideas if isinstance(each, dict)]
-        self._datasets = {str(each["ref"]) for each in datasets if isinstance(each, dict)}
-        self._titles = {str(title).casefold() for title in titles}
+        self._ideas = facts.ideas
+        self._datasets = {each.ref for each in facts.datasets}
+        self._titles = {title.casefold() for title in facts.titles}
 
     def draft(self, said: DraftIdea) -> Draft:
         """Return what a model said as a draft: ids looked up, code of its start put in."""
@@ -149,7 +132,7 @@ class _Table:
         datasets = [ref for ref in said.datasets if ref in self._datasets]
         parts = [said.method.strip()]
         if ideas:
-            parts.append("\n".join(["Ideas to use:", *(f"- {idea['text']}" for idea in ideas)]))
+            parts.append("\n".join(["Ideas to use:", *(f"- {idea.text}" for idea in ideas)]))
         if said.code.strip():
             parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
         mounted = [start] if base else []
@@ -157,7 +140,7 @@ class _Table:
             title=" ".join(said.title.split())[:_TITLE_LENGTH],
             kind=said.kind.strip().lower(),
             method="\n\n".join(parts),
-            sources=tuple(dict.fromkeys([*(str(i["id"]) for i in ideas), *mounted, *datasets])),
+            sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *mounted, *datasets])),
             inputs=tuple(dict.fromkeys([*mounted, *datasets])),
             **base,
         )
@@ -247,15 +230,3 @@ def _named(draft: Draft) -> Draft:
 
 def _kind(draft: Draft, kind: str) -> Draft:
     return draft.model_copy(update={"kind": kind})
-
-
-def _best_first(attempts: list[Attempt]) -> list[Attempt]:
-    scored = [a for a in attempts if a.outcome is not None and a.outcome.score is not None]
-
-    def badness(attempt: Attempt) -> float:
-        assert attempt.outcome is not None
-        assert attempt.outcome.score is not None
-        value = attempt.outcome.score.value
-        return -value.value if value.maximize else value.value
-
-    return sorted(scored, key=badness)

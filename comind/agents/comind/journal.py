@@ -2,75 +2,76 @@
 
 from collections.abc import Iterator
 
-from comind.agents.comind.lineage import graph_of_campaign
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE, Pool, Report, pool_of, result_of
+from comind.agents.comind.lineage import graph_with_ideas
+from comind.agents.comind.pool import Pool, pool_of
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
+from comind.campaign.journal import attempt_lines, plain
+from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
-from comind.campaign.works import WorkRecord
 from comind.community.graph import NodeKind
 from comind.domain.community import CommunityView
 
 __all__ = ["journal_of"]
 
-_LENGTH = 300
 _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 
 
 def journal_of(state: CampaignState, view: CommunityView) -> str:
     """Return the journal as Markdown; what strangers wrote in it is cut and made plain."""
     pool = pool_of(state)
+    stages = _stages(state, pool)
     lines = [f"# {state.spec.id}", ""]
     number = 0
     for record in state.works:
-        if record.work.kind != "think" or record.outcome is None or record.outcome.kind != "think":
+        if record.id not in stages:
             continue
-        if number == 0 or record.work.purpose == ANALYZE:
-            number += record.work.purpose == ANALYZE or number == 0
+        opens = record.id in {each.id for each in state.works.thoughts(ANALYZE)}
+        if number == 0 or opens:
+            number += 1
             lines += [f"## Round {number}", ""]
-        lines += [*_stage(record, pool, state), ""]
-    lines += ["## Attempts", ""]
-    for attempt in state.works.attempts():
-        draft = attempt.work.draft
-        sources = f", from {_plain(', '.join(draft.sources))}" if draft.sources else ""
-        kind = f" ({draft.kind})" if draft.kind else ""
-        lines.append(
-            f"- {attempt.id}{kind}: {_plain(draft.title)}{sources}: {_plain(result_of(attempt))}"
-        )
+        lines += [*stages[record.id], ""]
+    lines += ["## Attempts", "", *attempt_lines(state)]
     lines += ["", "## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
 
 
-def _stage(record: WorkRecord, pool: Pool, state: CampaignState) -> Iterator[str]:
-    assert record.work.kind == "think"
-    assert record.outcome is not None
-    assert record.outcome.kind == "think"
-    facts, result = record.work.facts, record.outcome.result
-    if record.outcome.failure is not None:
-        yield f"{record.work.purpose} failed: {_plain(record.outcome.failure.message)}"
-        return
-    match record.work.purpose:
-        case purpose if purpose == ANALYZE:
-            yield "Read:"
-            sampled, reports = facts.get("sampled", []), result.get("reports", [])
-            assert isinstance(sampled, list)
-            assert isinstance(reports, list)
-            why = {str(each["id"]): str(each["why"]) for each in sampled if isinstance(each, dict)}
-            for found in reports:
-                report = Report.model_validate(found)
-                yield _report(report, why.get(report.item, "a solution of this campaign"))
-            skipped = result.get("skipped", [])
-            assert isinstance(skipped, list)
-            yield from (f"- no report on {_plain(str(each))}" for each in skipped)
-        case purpose if purpose == PROPOSE:
-            yield "Ideas:"
-            for idea in pool.ideas:
-                if idea.id in _ids(result.get("ideas", [])):
-                    uses = "; ".join(pool.uses_of(idea.id, state))
-                    origin = f", from {_plain(', '.join(idea.sources))}" if idea.sources else ""
-                    tried = f" [{_plain(uses)}]" if uses else ""
-                    yield f"- {idea.id} (value {idea.value}{origin}): {_plain(idea.text)}{tried}"
-        case purpose if purpose == COORDINATE:
-            drafts = result.get("drafts", [])
-            yield f"Drafts: {len(drafts) if isinstance(drafts, list) else 0}"
+def _stages(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
+    """Return what came of each finished thought, by its id."""
+    works, stages = state.works, {}
+    for read in works.thoughts(ANALYZE):
+        if read.result is not None:
+            why = {each.id: each.why for each in read.facts.sampled}
+            found = [
+                _report(report, why.get(report.item, "a solution of this campaign"))
+                for report in read.result.reports
+            ]
+            stages[read.id] = [
+                "Read:",
+                *found,
+                *(f"- no report on {plain(s)}" for s in read.result.skipped),
+            ]
+    for proposed in works.thoughts(PROPOSE):
+        if proposed.result is not None:
+            stages[proposed.id] = [
+                "Ideas:",
+                *(_idea(each, pool, state) for each in proposed.result.ideas),
+            ]
+    for drafted in works.thoughts(COORDINATE):
+        if drafted.result is not None:
+            stages[drafted.id] = [f"Drafts: {len(drafted.result.drafts)}"]
+    for record in works:
+        if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
+            stages[record.id] = [
+                f"{record.work.purpose} failed: {plain(record.outcome.failure.message)}"
+            ]
+    return stages
+
+
+def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
+    uses = "; ".join(pool.uses_of(idea.id, state))
+    origin = f", from {plain(', '.join(idea.sources))}" if idea.sources else ""
+    tried = f" [{plain(uses)}]" if uses else ""
+    return f"- {idea.id} (value {idea.value}{origin}): {plain(idea.text)}{tried}"
 
 
 def _report(report: Report, why: str) -> str:
@@ -78,12 +79,12 @@ def _report(report: Report, why: str) -> str:
         f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
         f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
     )
-    return f"- {_plain(report.item)} ({why}): {_plain(report.summary)} ({rated})"
+    return f"- {plain(report.item)} ({why}): {plain(report.summary)} ({rated})"
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
     """Say for each community item how many drafts and solutions came from it, the most first."""
-    graph = graph_of_campaign(state, view)
+    graph = graph_with_ideas(state, view)
     counted = []
     for node in graph:
         if node.kind in _ITEMS:
@@ -92,22 +93,6 @@ def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
             counted.append((found, node))
     for (solutions, drafts), node in sorted(counted, key=lambda pair: pair[0], reverse=True):
         if drafts:
-            yield f"- {node.kind} {_plain(node.name)}: {drafts} drafts, {solutions} solutions"
+            yield f"- {node.kind} {plain(node.name)}: {drafts} drafts, {solutions} solutions"
     if not any(drafts for (_, drafts), _ in counted):
         yield "Nothing yet."
-
-
-def _ids(found: object) -> set[str]:
-    return (
-        {str(each["id"]) for each in found if isinstance(each, dict)}
-        if isinstance(found, list)
-        else set()
-    )
-
-
-def _plain(text: str) -> str:
-    """Return text as one short line that no Markdown reader takes for markup."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    for mark in "\\`*_<>[]|#!":
-        line = line.replace(mark, f"\\{mark}")
-    return line[:_LENGTH] + (" ..." if len(line) > _LENGTH else "")

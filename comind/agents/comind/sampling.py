@@ -2,24 +2,16 @@
 
 import random
 
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.thoughts import Sampled
 from comind.domain.community import CommunityView
-from comind.domain.value import Value
 
-__all__ = ["Sampled", "sample"]
-
-_NOTEBOOKS, _DISCUSSIONS = 3, 2
-_STRAY_NOTEBOOKS, _STRAY_DISCUSSIONS = 1, 1
+__all__ = ["sample"]
 
 
-class Sampled(Value):
-    """One item, and the reason for reading it."""
-
-    id: str
-    kind: str
-    why: str
-
-
-def sample(view: CommunityView, read: set[str], *, seed: int, number: int) -> list[Sampled]:
+def sample(
+    view: CommunityView, read: set[str], parameters: CoMindParameters, *, seed: int, number: int
+) -> list[Sampled]:
     """Return the items of round `number`: the best ranked that are unread, and strays from the rest.
 
     Ranks come from the view; a stray is drawn at random, so that what the ranking overlooks has a
@@ -27,16 +19,16 @@ def sample(view: CommunityView, read: set[str], *, seed: int, number: int) -> li
     """
     draw = random.Random(f"{seed}:{number}")  # noqa: S311 - no secret hangs on it
     found = []
-    for kind, names, best, strays in (
-        ("notebook", [item.ref for item in view.notebooks], _NOTEBOOKS, _STRAY_NOTEBOOKS),
-        ("discussion", [item.id for item in view.discussions], _DISCUSSIONS, _STRAY_DISCUSSIONS),
+    for kind, names, best in (
+        ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
+        ("discussion", [item.id for item in view.discussions], parameters.discussions_per_round),
     ):
         unread = [name for name in names if name not in read]
         for name in unread[:best]:
             why = f"number {names.index(name) + 1} of {len(names)} {kind}s by rank, unread"
             found.append(Sampled(id=name, kind=kind, why=why))
         rest = unread[best:]
-        for name in draw.sample(rest, min(strays, len(rest))):
+        for name in draw.sample(rest, min(parameters.random_per_round, len(rest))):
             why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
             found.append(Sampled(id=name, kind=kind, why=why))
     return found

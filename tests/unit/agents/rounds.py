@@ -2,12 +2,19 @@
 
 from typing import Any
 
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.analyzer import reading_of
+from comind.agents.comind.coordinator import drafting_of
+from comind.agents.comind.idea_proposer import proposing_of
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import pool_of
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.plan import BASELINE_ROLE, Code, Purpose, Think
 from comind.campaign.state import CampaignState, apply
+from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
+from comind.domain.payload import Payload
 from tests.unit.campaign.samples import code, opened, scored
 from tests.unit.campaign.test_state import records
 
@@ -34,12 +41,14 @@ def state_of(*events: CampaignEvent, **spec: Any) -> CampaignState:
     return state
 
 
-def thought(number: int, purpose: str, result: dict[str, Any], **facts: Any) -> list[CampaignEvent]:
+def thought(
+    number: int, purpose: Purpose[Any, Any], result: dict[str, Any], **facts: Any
+) -> list[CampaignEvent]:
     """Return a thought that was planned and has finished."""
     name = f"think-{number:03d}"
     return [
-        WorkPlanned(id=name, work=Think(purpose=purpose, facts=facts)),
-        WorkFinished(id=name, outcome=ThinkOutcome(result=result)),
+        WorkPlanned(id=name, work=purpose.work(purpose.facts.model_validate(facts))),
+        WorkFinished(id=name, outcome=ThinkOutcome(result=Payload(result))),
     ]
 
 
@@ -70,3 +79,19 @@ def after_one_round(**spec: Any) -> CampaignState:
         *attempt(1, work, best),
         **spec,
     )
+
+
+def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
+    """Return what a round reads, as it is planned; None where there is nothing new."""
+    facts = reading_of(state, pool_of(state), view, CoMindParameters(), seed=0, number=number)
+    return ANALYZE.work(facts) if facts else None
+
+
+def proposing(state: CampaignState) -> Think:
+    """Return the ideation of a round, as it is planned."""
+    return PROPOSE.work(proposing_of(state, pool_of(state)))
+
+
+def drafting(state: CampaignState, view: CommunityView) -> Think:
+    """Return the drafting of a round, as it is planned."""
+    return COORDINATE.work(drafting_of(state, pool_of(state), view))

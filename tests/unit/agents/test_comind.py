@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.pool import ANALYZE, COORDINATE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, Drafting
 from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import carry_out
 from comind.domain.draft import Draft, Operator
+from comind.domain.payload import Payload
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
@@ -60,7 +61,7 @@ def _drafts(*titles: str, codebase: str = "") -> ThinkOutcome:
         Draft(title=t, method="somehow", codebase=codebase, sources=sources).model_dump(mode="json")
         for t in titles
     ]
-    return ThinkOutcome(result={"drafts": drafts})
+    return ThinkOutcome(result=Payload({"drafts": drafts}))
 
 
 def _baseline(outcome: CodeOutcome) -> list[CampaignEvent]:
@@ -71,18 +72,7 @@ def _baseline(outcome: CodeOutcome) -> list[CampaignEvent]:
     ]
 
 
-_IDEATE = Think(purpose=COORDINATE, facts={"finished": 1})
-
-
-def test_the_baseline_comes_first() -> None:
-    """Attempt 0 is the offline model's baseline, unless it is not wanted."""
-    first = AGENT.plan(_state())
-    assert isinstance(first, list)
-    assert isinstance(first[0], Code)
-    assert first[0].role == BASELINE_ROLE
-    without = AGENT.plan(_state(baseline=False))
-    assert isinstance(without, list)
-    assert isinstance(without[0], Think)
+_IDEATE = COORDINATE.work(Drafting(finished=1))
 
 
 def test_drafts_fill_the_free_slots() -> None:
@@ -163,7 +153,7 @@ def test_a_community_that_was_read_again_begins_another_round() -> None:
         planned = agent.plan(_state(*over, again, **spec))
         assert isinstance(planned, list)
         assert isinstance(planned[0], Think)
-        assert planned[0].purpose == ANALYZE
+        assert planned[0].purpose == ANALYZE.name
 
 
 def _coding(

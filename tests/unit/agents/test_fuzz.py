@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import Analysis, analysis_of
+from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
-from comind.agents.comind.coordinator import Drafts, coordination_of
-from comind.agents.comind.idea_proposer import Brainstorm, Selection, proposal_of
-from comind.agents.comind.pool import pool_of
+from comind.agents.comind.coordinator import Drafts
+from comind.agents.comind.idea_proposer import Brainstorm, Selection
+from comind.agents.comind.thoughts import ANALYZE
 from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
 from comind.campaign.attempt import (
     WORK_EVENTS,
@@ -45,7 +45,7 @@ from comind.llm.gate import Gate
 from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.rounds import after_one_round
+from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.test_comind import PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.test_monitor import _at_once
@@ -135,18 +135,15 @@ class Babbling(ScriptedModel):
 def _work(role: str) -> tuple[Think | Code, int]:
     """Return work of a role, and the most questions that it asks."""
     state = after_one_round()
-    pool = pool_of(state)
     if role == "analyzer":
-        reading = analysis_of(state, pool, VIEW, seed=0, number=1)
-        assert reading is not None
-        sampled, solutions = reading.facts["sampled"], reading.facts["solutions"]
-        assert isinstance(sampled, list)
-        assert isinstance(solutions, list)
-        return reading, len(sampled) + len(solutions)
+        work = reading(state, VIEW, number=1)
+        assert work is not None
+        facts = ANALYZE.facts_of(work)
+        return work, len(facts.sampled) + len(facts.solutions)
     if role == "idea_proposer":
-        return proposal_of(state, pool), 2
+        return proposing(state), 2
     if role == "coordinator":
-        return coordination_of(state, pool, VIEW), 1
+        return drafting(state, VIEW), 1
     return code(steps=3), 3 + 3 + 1  # steps, words that it is done, the report
 
 

@@ -1,7 +1,7 @@
 """The journal says what was read and why, what was thought, and what came of it."""
 
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.domain.draft import Draft
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import IDEA, REPORT, attempt, baseline, state_of, thought

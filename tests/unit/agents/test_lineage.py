@@ -1,7 +1,7 @@
 """Any solution can be traced to what it came from, and any item to what came from it."""
 
-from comind.agents.comind.lineage import graph_of_campaign
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.lineage import graph_with_ideas
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.events import CampaignEvent
 from comind.domain.draft import Draft
 from tests.unit.agents.community import VIEW
@@ -29,7 +29,7 @@ _TWO_ROUNDS = [
 
 def test_a_solution_is_traced_to_a_discussion() -> None:
     """Discussion, idea, draft, solution, next idea, next draft: one line of descent."""
-    graph = graph_of_campaign(state_of(*_TWO_ROUNDS), VIEW)
+    graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
     assert [node.id for node in graph.lineage("solution:attempt-003")] == [
         "discussion:1",
         "idea:idea-000",
@@ -42,7 +42,7 @@ def test_a_solution_is_traced_to_a_discussion() -> None:
 
 def test_influence_is_what_came_of_an_item() -> None:
     """A discussion's influence names every draft that used it, the failed one too."""
-    graph = graph_of_campaign(state_of(*_TWO_ROUNDS), VIEW)
+    graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
     found = {node.id for node in graph.influence("discussion:1")}
     assert {"draft:attempt-002", "solution:attempt-003"} <= found
     assert "solution:attempt-002" not in found, "it failed"

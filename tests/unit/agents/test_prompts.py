@@ -10,16 +10,12 @@ from pathlib import Path
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import analysis_of
-from comind.agents.comind.coordinator import coordination_of
-from comind.agents.comind.idea_proposer import proposal_of
-from comind.agents.comind.pool import pool_of
 from comind.campaign.plan import Code, Think
 from comind.campaign.worker import carry_out
 from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.rounds import after_one_round
+from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.test_comind import FRAME, PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
@@ -61,7 +57,6 @@ def _starting_from(codebase: str, source: str, **values: object) -> Code:
 
 def _requests(name: str, root: Path) -> ModelRequest:
     state = after_one_round()
-    pool = pool_of(state)
     match name:
         case "coding":
             measured = {"codebase_seconds": 4.0, "codebase_result": "accuracy 0.8 [0.7, 0.9]"}
@@ -72,15 +67,15 @@ def _requests(name: str, root: Path) -> ModelRequest:
         case "coding_report":
             return _asked(root, code(steps=5), *_STEPS)[3]
         case "analyzer":
-            reading = analysis_of(state, pool, VIEW, seed=0, number=1)
-            assert reading is not None
-            return _asked(root, reading, *[_ANALYSIS] * 9)[0]
+            work = reading(state, VIEW, number=1)
+            assert work is not None
+            return _asked(root, work, *[_ANALYSIS] * 9)[0]
         case "brainstorm":
-            return _asked(root, proposal_of(state, pool), {"paths": []})[0]
+            return _asked(root, proposing(state), {"paths": []})[0]
         case "selection":
-            return _asked(root, proposal_of(state, pool), _BRAINSTORM, {"ideas": []})[1]
+            return _asked(root, proposing(state), _BRAINSTORM, {"ideas": []})[1]
         case _:
-            return _asked(root, coordination_of(state, pool, VIEW), {"drafts": []})[0]
+            return _asked(root, drafting(state, VIEW), {"drafts": []})[0]
 
 
 @pytest.mark.parametrize(

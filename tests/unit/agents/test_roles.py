@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import analysis_of
-from comind.agents.comind.coordinator import coordination_of
-from comind.agents.comind.idea_proposer import proposal_of
-from comind.agents.comind.pool import ANALYZE, COORDINATE, PROPOSE, pool_of
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import sample
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Think, Wait
 from comind.campaign.worker import carry_out
@@ -28,6 +27,9 @@ from tests.unit.agents.rounds import (
     after_one_round,
     attempt,
     baseline,
+    drafting,
+    proposing,
+    reading,
     state_of,
     thought,
 )
@@ -45,7 +47,7 @@ def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dic
     outcome = carry_out(AGENT, work, world.folder.work("think-000"), world.equipment())
     assert isinstance(outcome, ThinkOutcome)
     assert outcome.failure is None, outcome.failure
-    return outcome.result, world
+    return dict(outcome.result.root), world
 
 
 # --- sampling and the Analyzer --------------------------------------------------------------------
@@ -57,22 +59,22 @@ def test_sampling_says_why_and_takes_a_stray() -> None:
         notebooks=tuple(notebook(f"a/n{n}") for n in range(10)),
         discussions=tuple(discussion(f"{n}") for n in range(6)),
     )
-    first = sample(view, set(), seed=0, number=0)
+    first = sample(view, set(), CoMindParameters(), seed=0, number=0)
     assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
     assert {each.kind for each in first} == {"notebook", "discussion"}
     assert "number 1 of 10 notebooks by rank" in first[0].why
     assert "drawn at random" in first[3].why
-    assert sample(view, set(), seed=0, number=0) == first
-    again = sample(view, {each.id for each in first}, seed=0, number=1)
+    assert sample(view, set(), CoMindParameters(), seed=0, number=0) == first
+    again = sample(view, {each.id for each in first}, CoMindParameters(), seed=0, number=1)
     assert not {each.id for each in again} & {each.id for each in first}
 
 
 def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
     """What nobody has reproduced here is believed half at most; what was measured, as it is rated."""
     state = after_one_round()
-    reading = analysis_of(state, pool_of(state), VIEW, seed=0, number=1)
-    assert reading is not None
-    result, _ = _found(tmp_path, reading, *[ANALYSIS] * 4)
+    work = reading(state, VIEW, number=1)
+    assert work is not None
+    result, _ = _found(tmp_path, work, *[ANALYSIS] * 4)
     by_item = {report["item"]: report for report in result["reports"]}
     assert by_item["ada/straight-line"]["confidence"] == 5
     assert by_item["ada/straight-line"]["claim"] == "public score 0.91"
@@ -84,9 +86,9 @@ def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
 def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
     """A model that cannot report on one item still reports on the others, and the journal says so."""
     state = after_one_round()
-    reading = analysis_of(state, pool_of(state), VIEW, seed=0, number=1)
-    assert reading is not None
-    result, _ = _found(tmp_path, reading, "no", "no", "no", *[ANALYSIS] * 3)
+    work = reading(state, VIEW, number=1)
+    assert work is not None
+    result, _ = _found(tmp_path, work, "no", "no", "no", *[ANALYSIS] * 3)
     assert len(result["reports"]) == 3
     assert result["skipped"][0].startswith("ada/straight-line: ")
 
@@ -100,7 +102,7 @@ def test_nothing_new_is_not_read_again() -> None:
         *thought(1, PROPOSE, {"ideas": []}),
         *thought(2, COORDINATE, {"drafts": []}),
     )
-    assert analysis_of(state, pool_of(state), CommunityView(), seed=0, number=1) is None
+    assert reading(state, CommunityView(), number=1) is None
 
 
 # --- the Idea Proposer ----------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def test_ideas_say_where_they_come_from(tmp_path: Path) -> None:
         {"text": "Deeper extra trees", "value": 7, "made_from": [1, 3]},
         {"text": "Fly", "value": 1, "made_from": [2, 99]},
     ]
-    result, _ = _found(tmp_path, proposal_of(state, pool_of(state)), {"paths": paths}, {"ideas": kept})
+    result, _ = _found(tmp_path, proposing(state), {"paths": paths}, {"ideas": kept})
     first, second = result["ideas"]
     assert first["id"] == "idea-001", "ids go on where memory ends"
     assert first["sources"] == ["ben/forest", "idea-000"]
@@ -126,7 +128,7 @@ def test_invented_numbers_are_no_source(tmp_path: Path) -> None:
     state = after_one_round()
     paths = [{"approach": "Trees.", "ideas": ["Plant more trees"]}]
     kept = [{"text": "A deeper forest of extra trees", "value": 7, "made_from": [-1, -1]}]
-    work = proposal_of(state, pool_of(state))
+    work = proposing(state)
     result, _ = _found(tmp_path, work, {"paths": paths}, {"ideas": kept})
     assert result["ideas"][0]["sources"] == ["ben/forest"]
 
@@ -143,7 +145,7 @@ def test_memory_never_loses_an_idea(rounds: list[int]) -> None:
         known += count
     pool = pool_of(state_of(*events))
     assert [idea.id for idea in pool.ideas] == expected
-    assert proposal_of(state_of(*events), pool).facts["known"] == len(expected)
+    assert proposing(state_of(*events)).facts.root["known"] == len(expected)
 
 
 # --- the Coordinator ------------------------------------------------------------------------------
@@ -151,7 +153,7 @@ def test_memory_never_loses_an_idea(rounds: list[int]) -> None:
 
 def _drafts(root: Path, said: list[dict[str, Any]], **spec: Any) -> list[dict[str, Any]]:
     state = after_one_round(**spec)
-    result, _ = _found(root, coordination_of(state, pool_of(state), VIEW), {"drafts": said})
+    result, _ = _found(root, drafting(state, VIEW), {"drafts": said})
     return list(result["drafts"])
 
 
@@ -195,7 +197,7 @@ def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
     """A draft without words goes back to the model like any reply of the wrong form."""
     good = _said("a")
     state = after_one_round()
-    thought = coordination_of(state, pool_of(state), VIEW)
+    thought = drafting(state, VIEW)
     blank = {"drafts": [good | {field: " \n "}]}
     result, world = _found(tmp_path, thought, blank, {"drafts": [good]})
     assert [draft["title"] for draft in result["drafts"]] == ["a"]
@@ -223,17 +225,17 @@ def test_a_round_reads_then_proposes_then_drafts() -> None:
     first = AGENT.plan(state)
     assert isinstance(first, list)
     assert isinstance(first[0], Think)
-    assert first[0].purpose == ANALYZE
+    assert first[0].purpose == ANALYZE.name
     read = thought(0, ANALYZE, {"reports": [REPORT]})
     second = AGENT.plan(state_of(*baseline(), *read))
     assert isinstance(second, list)
     assert isinstance(second[0], Think)
-    assert second[0].purpose == PROPOSE
+    assert second[0].purpose == PROPOSE.name
     proposed = thought(1, PROPOSE, {"ideas": [IDEA]})
     third = AGENT.plan(state_of(*baseline(), *read, *proposed))
     assert isinstance(third, list)
     assert isinstance(third[0], Think)
-    assert third[0].purpose == COORDINATE
+    assert third[0].purpose == COORDINATE.name
 
 
 def test_a_free_slot_is_refilled_without_a_barrier() -> None:
@@ -287,7 +289,7 @@ _HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("stage", [ANALYZE, PROPOSE, COORDINATE])
+@pytest.mark.parametrize("stage", ["analyze", "propose", "coordinate"])
 @given(kind=st.sampled_from(sorted(_HOSTILE)), items=st.integers(1, 30))
 def test_prompts_stay_bounded_and_text_inert(
     tmp_path_factory: pytest.TempPathFactory, stage: str, kind: str, items: int
@@ -305,15 +307,14 @@ def test_prompts_stay_bounded_and_text_inert(
         *thought(0, ANALYZE, {"reports": [report] * items}),
         *thought(1, PROPOSE, {"ideas": ideas}),
     )
-    pool = pool_of(state)
     work = {
-        ANALYZE: lambda: analysis_of(state, pool, view, seed=0, number=0),
-        PROPOSE: lambda: proposal_of(state, pool),
-        COORDINATE: lambda: coordination_of(state, pool, view),
+        "analyze": lambda: reading(state, view, number=0),
+        "propose": lambda: proposing(state),
+        "coordinate": lambda: drafting(state, view),
     }[stage]()
     assert work is not None
     world = World(tmp_path_factory.mktemp("bounded"))
-    reply = {ANALYZE: ANALYSIS, PROPOSE: {"paths": []}, COORDINATE: {"drafts": []}}[stage]
+    reply = {"analyze": ANALYSIS, "propose": {"paths": []}, "coordinate": {"drafts": []}}[stage]
     world.model = ScriptedModel(lambda _request: json.dumps(reply))
     carry_out(
         CoMind(PROBLEM, seed=0, community=view),
@@ -324,7 +325,7 @@ def test_prompts_stay_bounded_and_text_inert(
     for request in world.model.requests:
         asked = request.messages[-1].content
         assert len(asked) < _MOST_CHARACTERS
-        if stage == ANALYZE:
+        if stage == "analyze":
             assert (asked.count("<<<"), asked.count(">>>")) == (1, 1)
 
 
@@ -342,19 +343,19 @@ class _TooLongOnce(ScriptedModel):
 def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
     """A question that was too long stays unanswered when the work goes on from its log."""
     state = after_one_round()
-    reading = analysis_of(state, pool_of(state), VIEW, seed=0, number=1)
-    assert reading is not None
+    work = reading(state, VIEW, number=1)
+    assert work is not None
     said = json.dumps(ANALYSIS)
     world = World(tmp_path)
     world.model = _TooLongOnce(lambda request: said)
     agent = CoMind(PROBLEM, seed=0, community=VIEW)
     folder = world.folder.work("think-000")
-    first = carry_out(agent, reading, folder, world.equipment())
+    first = carry_out(agent, work, folder, world.equipment())
     assert first.kind == "think"
-    assert "longer than the model can read" in str(first.result["skipped"])
+    assert "longer than the model can read" in str(first.result.root["skipped"])
     folder.log.write_bytes(b"".join(folder.log.read_bytes().splitlines(keepends=True)[:-1]))
     world.model = ScriptedModel([])
-    again = carry_out(agent, reading, folder, world.equipment())
+    again = carry_out(agent, work, folder, world.equipment())
     assert again.kind == "think"
     assert again.result == first.result
     assert again.failure is None

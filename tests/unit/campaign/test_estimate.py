@@ -1,31 +1,36 @@
-"""The estimate before the start: one line, from the plan alone."""
+"""The estimate before the start: one line, from what the agent expects to ask for."""
 
-from comind.campaign.estimate import estimate_of, told
+from comind.agents.comind import CoMind
+from comind.campaign.estimate import Expected, ExpectedCalls, estimate_of, summary
+from comind.campaign.events import CampaignSpec
 from comind.domain.spend import Budget
 from comind.llm.base import Usage
 from comind.llm.prices import price_of
 from tests.unit.campaign.samples import spec
 
 
+def _line(campaign: CampaignSpec, price: float | None) -> str:
+    expected = CoMind.estimate(campaign)
+    return summary(expected, estimate_of(expected, lambda role, usage: price), campaign.budget)
+
+
 def test_the_estimate_follows_from_the_plan() -> None:
     """Twice the coders take twice the attempts' tokens; what is cached is priced as such."""
     small = spec(iterations=1, coders=2, steps=10, notebooks=10)
     large = small.model_copy(update={"coders": 4})
-    free = lambda role, usage: 0.0  # noqa: E731
-    one, other = (estimate_of(each, free, most_history=24_000) for each in (small, large))
-    assert (one.attempts, other.attempts) == (2, 4)
-    assert one.usage.prompt_tokens < other.usage.prompt_tokens < 2 * one.usage.prompt_tokens
-    assert 0 < one.usage.cached_tokens < one.usage.prompt_tokens
+    expected = [CoMind.estimate(each) for each in (small, large)]
+    assert [each.calls[-1].times for each in expected] == [2, 4]
+    one, other = (estimate_of(each, lambda role, usage: 0.0).usage for each in expected)
+    assert one.prompt_tokens < other.prompt_tokens < 2 * one.prompt_tokens
+    assert 0 < one.cached_tokens < one.prompt_tokens
 
 
 def test_it_is_told_in_one_line() -> None:
     """Rounds, attempts, tokens, dollars and the limit that is never passed."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
-
-    def price(role: str, usage: Usage) -> float | None:
-        return price_of("gpt-5-mini", usage)
-
-    line = told(estimate_of(campaign, price, most_history=24_000), campaign)
+    expected = CoMind.estimate(campaign)
+    priced = estimate_of(expected, lambda role, usage: price_of("gpt-5-mini", usage))
+    line = summary(expected, priced, campaign.budget)
     assert line.startswith("2 rounds of 2 attempts, 10 steps: ")
     assert line.endswith(", never more than $5")
     assert "about $0." in line
@@ -34,7 +39,14 @@ def test_it_is_told_in_one_line() -> None:
 
 def test_what_is_not_known_is_said() -> None:
     """Without a price there is none; without a number of rounds it is a guess."""
-    campaign = spec(iterations=None, steps=10)
-    line = told(estimate_of(campaign, lambda role, usage: None, most_history=24_000), campaign)
+    line = _line(spec(iterations=None, steps=10), None)
     assert "price unknown" in line
     assert "a guess from the time" in line
+
+
+def test_one_unknown_price_makes_the_sum_unknown() -> None:
+    """Dollars are told only where every role's price is known."""
+    usage = Usage(prompt_tokens=10)
+    expected = Expected("two", (ExpectedCalls("a", usage, 1), ExpectedCalls("b", usage, 2)))
+    assert estimate_of(expected, lambda role, usage: 1.0).usd == 3.0
+    assert estimate_of(expected, lambda role, usage: 1.0 if role == "a" else None).usd is None

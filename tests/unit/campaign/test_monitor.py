@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.baseline import Program
 from comind.campaign.attempt import (
     WORK_EVENTS,
     CellEnded,
@@ -38,7 +39,7 @@ from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
 from comind.llm.base import ModelReply, ModelRequest
-from comind.llm.offline import OfflineModel
+from comind.llm.offline import NoModel
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.campaign.samples import code
@@ -242,7 +243,7 @@ def _formless(request: ModelRequest) -> str:
         (ScriptedModel(_formless), "the conversation is too long"),
         (ScriptedModel(lambda request: "STOP"), "the reply has no form: it is not JSON"),
         (ScriptedModel(lambda request: '{"stop": "perhaps"}'), "the reply has no form: stop"),
-        (OfflineModel(), "the offline model cannot answer as MonitorVerdict"),
+        (NoModel(), "no model is configured for monitor"),
     ],
     ids=["service", "context", "words", "type", "offline"],
 )
@@ -329,7 +330,8 @@ STOP = _verdict(stop=True, quote="epoch 1 loss: 5e9", reason="The loss explodes.
 
 def _carry_out(world: World, **changes: object) -> CodeOutcome:
     work = code().model_copy(update=changes)
-    outcome = carry_out(world.agent, work, world.folder.work("attempt-000"), world.equipment())
+    equipment = world.equipment(baseline=lambda: (Program(name="slow", code="slow"),))
+    outcome = carry_out(world.agent, work, world.folder.work("attempt-000"), equipment)
     assert isinstance(outcome, CodeOutcome)
     return outcome
 

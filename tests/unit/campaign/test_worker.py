@@ -53,7 +53,7 @@ def test_a_script_attempt_keeps_the_program_that_handed_in(tmp_path: Path) -> No
 
 
 def test_a_notebook_attempt_keeps_all_cells_that_led_to_its_submission(tmp_path: Path) -> None:
-    """In a persistent notebook the outcome's code is every cell up to the best step, but no failed one."""
+    """In a persistent notebook the outcome's code is all cells that ran up to the best step."""
     world = World(tmp_path, [reply(cell) for cell in ("look", "unknown", "better", "poor")])
     outcome = _carry_out(world, steps=4)
     assert outcome.code == "look\n\nbetter"

@@ -1,9 +1,11 @@
 """A whole world for the tiny agent: scripted model, scripted session, a grader that reads numbers."""
 
 import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from comind.baseline import Program
 from comind.campaign.budget import Purse
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder
@@ -68,7 +70,9 @@ class World:
             return reply("look")
         return reply("better" if last.startswith("improvement") else "good")
 
-    def equipment(self, spent: Spend | None = None) -> Equipment:
+    def equipment(
+        self, spent: Spend | None = None, *, baseline: Callable[[], Sequence[Program]] = tuple
+    ) -> Equipment:
         def session(work: Code, folder: WorkFolder) -> ScriptedSession:
             return ScriptedSession(
                 folder.workspace,
@@ -78,7 +82,14 @@ class World:
             )
 
         purse = Purse(self.budget, spent or Spend())
-        return Equipment(lambda role: self.model, purse, ColumnGrader(), session, self.monitor)
+        return Equipment(
+            lambda role: self.model,
+            purse,
+            ColumnGrader(),
+            session,
+            self.monitor,
+            baseline=baseline,
+        )
 
     def campaign(self, **spec: object) -> Campaign:
         campaign = Campaign(self.folder)

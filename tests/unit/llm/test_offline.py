@@ -1,58 +1,18 @@
-"""The offline model answers with real code, and says what it cannot do."""
-
-import json
-from typing import Any
+"""Where no language model is configured, every request is refused in one line."""
 
 import pytest
 
-from comind.domain.problem import DataShape
 from comind.errors import ModelServiceError
-from comind.llm.base import ModelRequest
-from comind.llm.offline import OfflineModel
+from comind.llm.base import Message, ModelRequest
+from comind.llm.offline import NoModel
 
 
-def _ask(reply: str, **facts: Any) -> dict[str, Any]:
-    request = ModelRequest(role="x", messages=(), reply_name=reply, reply_schema={}, facts=facts)
-    return json.loads(OfflineModel().complete(request).text)
-
-
-def _step(shape: DataShape, *, steps: int, scored: bool) -> dict[str, Any]:
-    problem = {
-        "folder": "input/demo",
-        "shape": shape.value,
-        "id_columns": ["id"],
-        "train_id_columns": ["id"],
-        "label_columns": ["y"],
-        "target_columns": ["y"],
-        "answer_kind": "number",
-        "metric": "rmse",
-    }
-    return _ask("CodingStep", problem=problem, seed=3, steps=steps, scored=scored)
-
-
-@pytest.mark.parametrize("shape", DataShape)
-def test_a_step_is_a_program_that_compiles(shape: DataShape) -> None:
-    """Asked for a step, it gives a recipe with the competition's names filled in, then nothing more."""
-    step = _step(shape, steps=0, scored=False)
-    compile(step["code"], "cell", "exec")
-    assert "FOLDER = 'input/demo'\nIDS = ['id']" in step["code"]
-    assert "submission.csv" in step["code"]
-    assert _step(shape, steps=1, scored=True)["code"] == ""
-
-
-def test_where_a_recipe_fails_something_is_handed_in() -> None:
-    """After a failure it tries the recipe for tables, then what needs no learning, each once."""
-    goals = [_step(DataShape.AUDIO, steps=steps, scored=False)["goal"] for steps in range(4)]
-    assert [goal.removeprefix("Run the recipe for ") for goal in goals[:3]] == [
-        "audio.",
-        "table.",
-        "constant.",
-    ]
-    assert _step(DataShape.AUDIO, steps=3, scored=False)["code"] == ""
-
-
-def test_it_has_no_ideas() -> None:
-    """Asked for drafts, it proposes none; asked for anything else, it says what would help."""
-    assert _ask("Drafts") == {"drafts": []}
-    with pytest.raises(ModelServiceError, match="cannot answer as SplitScript"):
-        _ask("SplitScript")
+def test_no_model_refuses_every_request() -> None:
+    """A role without a model is named, with the way to configure one."""
+    messages = (Message(role="user", content="Well?"),)
+    request = ModelRequest(role="evaluator", messages=messages, reply_name="Any", reply_schema={})
+    model = NoModel()
+    assert model.bound(request).tokens == 0
+    with pytest.raises(ModelServiceError, match="no model is configured for evaluator") as caught:
+        model.complete(request)
+    assert "--model" in caught.value.hint

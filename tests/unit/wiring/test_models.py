@@ -2,12 +2,14 @@
 
 import pytest
 
+from comind.campaign.agent import Role
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
 from comind.wiring.models import build_model, only_offline, resolved, settings_of
 
+_ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
 _ASKED = ModelRequest(
     role="x", messages=(Message(role="user", content="Well?"),), reply_name="Any", reply_schema={}
 )
@@ -20,12 +22,12 @@ def test_roles_take_from_the_default_what_they_leave_open() -> None:
         "analyzer": ModelSettings(temperature=0.1, stream=True),
         "monitor": ModelSettings(name="small", context_tokens=4_000),
     }
-    found = resolved("large", models)
+    found = resolved("large", models, _ROLES)
     assert found["default"].name == "large"
     assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
     assert found["analyzer"].stream, "what is said counts, though it is what would be assumed"
     assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
-    assert settings_of("analyze", found, "large") == found["analyzer"]
+    assert settings_of("analyzer", found, "large") == found["analyzer"]
     assert settings_of("monitor", found, "large") == found["monitor"]
     assert settings_of("coding_agent", found, "large") == found["default"]
     assert settings_of("anything", {}, "large").name == "large"
@@ -34,15 +36,15 @@ def test_roles_take_from_the_default_what_they_leave_open() -> None:
 def test_an_unknown_role_is_told_with_the_known_ones() -> None:
     """A misspelt role is refused, not ignored."""
     with pytest.raises(UsageError, match="no role 'analyser'") as caught:
-        resolved("m", {"analyser": ModelSettings()})
+        resolved("m", {"analyser": ModelSettings()}, _ROLES)
     assert "analyzer" in caught.value.hint
 
 
 def test_settings_of_another_default_are_not_taken_over() -> None:
     """What params.yaml says of one model does not hold for another one named on the command line."""
     models = {"default": ModelSettings(name="one", context_tokens=2_000)}
-    assert resolved("two", models)["default"].context_tokens is None
-    assert resolved("one", models)["default"].context_tokens == 2_000
+    assert resolved("two", models, _ROLES)["default"].context_tokens is None
+    assert resolved("one", models, _ROLES)["default"].context_tokens == 2_000
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_an_endpoint_says_how_much_its_model_reads(
     """The context comes from params, else the endpoint's list, else the price list."""
     with Endpoint(lambda asked: "", models=[{"id": "mine", **listed}]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert resolved("mine", {})["default"].context_tokens == context
-        assert resolved("gpt-4o-mini", {})["default"].context_tokens == 128_000
+        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
+        assert resolved("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
 
 
 def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +82,7 @@ def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch
 def test_one_role_with_a_language_model_is_enough_to_distrust_code() -> None:
     """Only where every role is the offline model, all code that runs is ours."""
     other = {"coding_agent": ModelSettings(name="large")}
-    assert only_offline("offline", resolved("offline", {}))
+    assert only_offline("offline", resolved("offline", {}, _ROLES))
     assert only_offline("offline", {})
-    assert not only_offline("offline", resolved("offline", other))
+    assert not only_offline("offline", resolved("offline", other, _ROLES))
     assert not only_offline("large", {})

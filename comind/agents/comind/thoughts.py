@@ -1,0 +1,210 @@
+"""What CoMind thinks about and finds: the facts and results of its three purposes.
+
+A round reads (ANALYZE), has ideas (PROPOSE) and writes drafts (COORDINATE). Facts are cut to size when
+the work is planned, so that a replay sees what was seen at first.
+"""
+
+from pydantic import Field
+
+from comind.campaign.plan import Purpose
+from comind.domain.draft import Draft
+from comind.domain.value import Value
+
+__all__ = [
+    "ANALYZE",
+    "COORDINATE",
+    "PROPOSE",
+    "Component",
+    "DatasetTitle",
+    "Drafting",
+    "Idea",
+    "IdeaMemo",
+    "Ideas",
+    "Item",
+    "NotebookTitle",
+    "Proposing",
+    "Ratings",
+    "Reading",
+    "Report",
+    "ReportMemo",
+    "Reports",
+    "RoundDrafts",
+    "Sampled",
+    "StartingPoint",
+    "Tried",
+]
+
+
+class Sampled(Value):
+    """One community item to read, and the reason for reading it."""
+
+    id: str
+    kind: str
+    why: str
+
+
+class Item(Value):
+    """One thing to read, with its text."""
+
+    id: str
+    kind: str
+    title: str
+    text: str
+    claim: str = ""
+    reproduced: str = ""
+
+
+class Ratings(Value):
+    """The four dimensions of an analysis (paper, section 4.2), 0 to 10, and why."""
+
+    novelty: int = Field(ge=0, le=10)
+    feasibility: int = Field(ge=0, le=10)
+    effectiveness: int = Field(ge=0, le=10)
+    efficiency: int = Field(ge=0, le=10)
+    reasons: str = ""
+
+
+class Component(Ratings):
+    """One part of a solution, rated for itself."""
+
+    name: str
+
+
+class Report(Ratings):
+    """What the Analyzer made of one community item or published solution."""
+
+    item: str
+    kind: str
+    title: str
+    summary: str
+    components: tuple[Component, ...] = ()
+    ideas: tuple[str, ...] = ()
+    claim: str = ""
+    """The score that its author says it has."""
+    reproduced: str = ""
+    """What attempts that start from it have scored here; empty while none has."""
+    confidence: int = Field(ge=0, le=10)
+    """Never more than 5 for what nobody has reproduced here."""
+
+
+class Reading(Value):
+    """What a round reads."""
+
+    sampled: tuple[Sampled, ...] = ()
+    solutions: tuple[Item, ...] = ()
+    reproduced: dict[str, str] = {}
+    """By item, what attempts that start from it have scored here."""
+
+
+class Reports(Value):
+    """What was read."""
+
+    reports: tuple[Report, ...] = ()
+    skipped: tuple[str, ...] = ()
+    """Items that the model could not report on, and why."""
+
+
+class Idea(Value):
+    """The smallest unit that can be tried."""
+
+    id: str
+    text: str
+    value: int = Field(ge=0, le=10)
+    sources: tuple[str, ...] = ()
+    """Items of the reports and ids of earlier ideas that it came from."""
+
+
+class ReportMemo(Value):
+    """A report in short."""
+
+    item: str
+    title: str
+    summary: str
+    effectiveness: int
+    confidence: int
+    ideas: tuple[str, ...]
+
+
+class IdeaMemo(Value):
+    """An idea in short; `used` says what became of the attempts that used it."""
+
+    id: str
+    text: str
+    used: str = ""
+    value: int = 0
+
+
+class Proposing(Value):
+    """What a round has ideas about."""
+
+    reports: tuple[ReportMemo, ...] = ()
+    ideas: tuple[IdeaMemo, ...] = ()
+    known: int = 0
+    """How many ideas there are in all."""
+    wanted: int = 0
+    best: str = ""
+    """The best score so far, in words."""
+
+
+class Ideas(Value):
+    """The ideas of a round."""
+
+    ideas: tuple[Idea, ...] = ()
+    brainstormed: tuple[str, ...] = ()
+
+
+class StartingPoint(Value):
+    """A solution to start from; `seconds` is how long its code ran."""
+
+    id: str
+    title: str
+    result: str
+    code: str
+    seconds: float
+
+
+class Tried(Value):
+    """An attempt in short."""
+
+    title: str
+    result: str
+
+
+class NotebookTitle(Value):
+    """A public notebook that a draft can start from."""
+
+    ref: str
+    title: str
+
+
+class DatasetTitle(NotebookTitle):
+    """A public dataset that a draft can use."""
+
+
+class Drafting(Value):
+    """What a round makes its drafts from."""
+
+    wanted: int = 0
+    ideas: tuple[IdeaMemo, ...] = ()
+    solutions: tuple[StartingPoint, ...] = ()
+    """The best first."""
+    best: str = ""
+    """Id of the best attempt."""
+    tried: tuple[Tried, ...] = ()
+    titles: tuple[str, ...] = ()
+    """Of all attempts."""
+    notebooks: tuple[NotebookTitle, ...] = ()
+    datasets: tuple[DatasetTitle, ...] = ()
+    finished: int = 0
+    """How many attempts had ended."""
+
+
+class RoundDrafts(Value):
+    """The drafts of a round; none where there is nothing to propose."""
+
+    drafts: tuple[Draft, ...] = ()
+
+
+ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)
+PROPOSE = Purpose("propose", "idea_proposer", Proposing, Ideas)
+COORDINATE = Purpose("coordinate", "coordinator", Drafting, RoundDrafts)

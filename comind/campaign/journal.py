@@ -1,0 +1,45 @@
+"""The journal of a campaign, for people: its attempts as a tree, each below what it came from."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+
+__all__ = ["attempt_lines", "journal_of", "plain"]
+
+_LENGTH = 300
+
+
+def journal_of(state: CampaignState) -> str:
+    """Return the journal as Markdown."""
+    return "\n".join([f"# {state.spec.id}", "", "## Attempts", "", *attempt_lines(state), ""])
+
+
+def attempt_lines(state: CampaignState) -> Iterator[str]:
+    """Yield a line for each attempt, in the order of planning, indented below its first parent."""
+    attempts = state.works.attempts()
+    known, children = {attempt.id for attempt in attempts}, defaultdict(list)
+    for attempt in attempts:
+        parents = [parent for parent in attempt.work.parents if parent in known]
+        children[parents[0] if parents else ""].append(attempt)
+    waiting = [(attempt, "") for attempt in reversed(children[""])]
+    while waiting:
+        attempt, indent = waiting.pop()
+        yield indent + _line(attempt)
+        waiting += [(child, indent + "  ") for child in reversed(children[attempt.id])]
+
+
+def _line(attempt: Attempt) -> str:
+    draft = attempt.work.draft
+    sources = f", from {plain(', '.join(draft.sources))}" if draft.sources else ""
+    kind = f" ({draft.kind})" if draft.kind else ""
+    return f"- {attempt.id}{kind}: {plain(draft.title)}{sources}: {plain(attempt.result)}"
+
+
+def plain(text: str) -> str:
+    """Return text as one short line that no Markdown reader takes for markup."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    for mark in "\\`*_<>[]|#!":
+        line = line.replace(mark, f"\\{mark}")
+    return line[:_LENGTH] + (" ..." if len(line) > _LENGTH else "")

@@ -1,0 +1,128 @@
+"""Which agents there are: plug-ins in the entry-point group `comind.agents`."""
+
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from pydantic import ValidationError
+
+from comind.campaign.agent import Agent
+from comind.campaign.events import CampaignSpec
+from comind.domain.value import Value
+from comind.errors import UsageError
+from comind.wiring.models import only_offline
+
+__all__ = [
+    "GROUP",
+    "agent_names",
+    "agent_of",
+    "agent_type",
+    "agent_without_model",
+    "origin_of",
+    "parameters_of",
+    "roles_of_all",
+]
+
+GROUP = "comind.agents"
+_OURS = "comind-pipeline"
+
+
+@cache
+def _registered() -> dict[str, list[EntryPoint]]:
+    """Return the entry points by name; more than one where distributions collide."""
+    found: dict[str, list[EntryPoint]] = {}
+    for each in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        same = found.setdefault(each.name, [])
+        if each.value not in [other.value for other in same]:
+            same.append(each)
+    return found
+
+
+def agent_names() -> list[str]:
+    """Return the names of all agents that are installed."""
+    return list(_registered())
+
+
+def agent_type(name: str) -> type[Agent]:
+    """Return the class of an agent.
+
+    Raises:
+        UsageError: none or several are installed under that name, or its plug-in cannot be loaded.
+    """
+    found = _registered().get(name, [])
+    if not found:
+        raise UsageError(f"unknown agent {name!r}", hint=f"one of {', '.join(agent_names())}")
+    if len(found) > 1:
+        raise UsageError(
+            f"the agent {name!r} is declared by {origin_of(name)}", hint="uninstall all but one"
+        )
+    try:
+        loaded = found[0].load()
+    except Exception as error:  # noqa: BLE001 - whatever a plug-in does when it is imported
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise UsageError(f"the agent {name!r} of {origin_of(name)} cannot be loaded: {reason}") from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Agent)):
+        raise UsageError(f"the agent {name!r} of {origin_of(name)} is no comind.campaign.agent.Agent")
+    return loaded
+
+
+def agent_of(spec: CampaignSpec) -> type[Agent]:
+    """Return the class of a campaign's agent; the baseline alone where no role has a language model."""
+    found = agent_type(spec.agent)
+    if found.needs_model and only_offline(spec.model, spec.models):
+        return agent_type(agent_without_model())
+    return found
+
+
+def agent_without_model() -> str:
+    """Return the name of our own agent that needs no language model."""
+    names = [
+        name
+        for name, (first, *_) in _registered().items()
+        if first.dist is not None and first.dist.name == _OURS
+    ]
+    return next(name for name in names if not agent_type(name).needs_model)
+
+
+def origin_of(name: str) -> str:
+    """Return the distribution that an agent comes from, with its version; all if they collide."""
+    return " and ".join(
+        f"{each.dist.name} {each.dist.version}" if each.dist else "an unknown distribution"
+        for each in _registered().get(name, [])
+    )
+
+
+def roles_of_all() -> set[str]:
+    """Return the roles of every agent that can be loaded."""
+    roles: set[str] = set()
+    for name in agent_names():
+        try:
+            roles |= set(agent_type(name).roles)
+        except UsageError:
+            continue  # it is named, with the reason, where somebody wants it
+    return roles
+
+
+def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
+    """Return an agent's parameters; what is not given has its default.
+
+    Args:
+        agent: the agent's class.
+        values: by parameter.
+        where: the place that they were given at, for the message.
+
+    Raises:
+        UsageError: it has no such parameter, or a value is out of range.
+    """
+    kind = agent.parameters
+    unknown = sorted(set(values) - set(kind.model_fields))
+    if unknown:
+        known = ", ".join(kind.model_fields) or "none"
+        raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where}: {place}: {first['msg'].lower()}") from None

@@ -1,0 +1,91 @@
+"""Attempt 0 is the platform's: planned before everything else, and carried out without a model."""
+
+from pathlib import Path
+
+from comind.baseline import Program
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.baseline import BaselineFirst
+from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log import read_log
+from comind.campaign.outcome import CodeOutcome, Failure, FailureKind
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.state import CampaignState
+from comind.campaign.worker import carry_out
+from tests.unit.agents.rounds import state_of
+from tests.unit.campaign.samples import code, failed, scored
+from tests.unit.campaign.world import World
+
+
+class _Nothing:
+    """Plans nothing."""
+
+    def plan(self, state: CampaignState) -> Decision:
+        del state
+        return Done(reason="nothing")
+
+
+_PLANNER = BaselineFirst(_Nothing())
+
+
+def _planned(number: int = 0) -> WorkPlanned:
+    return WorkPlanned(
+        id=f"attempt-{number:03d}", work=code().model_copy(update={"role": BASELINE_ROLE})
+    )
+
+
+def _tried(outcome: CodeOutcome) -> list[CampaignEvent]:
+    return [_planned(), WorkFinished(id="attempt-000", outcome=outcome)]
+
+
+def test_the_baseline_comes_first() -> None:
+    """Attempt 0 is the baseline, unless it is not wanted; the agent waits for it."""
+    [first] = _PLANNER.plan(state_of())  # type: ignore[misc]
+    assert isinstance(first, Code)
+    assert (first.role, first.draft.title) == (BASELINE_ROLE, "baseline")
+    assert isinstance(_PLANNER.plan(state_of(baseline=False)), Done)
+    assert isinstance(_PLANNER.plan(state_of(_planned())), Wait)
+
+
+def test_a_baseline_that_failed_is_not_tried_again() -> None:
+    """With or without a score, the agent plans once the baseline has ended."""
+    for outcome in (scored(0.7), failed()):
+        assert isinstance(_PLANNER.plan(state_of(*_tried(outcome))), Done)
+
+
+def test_a_baseline_that_cannot_be_resumed_is_planned_again() -> None:
+    """One that a former version had begun is replaced, before anything else was planned."""
+    diverged = CodeOutcome(failure=Failure(kind=FailureKind.REPLAY, message="another step"))
+    [again] = _PLANNER.plan(state_of(*_tried(diverged)))  # type: ignore[misc]
+    assert again.role == BASELINE_ROLE
+    thought = WorkPlanned(id="think-000", work=Think(purpose="analyze"))
+    assert isinstance(_PLANNER.plan(state_of(*_tried(diverged), thought)), Done)
+
+
+def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list[str]]:
+    world = World(root)
+    found = tuple(Program(name=name, code=name) for name in programs)
+    work = code(steps=3).model_copy(update={"role": BASELINE_ROLE})
+    folder = world.folder.work("attempt-000")
+    equipment = world.equipment(baseline=lambda: found)
+    outcome = carry_out(world.agent, work, folder, equipment)
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, world.ran, [record.event.type for record in read_log(folder.log, WORK_EVENTS)]
+
+
+def test_its_programs_are_tried_in_turn(tmp_path: Path) -> None:
+    """The next program is for when those before it had no score; no model's reply is in the log."""
+    outcome, ran, events = _carry_out(tmp_path, "unknown", "good", "better")
+    assert ran == ["unknown", "good"]
+    assert outcome.code == "good"
+    assert outcome.report == "The baseline: the recipe for good."
+    assert outcome.spend.calls == 0
+    assert not {"call-sent", "call-answered"} & set(events)
+
+
+def test_a_baseline_without_a_score_keeps_what_failed(tmp_path: Path) -> None:
+    """Where no program has a score, the outcome holds the last one and its error."""
+    outcome, _, _ = _carry_out(tmp_path, "unknown", "look")
+    assert outcome.score is None
+    assert outcome.last is not None
+    assert outcome.last.program.endswith("look")
+    assert outcome.last.output == "two columns"
