@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.log import EventLog, read_log
 from comind.campaign.state import fold
+from comind.eventlog.log import EventLog, read_log
 from tests.unit.campaign.samples import code, opened, scored
 
 EVENTS, SYNCED = 100_000, 2_000

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered, Graded
 from comind.campaign.events import CAMPAIGN_EVENTS
-from comind.campaign.log import read_log
 from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.state import CampaignState, fold
 from comind.domain.metric import MetricValue
+from comind.eventlog.log import read_log
 
 
 def main() -> None:

@@ -13,12 +13,12 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import EventLog, read_log
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Done, Planner, Think, Wait
 from comind.campaign.state import CampaignState, apply, fold
 from comind.domain.spend import Budget
 from comind.errors import ComindError
+from comind.eventlog.log import EventLog, read_log
 from comind.system.killpoints import passed
 
 __all__ = ["Campaign", "Executor", "Finished", "read_state", "run"]

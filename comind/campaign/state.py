@@ -21,7 +21,6 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import Code, Think
 from comind.campaign.works import Attempt, Works
@@ -30,6 +29,7 @@ from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
+from comind.eventlog.log import Record
 
 __all__ = ["Best", "CampaignState", "apply", "fold"]
 

@@ -9,7 +9,6 @@ from typing import TypeVar
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import EventLog
 from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
@@ -28,6 +27,7 @@ from comind.campaign.workbench import Desk, Workbench
 from comind.domain.draft import Operator
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
+from comind.eventlog.log import EventLog
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.session.base import Session

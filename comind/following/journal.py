@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from comind.campaign.log import EventLog, read_log
+from comind.eventlog.log import EventLog, read_log
 from comind.following.events import FOLLOWING_EVENTS, FollowingEvent
 from comind.following.state import Following, apply, fold
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from functools import reduce
 
-from comind.campaign.log import Record
+from comind.eventlog.log import Record
 from comind.following.events import (
     Allowed,
     Candidate,

@@ -53,7 +53,7 @@ def test_the_floors_hold() -> None:
         ("comind/campaign/loop.py", "import prefect", "does not know its orchestrator"),
         ("comind/campaign/loop.py", "import tasks.git", "Building"),
         ("tasks/git.py", "import mlflow", "One third-party client"),
-        ("comind/campaign/log.py", "import comind.campaign.loop", "No package has a ring"),
+        ("comind/campaign/state.py", "import comind.campaign.loop", "No package has a ring"),
     ],
     ids=["upwards", "sibling", "homeless", "orchestrator", "library to tasks", "client", "ring"],
 )

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState, fold
 from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.eventlog.log import Record
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of
 from tests.unit.campaign.samples import code, failed, opened, scored
 

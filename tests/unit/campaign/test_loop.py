@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEnded
-from comind.campaign.log import read_log
 from comind.campaign.loop import Campaign
 from comind.campaign.state import CampaignState, fold
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
+from comind.eventlog.log import read_log
 from comind.llm.base import Usage
 from tests.unit.campaign.world import World, reply
 

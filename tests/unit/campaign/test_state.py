@@ -13,10 +13,10 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log import Record
 from comind.campaign.state import CampaignState, apply, fold
 from comind.domain.spend import Budget
 from comind.errors import LogError
+from comind.eventlog.log import Record
 from tests.unit.campaign.samples import code, failed, opened, scored
 
 _OUTCOMES = st.one_of(

@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from comind.campaign.log import Record
 from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.eventlog.log import Record
 from comind.following.events import (
     Candidate,
     FollowingEvent,
