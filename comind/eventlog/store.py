@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -41,7 +41,7 @@ class LogSchema(Generic[S, E]):
         return self.fold(LogTail(path, self.events, sealed=self.sealed).read())
 
 
-class EventStore(Generic[S, E]):
+class EventStore(EventLog[E], Generic[S, E]):
     """The only writer of a log and of the state that it folds to; to be closed, or used as a block."""
 
     def __init__(self, path: Path, schema: LogSchema[S, E], *, elapsed: float = 0.0) -> None:
@@ -51,34 +51,25 @@ class EventStore(Generic[S, E]):
             CampaignError: another process writes it.
             LogError: it was changed, or its records contradict each other.
         """
+        super().__init__(path, schema.events, elapsed=elapsed, sealed=schema.sealed)
         self._apply = schema.apply
-        self._log = EventLog(path, schema.events, elapsed=elapsed, sealed=schema.sealed)
         try:
-            self.state = schema.fold(self._log.records)
+            self.state = schema.fold(self.records)
         except BaseException:
             self.close()
             raise
 
-    @property
-    def elapsed(self) -> float:
-        """Seconds that the owner of the log has been running, over all its restarts."""
-        return self._log.elapsed
-
-    def record(self, event: E) -> S:
-        """Write `event`, then apply it.
+    def append(self, event: E) -> Record[E]:
+        """Write `event`, apply it, and return its record.
 
         Raises:
             OSError: the disk is full or failing; the state stays as it was.
         """
-        self.state = self._apply(self.state, self._log.append(event))
+        record = super().append(event)
+        self.state = self._apply(self.state, record)
+        return record
+
+    def record(self, event: E) -> S:
+        """Write `event` as `append` does, and return the state after it."""
+        self.append(event)
         return self.state
-
-    def close(self) -> None:
-        """Let another process have it."""
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
