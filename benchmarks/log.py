@@ -8,8 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.log import EventLog, read_log
-from comind.campaign.state import fold
+from comind.campaign.state import CAMPAIGN_LOG
+from comind.eventlog.log import EventLog, read_log
 from tests.unit.campaign.samples import code, opened, scored
 
 EVENTS, SYNCED = 100_000, 2_000
@@ -38,7 +38,7 @@ def folded(path: Path) -> tuple[float, float]:
     begun = time.process_time()
     records = read_log(path, CAMPAIGN_EVENTS)
     read = time.process_time() - begun
-    state = fold(records)
+    state = CAMPAIGN_LOG.fold(records)
     assert len(state.works) >= len(records) // 2 - 1
     return read, time.process_time() - begun - read
 

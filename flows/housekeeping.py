@@ -9,13 +9,13 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.lineage import lineage_of, script_for
-from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
 from comind.errors import CampaignError
 from comind.evaluation.splits import SplitFolder
+from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_durably
 from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of

@@ -9,7 +9,6 @@ from typing import Any
 from comind.campaign.attempt import WORK_EVENTS, CellEnded
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.lineage import AttemptLineage, script_for
-from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.campaign.script import Script
@@ -18,6 +17,7 @@ from comind.domain.environment import Environment
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits import SplitFolder
+from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
 from comind.system.workplace import clear_workplaces, workplace
 from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun

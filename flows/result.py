@@ -6,11 +6,11 @@ from typing import Any
 from comind.campaign.attempt import WORK_EVENTS, AttemptState
 from comind.campaign.attempt import fold as fold_work
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.state import CampaignState
+from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
 from tasks.tracking import run_of
 

@@ -43,12 +43,12 @@ from comind.campaign.events import (
 )
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.ledger import Ledger, totals
-from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport
+from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
 
 __all__ = ["watching"]

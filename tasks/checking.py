@@ -6,11 +6,11 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.lineage import script_for
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.state import CampaignState
 from comind.errors import ComindError, LogError
+from comind.eventlog.log import read_log
 from comind.system.files import hash_file, hash_tree, write_durably
 from tasks.git import campaign_commit, campaign_ref, files_at
 from tasks.verifying import damaged, damaged_cache

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError, DataError
+from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_durably
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
 from tasks.verifying import damaged

@@ -11,11 +11,10 @@ from collections import Counter
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered, Graded
-from comind.campaign.events import CAMPAIGN_EVENTS
-from comind.campaign.log import read_log
 from comind.campaign.plan import BASELINE_ROLE, Code
-from comind.campaign.state import CampaignState, fold
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.metric import MetricValue
+from comind.eventlog.log import read_log
 
 
 def main() -> None:
@@ -30,7 +29,7 @@ def main() -> None:
 
 def results(folder: Path) -> Counter[str]:
     """Count the attempts of a campaign by what came of them."""
-    state = fold(read_log(folder / "log.jsonl", CAMPAIGN_EVENTS))
+    state = CAMPAIGN_LOG.read(folder / "log.jsonl")
     counted: Counter[str] = Counter()
     for attempt in state.works.attempts():
         if attempt.work.role == BASELINE_ROLE:

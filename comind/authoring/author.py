@@ -11,7 +11,6 @@ from comind.authoring.bench import AuthorBench
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import EventLog
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.recorder import RecordedModel, Recorder
 from comind.campaign.signals import WorkOver
@@ -26,6 +25,7 @@ from comind.evaluation.scripts import (
     WrittenPlan,
     plan_without_metric,
 )
+from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates

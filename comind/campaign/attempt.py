@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from comind.campaign.log import Record
 from comind.campaign.outcome import Outcome, Submitted
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Spend
 from comind.domain.value import Value
 from comind.evaluation.report import GradeReport
+from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from comind.session.evidence import Evidence

@@ -18,10 +18,10 @@ from comind.campaign.attempt import (
     TryFailed,
     WorkEvent,
 )
-from comind.campaign.log import Record
 from comind.campaign.monitor import MONITOR_ROLE
 from comind.domain.spend import Spend
 from comind.domain.value import Value
+from comind.eventlog.log import Record
 from comind.llm.base import Usage
 
 __all__ = ["Entry", "Ledger", "as_csv", "totals"]

@@ -16,13 +16,13 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import Record, read_log
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
 from comind.domain.environment import Environment
 from comind.domain.value import Value
+from comind.eventlog.log import Record, read_log
 from comind.llm.base import ModelReply
 from comind.session.notebook import Cell, notebook_of
 from comind.session.packages import InstalledPackage, read_installed

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from comind.campaign.events import (
-    CAMPAIGN_EVENTS,
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
@@ -13,12 +12,12 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import EventLog, read_log
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Decision, Done, Think, Wait
-from comind.campaign.state import CampaignState, apply, fold
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import ComindError
+from comind.eventlog.store import EventStore
 from comind.system.killpoints import passed
 
 __all__ = ["Campaign", "Executor", "Finished", "Planner", "read_state", "run"]
@@ -58,10 +57,10 @@ def read_state(folder: CampaignFolder) -> CampaignState:
     Raises:
         LogError: its log was changed.
     """
-    return fold(read_log(folder.log, CAMPAIGN_EVENTS))
+    return CAMPAIGN_LOG.read(folder.log)
 
 
-class Campaign:
+class Campaign(EventStore[CampaignState, CampaignEvent]):
     """A campaign's log with the state it folds to; the only writer of both."""
 
     def __init__(self, folder: CampaignFolder) -> None:
@@ -72,13 +71,7 @@ class Campaign:
             LogError: its log was changed.
         """
         self.folder = folder
-        self._log = EventLog(folder.log, CAMPAIGN_EVENTS, elapsed=_clock(folder))
-        self.state = fold(self._log.records)
-
-    def record(self, event: CampaignEvent) -> CampaignState:
-        """Write `event`, then apply it."""
-        self.state = apply(self.state, self._log.append(event))
-        return self.state
+        super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder))
 
     def resume(self, budget: Budget | None = None) -> None:
         """Say that a new process goes on, perhaps with another budget."""
@@ -86,16 +79,7 @@ class Campaign:
 
     def tick(self) -> None:
         """Note how long the campaign has been running, so that a kill loses no more than a moment."""
-        self.folder.clock.write_text(f"{self._log.elapsed:.3f}\n")
-
-    @property
-    def elapsed(self) -> float:
-        """Seconds that the campaign has been running, over all its restarts."""
-        return self._log.elapsed
-
-    def close(self) -> None:
-        """Let another process have it."""
-        self._log.close()
+        self.folder.clock.write_text(f"{self.elapsed:.3f}\n")
 
 
 def run(

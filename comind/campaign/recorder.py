@@ -22,10 +22,10 @@ from comind.campaign.attempt import (
     WorkEvent,
     apply,
 )
-from comind.campaign.log import EventLog, Record
 from comind.campaign.outcome import Submitted
 from comind.campaign.signals import WorkOver
 from comind.errors import CampaignError, ComindError, ReplyError
+from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
 from comind.system.killpoints import passed
 

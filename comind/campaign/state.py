@@ -1,13 +1,12 @@
 """What a campaign's events amount to."""
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import reduce
 
 from immutables import Map
 
 from comind.campaign.events import (
+    CAMPAIGN_EVENTS,
     CampaignEnded,
     CampaignEvent,
     CampaignOpened,
@@ -21,7 +20,6 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import Code, Think
 from comind.campaign.works import Attempt, Works
@@ -30,8 +28,10 @@ from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
+from comind.eventlog.log import Record
+from comind.eventlog.store import LogSchema
 
-__all__ = ["Best", "CampaignState", "apply", "fold"]
+__all__ = ["CAMPAIGN_LOG", "Best", "CampaignState", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class CampaignState:
-    """Everything that planning may look at; made by `fold` alone."""
+    """Everything that planning may look at; made by `apply` alone."""
 
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
@@ -152,15 +152,6 @@ def _name_of(work: Think | Code) -> str:
     return "refit" if work.operator is Operator.REFIT else "attempt"
 
 
-def fold(records: Iterable[Record[CampaignEvent]]) -> CampaignState:
-    """Return the state after `records`; any prefix of a campaign's log has one.
-
-    Raises:
-        LogError: the records contradict each other.
-    """
-    return reduce(apply, records, CampaignState())
-
-
 def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
     """Return the state after one more record.
 
@@ -197,6 +188,9 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             return replace(state, budget=budget, ended=None, picked=picked)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
+
+
+CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), apply)
 
 
 def _with_given(

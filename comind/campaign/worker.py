@@ -12,7 +12,6 @@ from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import EventLog
 from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
@@ -31,6 +30,7 @@ from comind.domain.draft import Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
+from comind.eventlog.log import EventLog
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.session.base import Session

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from comind.campaign.log import EventLog, read_log
-from comind.following.events import FOLLOWING_EVENTS, FollowingEvent
-from comind.following.state import Following, apply, fold
+from comind.eventlog.store import EventStore
+from comind.following.events import FollowingEvent
+from comind.following.state import FOLLOWING_LOG, Following
 
 __all__ = ["FollowingFolder", "FollowingLog", "read_following"]
 
@@ -39,10 +39,10 @@ def read_following(folder: FollowingFolder) -> Following:
     Raises:
         LogError: the log was changed.
     """
-    return fold(read_log(folder.log, FOLLOWING_EVENTS))
+    return FOLLOWING_LOG.read(folder.log)
 
 
-class FollowingLog:
+class FollowingLog(EventStore[Following, FollowingEvent]):
     """The only writer of log and state; to be closed, or used as a block."""
 
     def __init__(self, folder: FollowingFolder) -> None:
@@ -52,21 +52,4 @@ class FollowingLog:
             CampaignError: another process follows this competition here.
             LogError: the log was changed.
         """
-        self.folder = folder
-        self._log: EventLog[FollowingEvent] = EventLog(folder.log, FOLLOWING_EVENTS)
-        self.state = fold(self._log.records)
-
-    def record(self, event: FollowingEvent) -> Following:
-        """Write `event`, then apply it."""
-        self.state = apply(self.state, self._log.append(event))
-        return self.state
-
-    def close(self) -> None:
-        """Let another process have it."""
-        self._log.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+        super().__init__(folder.log, FOLLOWING_LOG)

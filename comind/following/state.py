@@ -1,12 +1,13 @@
 """What the days so far amount to."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from functools import reduce
 
-from comind.campaign.log import Record
+from comind.eventlog.log import Record
+from comind.eventlog.store import LogSchema
 from comind.following.events import (
+    FOLLOWING_EVENTS,
     Allowed,
     Candidate,
     Decided,
@@ -21,7 +22,7 @@ from comind.following.events import (
     Stood,
 )
 
-__all__ = ["Following", "Handed", "apply", "fold"]
+__all__ = ["FOLLOWING_LOG", "Following", "Handed", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Handed:
 
 @dataclass(frozen=True, slots=True)
 class Following:
-    """Everything that the next day may look at; made by `fold` alone."""
+    """Everything that the next day may look at; made by `apply` alone."""
 
     looked: Looked | None = None
     """The last look."""
@@ -106,11 +107,6 @@ class Following:
         return (max if maximize else min)(scores, default=None)
 
 
-def fold(records: Iterable[Record[FollowingEvent]]) -> Following:
-    """Return the state after `records`; any prefix of a log has one."""
-    return reduce(apply, records, Following())
-
-
 def apply(state: Following, record: Record[FollowingEvent]) -> Following:
     """Return the state after one more record."""
     match record.event:
@@ -136,6 +132,9 @@ def apply(state: Following, record: Record[FollowingEvent]) -> Following:
             return replace(state, stood=stood)
         case Sending() | Sent() | Scored() as step:
             return replace(state, handed=tuple(_handed(state.handed, step)))
+
+
+FOLLOWING_LOG = LogSchema(FOLLOWING_EVENTS, Following(), apply)
 
 
 def _handed(handed: tuple[Handed, ...], step: Sending | Sent | Scored) -> Iterator[Handed]:

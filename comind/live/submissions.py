@@ -4,17 +4,20 @@
 <folder>/files/<ref>.csv      what was handed in
 """
 
-import fcntl
-import os
 import threading
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from immutables import Map
+from pydantic import TypeAdapter
+
 from comind.domain.value import Value
-from comind.errors import LiveError
+from comind.errors import CampaignError, LiveError
+from comind.eventlog.log import Record
+from comind.eventlog.store import EventStore, LogSchema
 from comind.live.scoring import Marks
-from comind.system.files import append_durably, write_durably
+from comind.system.files import write_durably
 
 __all__ = ["Submission", "SubmissionBook"]
 
@@ -51,23 +54,13 @@ class SubmissionBook:
         """
         self._files = folder / "files"
         self._files.mkdir(parents=True, exist_ok=True)
-        path = folder / "submissions.jsonl"
         self._lock = threading.Lock()
-        self._all: dict[int, Submission] = {}
-        self._descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(self._descriptor)
+            self._store = EventStore(folder / "submissions.jsonl", _BOOK)
+        except CampaignError:
             raise LiveError(
                 f"{folder}: another server keeps its submissions there", hint="name another with --out"
             ) from None
-        content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        os.ftruncate(self._descriptor, len(whole))
-        for line in whole.splitlines():
-            found = Submission.model_validate_json(line)
-            self._all[found.ref] = found
 
     def file_of(self, ref: int) -> Path:
         """Return where the file of a submission lies."""
@@ -76,32 +69,33 @@ class SubmissionBook:
     def accept(self, submission: Submission, content: bytes) -> Submission:
         """Keep a new submission under the next number, which is put into it."""
         with self._lock:
-            ref = max(self._all, default=0) + 1
+            ref = max(self._store.state, default=0) + 1
             kept = submission.model_copy(update={"ref": ref, "total_bytes": len(content)})
             write_durably(self.file_of(ref), content)
-            self._write(kept)
+            self._store.record(kept)
         return kept
 
     def grade(self, ref: int, marks: Marks) -> None:
         """Note what a submission scores."""
         with self._lock:
-            self._write(self._all[ref].model_copy(update={"marks": marks}))
+            self._store.record(self._store.state[ref].model_copy(update={"marks": marks}))
 
     def of(self, competition: str, user: str | None = None) -> list[Submission]:
         """Return the submissions to a competition, oldest first, of one user or of all."""
-        with self._lock:
-            found = list(self._all.values())
+        found = sorted(self._store.state.values(), key=lambda submission: submission.ref)
         return [s for s in found if s.competition == competition and user in (None, s.user)]
 
     def find(self, ref: int) -> Submission | None:
         """Return a submission by its number."""
-        with self._lock:
-            return self._all.get(ref)
+        return self._store.state.get(ref)
 
     def close(self) -> None:
         """Let go of the file."""
-        os.close(self._descriptor)
+        self._store.close()
 
-    def _write(self, submission: Submission) -> None:
-        append_durably(self._descriptor, f"{submission.model_dump_json()}\n".encode())
-        self._all[submission.ref] = submission
+
+def _apply(state: Map[int, Submission], record: Record[Submission]) -> Map[int, Submission]:
+    return state.set(record.event.ref, record.event)
+
+
+_BOOK = LogSchema(TypeAdapter(Submission), Map[int, Submission](), _apply, sealed=False)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
-from comind.campaign.log import read_log
 from comind.errors import ModelServiceError
+from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest, Usage
 
 __all__ = ["RecordedReplies"]

@@ -10,13 +10,13 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
+from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_durably
 from comind.wiring.workshop import Workshop

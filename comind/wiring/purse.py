@@ -4,8 +4,8 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.attempt import fold as fold_work
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.log import read_log
 from comind.domain.spend import Budget, Spend
+from comind.eventlog.log import read_log
 
 __all__ = ["purse_of"]
 

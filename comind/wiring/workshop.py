@@ -21,7 +21,6 @@ from comind.campaign.attempt import WORK_EVENTS, fold
 from comind.campaign.budget import Purse
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
-from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.outcome import Outcome
@@ -36,6 +35,7 @@ from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
 from comind.evaluation.splits import SplitFolder
+from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.llm.settings import ModelSettings

@@ -17,10 +17,10 @@ from comind.campaign.attempt import (
 from comind.campaign.code_metrics import measure
 from comind.campaign.folder import WorkFolder
 from comind.campaign.lineage import AttemptLineage
-from comind.campaign.log import LogTail, Record
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.metric import ValidationScore
+from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import Cell, notebook_of
 from tasks.tracking.store import Point, TrackedRun
 from tasks.tracking.traces import TraceBook

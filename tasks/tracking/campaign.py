@@ -22,11 +22,11 @@ from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.ledger import Entry, Ledger, totals
 from comind.campaign.ledger import as_csv as ledger_csv
-from comind.campaign.log import LogTail, Record
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.domain.draft import Operator
 from comind.domain.spend import Spend
+from comind.eventlog.log import LogTail, Record
 from comind.system.killpoints import passed
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view

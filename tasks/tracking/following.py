@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.campaign.log import LogTail, Record
+from comind.eventlog.log import LogTail, Record
 from comind.following.events import (
     FOLLOWING_EVENTS,
     Decided,

@@ -18,9 +18,9 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
+from comind.eventlog.log import Record
 from comind.llm.base import Usage
 
 __all__ = ["Part", "Trace", "TraceBook"]

@@ -12,12 +12,12 @@ from comind.authoring.author import REPAIRS
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import EventLog
 from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits import SplitFolder, seal
+from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
 from comind.llm.gate import Gate
 from comind.session.bubblewrap import BubblewrapSandbox

@@ -13,13 +13,13 @@ from comind.campaign.budget import Purse
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.ledger import Ledger
-from comind.campaign.log import read_log
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
 from comind.errors import ComindError, NoSubmissionError
+from comind.eventlog.log import read_log
 from comind.llm.gate import Gate
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings, Traffic

@@ -7,12 +7,12 @@ from comind.campaign.attempt import WORK_EVENTS, fold
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.ledger import Entry, Ledger, as_csv, totals
-from comind.campaign.log import read_log
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
+from comind.eventlog.log import read_log
 from comind.llm.gate import Gate
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings, Price, Traffic

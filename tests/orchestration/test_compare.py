@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.log import Record
 from comind.campaign.outcome import CodeOutcome
-from comind.campaign.state import CampaignState, fold
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.eventlog.log import Record
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of
 from tests.unit.campaign.samples import code, failed, opened, scored
 
@@ -38,7 +38,9 @@ def _state(*outcomes: CodeOutcome) -> CampaignState:
         work_id = f"attempt-{number:03d}"
         events.append(WorkPlanned(id=work_id, work=code(_HOSTILE[number])))
         events.append(WorkFinished(id=work_id, outcome=outcome))
-    return fold(Record(seq, datetime.now(UTC), float(seq), event) for seq, event in enumerate(events))
+    return CAMPAIGN_LOG.fold(
+        Record(seq, datetime.now(UTC), float(seq), event) for seq, event in enumerate(events)
+    )
 
 
 def _ids(state: CampaignState) -> list[str]:

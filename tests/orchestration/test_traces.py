@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 
 from comind.campaign.attempt import CallAnswered, CallFailed, CallSent, WorkEnded, WorkEvent
-from comind.campaign.log import Record
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import Think
+from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from tasks.tracking.traces import Trace, TraceBook
 

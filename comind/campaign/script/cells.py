@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from comind.campaign.attempt import CellEnded, CellStarted, SubmissionNames, WorkEvent
-from comind.campaign.log import Record
+from comind.eventlog.log import Record
 from comind.session.base import CellStatus
 
 __all__ = ["RanCell", "cells_of", "parsed", "to_python"]

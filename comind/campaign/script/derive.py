@@ -8,10 +8,10 @@ from enum import StrEnum
 from pathlib import PurePosixPath
 
 from comind.campaign.attempt import WorkEvent
-from comind.campaign.log import Record
 from comind.campaign.script.cells import RanCell, cells_of, parsed
 from comind.campaign.script.effects import Effects, Known, effects_of
 from comind.campaign.script.paths import ANY_FILE, file_of
+from comind.eventlog.log import Record
 
 __all__ = ["Script", "ScriptKind", "all_cells", "derive", "script_of"]
 

@@ -30,7 +30,6 @@ from comind.campaign.attempt import (
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.folder import WorkFolder
-from comind.campaign.log import read_log
 from comind.campaign.monitor import Monitor, MonitorSettings
 from comind.campaign.outcome import FailureKind, Outcome
 from comind.campaign.plan import Code, Think
@@ -39,6 +38,7 @@ from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.folder import load_competition
+from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.exchange import Prompt, parse, request_for
 from comind.llm.gate import Gate

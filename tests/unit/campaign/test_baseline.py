@@ -6,11 +6,11 @@ from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.baseline import BaselineFirst
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import carry_out
+from comind.eventlog.log import read_log
 from tests.unit.agents.rounds import state_of
 from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from comind.campaign.events import CAMPAIGN_EVENTS
-from comind.campaign.log import read_log
+from comind.eventlog.log import read_log
 from tests.unit.campaign.world import World
 
 _PROGRAM = """

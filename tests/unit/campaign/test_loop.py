@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEnded
-from comind.campaign.log import read_log
+from comind.campaign.events import CampaignEnded
 from comind.campaign.loop import Campaign
-from comind.campaign.state import CampaignState, fold
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
 from comind.llm.base import Usage
@@ -41,7 +40,7 @@ def test_a_baseline_is_improved_upon(tmp_path: Path) -> None:
     assert state.best is not None
     assert state.best.work_id == "attempt-001"
     assert state.ended == CampaignEnded(reason="done", detail="all iterations are over")
-    assert fold(read_log(world.folder.log, CAMPAIGN_EVENTS)) == state
+    assert CAMPAIGN_LOG.read(world.folder.log) == state
 
 
 def test_any_prefix_of_the_campaign_goes_on_to_the_same_end(tmp_path: Path) -> None:
@@ -100,7 +99,7 @@ def test_a_broken_service_halts_and_resumes(tmp_path: Path) -> None:
     world = World(tmp_path, [reply("look"), reply("good"), reply("better")])
     with pytest.raises(ModelServiceError):
         world.run(world.campaign(coders=1))
-    halted = fold(read_log(world.folder.log, CAMPAIGN_EVENTS))
+    halted = CAMPAIGN_LOG.read(world.folder.log)
     assert [record.id for record in halted.works.in_flight()] == ["attempt-001"]
     assert halted.best is not None
     again = World(tmp_path)

@@ -22,7 +22,6 @@ from comind.campaign.attempt import (
     WorkEvent,
     fold,
 )
-from comind.campaign.log import read_log
 from comind.campaign.monitor import (
     MONITOR_ROLE,
     CellWatch,
@@ -38,6 +37,7 @@ from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
+from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.offline import NoModel
 from comind.session.base import CellResult, CellStatus

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.attempt import CellEnded, CellStarted, SubmissionNames, WorkEvent
-from comind.campaign.log import Record
 from comind.campaign.script import RanCell, ScriptKind, all_cells, cells_of, derive, script_of
+from comind.eventlog.log import Record
 from comind.session.base import CellResult, CellStatus
 
 _NAMES = SubmissionNames()

@@ -13,10 +13,10 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.log import Record
-from comind.campaign.state import CampaignState, apply, fold
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState, apply
 from comind.domain.spend import Budget
 from comind.errors import LogError
+from comind.eventlog.log import Record
 from tests.unit.campaign.samples import code, failed, opened, scored
 
 _OUTCOMES = st.one_of(
@@ -50,10 +50,10 @@ def histories(draw: st.DrawFn) -> list[Record[CampaignEvent]]:
 def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
     """Folding a prefix never fails, and folding on from it gives what folding the whole gives."""
     for cut in range(len(history) + 1):
-        state = fold(history[:cut])
+        state = CAMPAIGN_LOG.fold(history[:cut])
         for record in history[cut:]:
             state = apply(state, record)
-        assert state == fold(history)
+        assert state == CAMPAIGN_LOG.fold(history)
 
 
 @given(histories())
@@ -61,7 +61,7 @@ def test_work_in_flight_is_known(history: list[Record[CampaignEvent]]) -> None:
     """In flight is exactly what was planned and has not finished, in the order it was planned."""
     planned = [r.event.id for r in history if isinstance(r.event, WorkPlanned)]
     finished = {r.event.id for r in history if isinstance(r.event, WorkFinished)}
-    state = fold(history)
+    state = CAMPAIGN_LOG.fold(history)
     assert [w.id for w in state.works.in_flight()] == [i for i in planned if i not in finished]
     assert [w.id for w in state.works] == planned
 
@@ -83,7 +83,7 @@ def test_the_best_never_gets_worse(history: list[Record[CampaignEvent]]) -> None
 def test_spend_adds_up(history: list[Record[CampaignEvent]]) -> None:
     """Tokens are the sum over finished work; seconds are the campaign's own."""
     outcomes = [r.event.outcome for r in history if isinstance(r.event, WorkFinished)]
-    state = fold(history)
+    state = CAMPAIGN_LOG.fold(history)
     assert state.spend.tokens == sum(outcome.spend.tokens for outcome in outcomes)
     assert state.spend.seconds == history[-1].elapsed
 
@@ -95,7 +95,7 @@ def records(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
 
 def test_lower_is_better_where_the_metric_says_so() -> None:
     """The best score of an error metric is the lowest."""
-    state = fold(
+    state = CAMPAIGN_LOG.fold(
         records(
             opened(),
             WorkPlanned(id="attempt-000", work=code()),
@@ -111,10 +111,10 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
 def test_a_raised_budget_reopens_a_campaign() -> None:
     """A campaign that ended for want of time has time again when it is resumed with more."""
     ended = records(opened(budget=Budget(seconds=10)), CampaignEnded(reason="budget"))
-    assert fold(ended).exhausted() == "time limit"
+    assert CAMPAIGN_LOG.fold(ended).exhausted() == "time limit"
     resumed = [*ended, Record(2, ended[1].at, 10.0, CampaignResumed(budget=Budget(seconds=60)))]
-    assert fold(resumed).exhausted() is None
-    assert fold(resumed).ended is None
+    assert CAMPAIGN_LOG.fold(resumed).exhausted() is None
+    assert CAMPAIGN_LOG.fold(resumed).ended is None
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_raised_budget_reopens_a_campaign() -> None:
 def test_a_contradiction_is_an_error(events: list[CampaignEvent]) -> None:
     """A history that cannot have happened is refused."""
     with pytest.raises(LogError):
-        fold(records(*events))
+        CAMPAIGN_LOG.fold(records(*events))
 
 
 def test_planning_needs_an_opening() -> None:
@@ -142,6 +142,6 @@ def test_the_best_does_not_depend_on_who_finishes_first() -> None:
     planned = [opened(), *[WorkPlanned(id=f"attempt-{n:03d}", work=code()) for n in range(2)]]
     finishes = [WorkFinished(id=f"attempt-{n:03d}", outcome=scored(0.5)) for n in range(2)]
     for order in (finishes, finishes[::-1]):
-        state = fold(records(*planned, *order))
+        state = CAMPAIGN_LOG.fold(records(*planned, *order))
         assert state.best is not None
         assert state.best.work_id == "attempt-000"

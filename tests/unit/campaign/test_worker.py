@@ -8,11 +8,11 @@ from typing import Literal
 import pytest
 
 from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded, fold
-from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome, FailureKind, Outcome
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError
+from comind.eventlog.log import read_log
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 

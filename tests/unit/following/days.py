@@ -3,8 +3,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from comind.campaign.log import Record
 from comind.domain.metric import Interval, MetricValue, ValidationScore
+from comind.eventlog.log import Record
 from comind.following.events import (
     Candidate,
     FollowingEvent,
@@ -15,7 +15,7 @@ from comind.following.events import (
     SliceBegun,
     SliceEnded,
 )
-from comind.following.state import Following, fold
+from comind.following.state import FOLLOWING_LOG, Following
 
 START = datetime(2024, 3, 1, 12, tzinfo=UTC)
 
@@ -73,4 +73,4 @@ def scored(number: int, reference: str = "1", **changes: Any) -> Scored:
 
 def after(*events: FollowingEvent | list[FollowingEvent]) -> Following:
     each = [e for event in events for e in (event if isinstance(event, list) else [event])]
-    return fold(Record(seq, START, float(seq), event) for seq, event in enumerate(each))
+    return FOLLOWING_LOG.fold(Record(seq, START, float(seq), event) for seq, event in enumerate(each))

@@ -16,6 +16,36 @@ def _submission() -> Submission:
     return Submission(ref=0, competition="small", user="ann", at=NOON, file_name="a.csv")
 
 
+_RECORDED = (
+    b'{"ref":1,"competition":"small","user":"ann","at":"2023-06-01T12:00:00Z","file_name":"a.csv",'
+    b'"description":"","total_bytes":3,"marks":null}\n'
+    b'{"ref":2,"competition":"small","user":"bob","at":"2023-06-01T12:00:00Z","file_name":"b.csv",'
+    b'"description":"na\xc3\xafve \xe2\x80\xa8 \\"2\\"\\r\\n","total_bytes":6,"marks":null}\n'
+    b'{"ref":1,"competition":"small","user":"ann","at":"2023-06-01T12:00:00Z","file_name":"a.csv",'
+    b'"description":"","total_bytes":3,"marks":{"valid":true,"message":"","public":0.1,'
+    b'"private":1e-7,"score":null}}\n'
+)
+"""A book of two submissions, one of them graded, written before books were event stores."""
+
+
+def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    """A book of an earlier version is read whole, and each line is still written byte for byte."""
+    path = tmp_path / "submissions.jsonl"
+    path.write_bytes(_RECORDED)
+    book = SubmissionBook(tmp_path)
+    ann, bob = book.of("small")
+    book.close()
+    assert (ann.ref, ann.user, ann.marks) == (1, "ann", Marks(valid=True, public=0.1, private=1e-7))
+    assert (bob.ref, bob.status, bob.description) == (2, "pending", 'naïve \u2028 "2"\r\n')
+    assert path.read_bytes() == _RECORDED
+    fresh = SubmissionBook(tmp_path / "fresh")
+    for one in (ann, bob):
+        fresh.accept(one.model_copy(update={"marks": None}), b"x" * one.total_bytes)
+    fresh.grade(ann.ref, Marks(valid=True, public=0.1, private=1e-7))
+    fresh.close()
+    assert (tmp_path / "fresh" / "submissions.jsonl").read_bytes() == _RECORDED
+
+
 def test_a_torn_last_line_is_a_submission_that_never_was(tmp_path: Path) -> None:
     """Killed while it wrote, the book goes on where it was, and the next line is whole."""
     book = SubmissionBook(tmp_path)

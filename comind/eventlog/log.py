@@ -3,6 +3,8 @@
 A line is `{"seq", "at", "elapsed", "event", "check"}`. `check` covers the line and the check of the
 line before it, so a changed, missing or reordered line is found when the log is read. What a kill
 or a power cut can leave behind, an unfinished last line, is recognised and dropped.
+
+A log that is not `sealed` holds the bare events: no numbers, no times, no checksums.
 """
 
 import fcntl
@@ -28,6 +30,7 @@ E = TypeVar("E", bound=BaseModel)
 
 _CHECK = ',"check":"'
 _CHECK_DIGITS = 16
+_NO_TIME = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Record(Generic[E]):
     """One line of a log.
 
     `elapsed` counts the seconds that the owner of the log has been running, over all its restarts.
+    One that is read from a log of bare events has its line's number, `elapsed` 0 and the epoch as `at`.
     """
 
     seq: int
@@ -46,9 +50,10 @@ class Record(Generic[E]):
 class LogTail(Generic[E]):
     """Reads a log that someone else may be writing, each record once."""
 
-    def __init__(self, path: Path, events: TypeAdapter[E]) -> None:
+    def __init__(self, path: Path, events: TypeAdapter[E], *, sealed: bool = True) -> None:
         self._path = path
         self._events = events
+        self._sealed = sealed
         self._offset = 0
         self._seq = 0
         self._check = ""
@@ -74,22 +79,14 @@ class LogTail(Generic[E]):
         with self._path.open("rb") as file:
             file.seek(self._offset)
             for line in file:
-                if not line.endswith(b"\n") or line.strip(b"\0\n") == b"":
+                blank = line.strip(b"\0\n") == b""
+                if not line.endswith(b"\n") or (blank and not file.peek(1)):
                     return  # still being written, or torn by a crash (zeros: by a power cut)
                 yield self._verified(line)
 
     def _verified(self, line: bytes) -> Record[E]:
-        body, check = _split_check(line)
-        if check != _checksum(self._check, body):
-            raise LogError(
-                f"{self._path}, line {self._seq + 1}: the checksum does not fit; the log was changed",
-                hint="restore it from the campaign's git ref, refs/comind/<campaign>",
-            )
-        fields: dict[str, Any] = json.loads(body)
-        if fields["seq"] != self._seq:
-            raise LogError(f"{self._path}, line {self._seq + 1}: has the number {fields['seq']}")
         try:
-            event = self._events.validate_python(fields["event"], strict=False)
+            record, check = self._unsealed(line) if self._sealed else (self._bare(line), "")
         except ValidationError as error:
             problem = error.errors()[0]
             raise LogError(
@@ -99,7 +96,24 @@ class LogTail(Generic[E]):
         self._offset += len(line)
         self._seq += 1
         self._check = check
-        return Record(fields["seq"], datetime.fromisoformat(fields["at"]), fields["elapsed"], event)
+        return record
+
+    def _bare(self, line: bytes) -> Record[E]:
+        return Record(self._seq, _NO_TIME, 0.0, self._events.validate_json(line))
+
+    def _unsealed(self, line: bytes) -> tuple[Record[E], str]:
+        body, check = _split_check(line)
+        if check != _checksum(self._check, body):
+            raise LogError(
+                f"{self._path}, line {self._seq + 1}: the checksum does not fit; the log was changed",
+                hint="restore it from the campaign's git ref, refs/comind/<campaign>",
+            )
+        fields: dict[str, Any] = json.loads(body)
+        if fields["seq"] != self._seq:
+            raise LogError(f"{self._path}, line {self._seq + 1}: has the number {fields['seq']}")
+        event = self._events.validate_python(fields["event"], strict=False)
+        at = datetime.fromisoformat(fields["at"])
+        return Record(fields["seq"], at, fields["elapsed"], event), check
 
 
 def read_log(path: Path, events: TypeAdapter[E]) -> list[Record[E]]:
@@ -114,13 +128,16 @@ def read_log(path: Path, events: TypeAdapter[E]) -> list[Record[E]]:
 class EventLog(Generic[E]):
     """The one writer of a log; safe to share between threads."""
 
-    def __init__(self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0) -> None:
+    def __init__(
+        self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0, sealed: bool = True
+    ) -> None:
         """Open `path` for appending, drop a torn tail and take the writer's lock.
 
         Args:
             path: the log; made where there is none.
             events: what its events look like.
             elapsed: where the clock goes on, when that is later than the last record's time.
+            sealed: whether a line has a number, times and a checksum; else it is the bare event.
 
         Raises:
             CampaignError: another process writes this log.
@@ -128,6 +145,7 @@ class EventLog(Generic[E]):
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._events = events
+        self._sealed = sealed
         self._lock = threading.Lock()
         self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
@@ -139,7 +157,7 @@ class EventLog(Generic[E]):
                 hint="wait for it to end, or end it, before resuming",
             ) from None
         try:
-            tail = LogTail(path, events)
+            tail = LogTail(path, events, sealed=sealed)
             self.records = list(tail.read())
             os.ftruncate(self._descriptor, tail.offset)
         except LogError:
@@ -163,17 +181,28 @@ class EventLog(Generic[E]):
         """
         with self._lock:
             record = Record(self._next, datetime.now(UTC), round(self.elapsed, 3), event)
-            body = _body(record, self._events)
-            check = _checksum(self._check, body)
+            line, check = self._line(record)
             start = os.lseek(self._descriptor, 0, os.SEEK_END)
             try:
-                append_durably(self._descriptor, _line(body, check))
+                append_durably(self._descriptor, line)
             except OSError:
                 os.ftruncate(self._descriptor, start)  # shrinking works on a full disk, too
                 raise
             self._check = check
             self._next += 1
         return record
+
+    def _line(self, record: Record[E]) -> tuple[bytes, str]:
+        """Return the line of a record, and its checksum."""
+        event = self._events.dump_json(record.event).decode()
+        if not self._sealed:
+            return f"{event}\n".encode(), ""
+        body = (
+            f'{{"seq":{record.seq},"at":"{record.at.isoformat()}",'
+            f'"elapsed":{record.elapsed!r},"event":{event}}}'
+        )
+        check = _checksum(self._check, body)
+        return f'{body[:-1]}{_CHECK}{check}"}}\n'.encode(), check
 
     def close(self) -> None:
         """Release the writer's lock."""
@@ -187,18 +216,6 @@ class EventLog(Generic[E]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _body(record: Record[E], events: TypeAdapter[E]) -> str:
-    event = events.dump_json(record.event).decode()
-    return (
-        f'{{"seq":{record.seq},"at":"{record.at.isoformat()}",'
-        f'"elapsed":{record.elapsed!r},"event":{event}}}'
-    )
-
-
-def _line(body: str, check: str) -> bytes:
-    return f'{body[:-1]}{_CHECK}{check}"}}\n'.encode()
 
 
 def _split_check(line: bytes) -> tuple[str, str]:

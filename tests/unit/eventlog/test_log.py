@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
-from comind.campaign.log import EventLog, LogTail, read_log
 from comind.errors import CampaignError, LogError
+from comind.eventlog.log import EventLog, LogTail, read_log
 from tests.unit.campaign.samples import code, failed, opened
 
 
