@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded, fold
-from comind.campaign.outcome import CodeOutcome, FailureKind, Outcome
+from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError
-from comind.eventlog.log import read_log
+from comind.eventlog.log import EventLog, read_log
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 
@@ -57,6 +59,41 @@ def test_a_notebook_attempt_keeps_all_cells_that_led_to_its_submission(tmp_path:
     world = World(tmp_path, [reply(cell) for cell in ("look", "unknown", "better", "poor")])
     outcome = _carry_out(world, steps=4)
     assert outcome.code == "look\n\nbetter"
+
+
+@pytest.mark.parametrize("session", ["notebook", "script"])
+def test_what_failed_is_kept(tmp_path: Path, session: Literal["notebook", "script"]) -> None:
+    """An attempt without a score keeps its last program, with the cells it ran on, and its error."""
+    world = World(tmp_path, [reply("look"), reply("unknown")])
+    outcome = _carry_out(world, session=session)
+    assert outcome.score is None
+    assert outcome.last is not None
+    assert outcome.last.program == ("look\n\nunknown" if session == "notebook" else "unknown")
+    assert outcome.last.error == "NameError: no cell named 'unknown'"
+
+
+def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
+    """A worse step after the best one is what ran last, with the end of its output."""
+    outcome = _carry_out(World(tmp_path, [reply("better"), reply("poor")]), session="script")
+    assert outcome.code == "better"
+    assert outcome.last == Execution(program="poor", output="wrote 0.5")
+
+
+@given(printed=st.text(max_size=20), times=st.integers(1, 3_000))
+@settings(max_examples=20)
+def test_what_is_kept_is_bounded(
+    tmp_path_factory: pytest.TempPathFactory, printed: str, times: int
+) -> None:
+    """Whatever a program prints and however long it is, the outcome keeps the ends of both."""
+    program = f"{'#' * 70_000}\n{printed}"
+    cells = {program: lambda workspace: printed * times}
+    world = World(tmp_path_factory.mktemp("bounded"), [reply(program)], cells=cells)
+    last = _carry_out(world, steps=1).last
+    assert last is not None
+    assert len(last.program) == 60_000
+    assert program.endswith(last.program)
+    assert len(last.output) <= 5_000
+    assert (printed * times).endswith(last.output)
 
 
 @pytest.mark.parametrize(
@@ -186,3 +223,19 @@ def test_a_call_that_the_budget_forbids_is_not_made(tmp_path: Path) -> None:
     assert outcome.failure.kind is FailureKind.BUDGET
     ended = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)[-1].event
     assert isinstance(ended, WorkEnded)
+
+
+def test_replies_of_former_fingerprints_are_not_asked_again(tmp_path: Path) -> None:
+    """An attempt whose calls were hashed by version 1 goes on with its recorded replies."""
+    whole = World(tmp_path / "whole", [reply("look"), reply("good")])
+    expected = _carry_out(whole)
+    world = World(tmp_path / "old", [])
+    old = {"fingerprint": "another hash", "fingerprint_version": 1}
+    with EventLog(world.folder.work("attempt-000").log, WORK_EVENTS) as log:
+        for record in read_log(whole.folder.work("attempt-000").log, WORK_EVENTS)[:-1]:
+            sent = isinstance(record.event, CallSent)
+            log.append(record.event.model_copy(update=old) if sent else record.event)
+    outcome = _carry_out(world)
+    assert world.model.requests == []
+    assert outcome.submitted == expected.submitted
+    assert outcome.failure is None
