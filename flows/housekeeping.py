@@ -12,7 +12,6 @@ from comind.campaign.lineage import lineage_of, script_for
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
-from comind.domain.draft import Operator
 from comind.errors import CampaignError
 from comind.evaluation.splits import SplitFolder
 from comind.eventlog.log import read_log
@@ -128,9 +127,7 @@ class Housekeeping:
         self._published.update(new)
 
     def _solution(self, work_id: str) -> Path:
-        """Return where an attempt's files are published; a refit's apart, as it has seen all labels."""
-        refit = work_id.startswith(Operator.REFIT.value)
-        return (self._folder.refit if refit else self._folder.solution)(self._campaign.name, work_id)
+        return self._folder.published(self._campaign.name, work_id)
 
     def _trace_lineage(self, state: CampaignState) -> None:
         """Write lineage and script of every attempt that has ended since, or whose proof is new."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.errors import CampaignError, LogError
 from comind.system.owner import is_gone
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import FlowRun
 
-__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states"]
+__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states", "is_running"]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that names the process it was started for."""
@@ -91,12 +91,17 @@ def close_runs(runs: "Iterable[FlowRun]") -> None:
 
 def _is_stale(project: Path, campaign: str) -> bool:
     folder = ProjectFolder(project).campaign(campaign)
+    return folder.log.is_file() and not is_running(folder)
+
+
+def is_running(folder: CampaignFolder) -> bool:
+    """Say whether a process writes the log of a campaign."""
     if not folder.log.is_file():
         return False
     try:
         Campaign(folder).close()
     except CampaignError:
-        return False
-    except LogError:
         return True
-    return True
+    except LogError:
+        return False
+    return False

@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from comind.campaign.folder import CampaignFolder, ProjectFolder
-from comind.campaign.loop import Campaign, read_state
+from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
-from comind.errors import CampaignError, LogError
+from comind.errors import CampaignError
 from comind.system.files import write_durably
+from flows.orphans import is_running
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaigns_in, commit_campaign
 from tasks.tracking import (
@@ -58,7 +59,7 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
 def repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
     """Return what disagrees in one campaign, and what was done about it."""
     folder = ProjectFolder(project).campaign(campaign)
-    if _is_running(folder):
+    if is_running(folder):
         return [], [f"{campaign} is being run; it was left alone"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
     wrong = list(dict.fromkeys(_disagreements(project, folder)))
@@ -96,15 +97,3 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
         commit_campaign(project, folder.name, [folder.runs], f"{folder.name}: MLflow rebuilt")
         done.append(f"{folder.name}: MLflow was rebuilt from the logs")
     return done
-
-
-def _is_running(folder: CampaignFolder) -> bool:
-    if not folder.log.is_file():
-        return False
-    try:
-        Campaign(folder).close()
-    except CampaignError:
-        return True
-    except LogError:
-        return False
-    return False

@@ -1,12 +1,11 @@
 """Have a submission again from its lineage alone, and say how far it is the same; no model is called."""
 
-import math
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.lineage import AttemptLineage, script_for
 from comind.campaign.outcome import CodeOutcome
@@ -20,7 +19,7 @@ from comind.evaluation.splits import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
 from comind.system.workplace import clear_workplaces, workplace
-from comind.wiring.proof import LEAST_SECONDS, SLACK, rerun
+from comind.wiring.proof import rerun, time_limit
 from comind.wiring.workshop import Workshop
 from tasks.environment import read_environment
 from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
@@ -28,14 +27,12 @@ from tasks.versioning import ensure_repository
 
 __all__ = ["clear_reproductions", "reproduce"]
 
-_ORDER = list(Verdict)
-
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One attempt, run again."""
+    """One attempt, run again; as it is told with `--json`."""
 
-    work_id: str
+    attempt: str
     verdict: Verdict
     difference: str
     submission_sha256: str | None
@@ -44,19 +41,6 @@ class _Part:
     expected_score: float | None
     script: str
     seconds: float
-
-    def values(self) -> dict[str, Any]:
-        return {
-            "attempt": self.work_id,
-            "verdict": self.verdict.value,
-            "difference": self.difference,
-            "submission_sha256": self.submission_sha256,
-            "expected_sha256": self.expected_sha256,
-            "score": self.score,
-            "expected_score": self.expected_score,
-            "script": self.script,
-            "seconds": self.seconds,
-        }
 
 
 def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
@@ -105,13 +89,13 @@ def _answer(
     campaign: str, state: CampaignState, parts: list[_Part], differences: tuple[str, ...]
 ) -> dict[str, Any]:
     """Put the parts together: hashes of what was handed in, the score of what was scored."""
-    worst = max(parts, key=lambda part: _ORDER.index(part.verdict))
+    worst = max(parts, key=lambda part: part.verdict.distance)
     delivered = state.delivered()
-    handed_in = next((p for p in parts if delivered and p.work_id == delivered[0]), parts[-1])
+    handed_in = next((p for p in parts if delivered and p.attempt == delivered[0]), parts[-1])
     scored = next((part for part in parts if part.expected_score is not None), handed_in)
     return {
         "campaign": campaign,
-        "attempt": handed_in.work_id,
+        "attempt": handed_in.attempt,
         "verdict": worst.verdict.value,
         "difference": worst.difference,
         "submission_sha256": handed_in.submission_sha256,
@@ -120,7 +104,7 @@ def _answer(
         "expected_score": scored.expected_score,
         "environment_matches": not differences,
         "environment_differences": list(differences),
-        "parts": [part.values() for part in parts],
+        "parts": [asdict(part) for part in parts],
     }
 
 
@@ -172,8 +156,7 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
-    ended = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, CellEnded)]
-    limit = max(LEAST_SECONDS, SLACK * math.fsum(each.result.seconds for each in ended))
+    limit = time_limit(read_log(folder.log, WORK_EVENTS))
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
         again = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
@@ -185,7 +168,7 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
             report = workshop.grader.grade(*pair) if pair[1].is_file() else None
             score = report.score.value.value if report and report.score else None
     return _Part(
-        work_id=work_id,
+        attempt=work_id,
         verdict=again.agreement.verdict,
         difference=_explained(again.agreement.difference, score, outcome),
         submission_sha256=sha256_found,

@@ -120,12 +120,11 @@ def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Ite
     for work_id in work_ids:
         work = state.works[work_id].work
         assert work.kind == "code"
-        refit = work_id.startswith("refit")
-        yield str((folder.refit if refit else folder.solution)(campaign, work_id))
+        yield str(folder.published(campaign, work_id))
         for given in work.inputs:
             if "/" in given:
                 yield from (f"data/community/{read.key}" for read in state.known_to(work_id))
-            elif "/" not in given:
+            else:
                 yield str(folder.solution(campaign, given))
 
 

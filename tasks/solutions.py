@@ -10,7 +10,6 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
-from comind.domain.draft import Operator
 from comind.domain.value import Value
 from comind.system.files import copy_plain_tree, copy_untrusted_tree
 from comind.system.keeper import remove_tree
@@ -42,8 +41,7 @@ def publish_solution(
     The folder appears in one step; one that is there already is left as it is.
     """
     folder = ProjectFolder(project)
-    refit = work.operator is Operator.REFIT
-    target = (folder.refit if refit else folder.solution)(campaign, work_id)
+    target = folder.published(campaign, work_id)
     if target.exists():
         return target
     assert outcome.submitted is not None, "only a scored attempt is published"

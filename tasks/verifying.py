@@ -22,20 +22,17 @@ def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
         data: where it lies.
         pointer: content of its `.dvc` file.
     """
-    try:
-        [out] = yaml.safe_load(pointer)["outs"]
-        expected = str(out["md5"])
-    except (yaml.YAMLError, KeyError, ValueError, TypeError):
+    expected = _hash_in(pointer)
+    if expected is None:
         yield "its pointer is damaged"
         return
     if not expected.endswith(".dir"):
         yield from _differs(data, expected, data.name)
         return
-    [listing] = cached_objects(project, [expected])
-    if not listing.is_file() or _md5(listing) + ".dir" != expected:
+    entries = _listed(project, expected)
+    if entries is None:
         yield "its list of files is missing from the cache or damaged"
         return
-    entries = {each["relpath"]: each["md5"] for each in json.loads(listing.read_bytes())}
     for name, md5 in sorted(entries.items()):
         yield from _differs(data / name, md5, name)
     extra = {p.relative_to(data).as_posix() for p in data.rglob("*") if p.is_file()} - entries.keys()
@@ -52,23 +49,36 @@ def _differs(path: Path, md5: str, name: str) -> Iterator[str]:
 
 def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
     """Yield what is wrong with DVC's own copy of what a `.dvc` file stands for, a line each."""
-    try:
-        [out] = yaml.safe_load(pointer)["outs"]
-        expected = str(out["md5"])
-    except (yaml.YAMLError, KeyError, ValueError, TypeError):
+    expected = _hash_in(pointer)
+    if expected is None:
         return  # `damaged` says so
-    names = {expected: ""}
-    if expected.endswith(".dir"):
-        [listing] = cached_objects(project, [expected])
-        if not listing.is_file() or _md5(listing) + ".dir" != expected:
-            yield "its list of files is missing or damaged"
-            return
-        names = {each["md5"]: each["relpath"] for each in json.loads(listing.read_bytes())}
+    entries = _listed(project, expected) if expected.endswith(".dir") else {"": expected}
+    if entries is None:
+        yield "its list of files is missing or damaged"
+        return
+    names = {md5: name for name, md5 in entries.items()}
     for md5, path in zip(names, cached_objects(project, list(names)), strict=True):
         if not path.is_file():
             yield f"{names[md5] or 'it'} is missing"
         elif _md5(path) != md5:
             yield f"{names[md5] or 'it'} is damaged"
+
+
+def _hash_in(pointer: bytes) -> str | None:
+    """Return the hash that a `.dvc` file names; None where it is damaged."""
+    try:
+        [out] = yaml.safe_load(pointer)["outs"]
+        return str(out["md5"])
+    except (yaml.YAMLError, KeyError, ValueError, TypeError):
+        return None
+
+
+def _listed(project: Path, expected: str) -> dict[str, str] | None:
+    """Return the hashes of a folder's files by name; None where the cache's list is damaged."""
+    [listing] = cached_objects(project, [expected])
+    if not listing.is_file() or _md5(listing) + ".dir" != expected:
+        return None
+    return {each["relpath"]: each["md5"] for each in json.loads(listing.read_bytes())}
 
 
 def _md5(path: Path) -> str:

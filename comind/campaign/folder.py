@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from comind.domain.draft import Operator
+
 __all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder"]
 
 
@@ -142,6 +144,11 @@ class ProjectFolder:
     def refit(self, campaign: str, work_id: str) -> Path:
         """What a refit handed in; DVC versions it, and no attempt may see it."""
         return self.root / "data" / "refits" / campaign / work_id
+
+    def published(self, campaign: str, work_id: str) -> Path:
+        """Return where the files lie that an attempt published; those of a refit lie apart."""
+        refit = work_id.startswith(Operator.REFIT.value)
+        return (self.refit if refit else self.solution)(campaign, work_id)
 
     @property
     def tracking(self) -> Path:

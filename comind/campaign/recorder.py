@@ -23,6 +23,7 @@ from comind.campaign.attempt import (
     apply,
 )
 from comind.campaign.outcome import Submitted
+from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.signals import WorkOver
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
@@ -132,8 +133,10 @@ def grading_identity(submitted: Submitted) -> str:
 
 def _identity(event: WorkEvent) -> str | None:
     match event:
-        case CallSent(fingerprint_version=version) if version < _FINGERPRINT_VERSION:
-            return _CALL  # any call: what followed shows whether the work still takes the same steps
+        case CallSent(fingerprint_version=version, role=role) if version < _FINGERPRINT_VERSION:
+            # Any call: what followed shows whether the work still takes the same steps. The baseline's
+            # programs were replies then.
+            return None if role == BASELINE_ROLE else _CALL
         case CallSent(fingerprint=fingerprint):
             return call_identity(fingerprint)
         case CellStarted(code=code):

@@ -30,7 +30,7 @@ from comind.domain.draft import Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
-from comind.eventlog.log import EventLog
+from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
 from comind.session.base import Session
@@ -116,17 +116,23 @@ def _perform(
         monitor=_monitor(work, recorder, equipment),
     )
     try:
-        finish, failure = _guarded(lambda: _code(agent, work, bench, equipment), Finish())
+        finish, failure = _guarded(lambda: _code(agent, work, bench, equipment, log.records), Finish())
     finally:
         bench.close()
     return _code_outcome(bench, finish, failure, log.elapsed)
 
 
-def _code(agent: Agent, work: Code, bench: Workbench, equipment: Equipment) -> Finish:
+def _code(
+    agent: Agent,
+    work: Code,
+    bench: Workbench,
+    equipment: Equipment,
+    records: Sequence[Record[WorkEvent]],
+) -> Finish:
     if work.operator is Operator.REFIT:
         return refit(work, bench)
     if work.role == BASELINE_ROLE:
-        return run_programs(equipment.baseline(), bench)
+        return run_programs(equipment.baseline(), bench, records)
     return agent.code(work, bench)
 
 

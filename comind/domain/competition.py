@@ -7,10 +7,12 @@ from pydantic import Field, model_validator
 
 from comind.domain.value import Name, Value
 
-__all__ = ["SAMPLE_SUBMISSION", "Competition", "SplitRule"]
+__all__ = ["SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule"]
 
 SAMPLE_SUBMISSION = "sample_submission"
 """As `target_columns`: whatever columns the sample submission has beyond the ids."""
+TABLES = ("train.csv", "test.csv", "sample_submission.csv")
+"""What the public folder of every competition has."""
 
 
 class SplitRule(Value):

@@ -18,6 +18,16 @@ class AnswerKind(StrEnum):
     TEXT = "text"
     MASK = "mask"  # run-length encoded pixels: "start length start length ..."
 
+    @property
+    def of_classes(self) -> bool:
+        """Whether a row belongs to one class."""
+        return self in (self.LABEL, self.PROBABILITY, self.CLASS_PROBABILITIES)
+
+    @property
+    def may_be_blank(self) -> bool:
+        """Whether an empty cell is an answer: no words, no labels, no pixels."""
+        return self in (self.TEXT, self.LABEL_SET, self.MASK)
+
 
 class DataShape(StrEnum):
     """What the rows of a competition are, seen from the data."""

@@ -19,11 +19,16 @@ _ABSOLUTE = 1e-9
 
 
 class Verdict(StrEnum):
-    """How far two results agree; the worst is the greatest."""
+    """How far two results agree, the best first."""
 
     IDENTICAL = "identical"  # the same bytes
     EQUIVALENT = "equivalent"  # the same rows and predictions, within the tolerance
     DRIFT = "drift"  # other predictions
+
+    @property
+    def distance(self) -> int:
+        """How far apart the results are: 0 for identical ones."""
+        return list(Verdict).index(self)
 
 
 class Agreement(Value):

@@ -21,7 +21,6 @@ from comind.evaluation.splits.plan import SplitPlan
 
 __all__ = ["check_arrival", "check_hand_in"]
 
-_CLASS_KINDS = (AnswerKind.LABEL, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
 _KEY, _ASKED, _NUMBER = "\0id", "\0asked for", "\0as number"  # like no column of a table of text
 
@@ -85,17 +84,9 @@ def check_hand_in(form: SubmissionForm, table: pd.DataFrame) -> None:
     checks = [
         _rows_equal(len(form.keys)),
         *_ids(" and ".join(form.ids), len(table)),
-        _Expected(
-            "ExpectColumnValuesToBeInSet",
-            {"column": _ASKED, "value_set": [True]},
-            lambda count, _: f"an id that is not asked for in {count} of {len(table)} rows",
-        ),
+        _asked("asked for", len(table)),
     ]
-    if form.metric is None or form.metric.kind not in (
-        AnswerKind.TEXT,
-        AnswerKind.LABEL_SET,
-        AnswerKind.MASK,
-    ):
+    if form.metric is None or not form.metric.kind.may_be_blank:
         checks += [_present(name, len(table)) for name in form.targets]
     for failed in _failures(frame, checks):
         raise SubmissionError(failed.line)
@@ -140,13 +131,13 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
     frame = _blank_as_missing(table[list(plan.labels)])
     frame[_KEY] = _texts(keys_of(table, list(plan.train_ids)))
     checks = [_rows_at_least(4), *_ids(" and ".join(plan.train_ids), len(table))]
-    if plan.metric.kind not in (AnswerKind.TEXT, AnswerKind.LABEL_SET, AnswerKind.MASK):
+    if not plan.metric.kind.may_be_blank:
         checks += [
             _present(column, len(table))
             for column in plan.labels
             if column in plan.targets or plan.one_hot
         ]
-    if plan.metric.kind in _CLASS_KINDS and len(plan.labels) == 1:
+    if plan.metric.kind.of_classes and len(plan.labels) == 1:
         checks.append(
             _Expected(
                 "ExpectColumnUniqueValueCountToBeBetween",
@@ -182,12 +173,8 @@ def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, li
     keys = keys_of(table, list(plan.ids))
     asked = keys_of(plan.test, list(plan.ids))
     frame = pd.DataFrame({_KEY: _texts(keys), _ASKED: keys.isin(asked)})
-    in_test = _Expected(
-        "ExpectColumnValuesToBeInSet",
-        {"column": _ASKED, "value_set": [True]},
-        lambda count, _: f"an id that is not in test.csv in {count} of {len(table)} rows",
-    )
-    return frame, [_rows_equal(len(plan.test)), *_ids(" and ".join(plan.ids), len(table)), in_test]
+    checks = [_rows_equal(len(plan.test)), *_ids(" and ".join(plan.ids), len(table))]
+    return frame, [*checks, _asked("in test.csv", len(table))]
 
 
 def _check_truth(plan: SplitPlan) -> None:
@@ -244,6 +231,14 @@ def _ids(label: str, rows: int) -> list[_Expected]:
             lambda _, first: f"the id {first!r} ({label}) appears twice",
         ),
     ]
+
+
+def _asked(where: str, rows: int) -> _Expected:
+    return _Expected(
+        "ExpectColumnValuesToBeInSet",
+        {"column": _ASKED, "value_set": [True]},
+        lambda count, _: f"an id that is not {where} in {count} of {rows} rows",
+    )
 
 
 def _present(column: str, rows: int) -> _Expected:

@@ -7,12 +7,11 @@ from typing import Any
 import yaml
 from pydantic import ValidationError
 
-from comind.domain.competition import Competition
+from comind.domain.competition import TABLES, Competition
 from comind.errors import CompetitionError
 
 __all__ = ["check_public", "load_competition"]
 
-_REQUIRED_FILES = ("train.csv", "test.csv", "sample_submission.csv")
 _OURS = ("validation.csv", "sample_validation_submission.csv")
 _LIST = "write a list of names, such as [id] or [first, second]"
 
@@ -44,7 +43,7 @@ def load_competition(folder: Path) -> Competition:
     competition = _parse(described, folder)
     if not competition.public.is_dir():
         raise CompetitionError(f"{folder}: has no folder public/")
-    for name in _REQUIRED_FILES:
+    for name in TABLES:
         if not (competition.public / name).is_file():
             raise CompetitionError(f"{folder}: public/{name} is missing")
     return competition

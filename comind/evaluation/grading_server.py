@@ -16,6 +16,7 @@ import json
 import logging
 import socketserver
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 from comind.domain.metric import Paired
@@ -29,8 +30,6 @@ from comind.evaluation.splits import SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
-
-_VERBS = {"grade": "grade", "check": "check", "compare": "compare"}
 
 _log = logging.getLogger(__name__)
 
@@ -73,6 +72,13 @@ class SplitGrader:
         return self._validation.compare(one, other)
 
 
+_VERBS: dict[str, Callable[..., Value]] = {
+    "grade": SplitGrader.grade,
+    "check": SplitGrader.check,
+    "compare": SplitGrader.compare,
+}
+
+
 class _Handler(socketserver.StreamRequestHandler):
     server: "_Server"
 
@@ -85,7 +91,7 @@ class _Handler(socketserver.StreamRequestHandler):
             [(verb, names)] = json.loads(line).items()
             if verb == "ping":
                 return "{}"
-            answer: Value = getattr(self.server.grader, _VERBS[verb])(*map(Path, names))
+            answer: Value = _VERBS[verb](self.server.grader, *map(Path, names))
         except Exception as error:  # noqa: BLE001 - see below
             # The grader must outlive anything that is handed in; the fault is ours and is told as such.
             _log.exception("grading failed")

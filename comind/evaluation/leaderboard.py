@@ -90,15 +90,15 @@ class Leaderboard:
     def place(self, score: float) -> Standing:
         """Return where `score` would stand."""
         badness = -score if self.maximize else score
-        teams = len(self._badness)
+        teams, thresholds = len(self._badness), self.thresholds
         better = bisect.bisect_left(self._badness, badness)
         worse = teams - bisect.bisect_right(self._badness, badness)
         return Standing(
             rank=better + 1,
             teams=teams,
             win_rate=(worse + 0.5 * (teams - better - worse)) / teams,
-            medal=self._medal(badness),
-            above_median=badness < self._median(),
+            medal=thresholds.medal(score, maximize=self.maximize),
+            above_median=thresholds.above_median(score, maximize=self.maximize),
         )
 
     @property
@@ -142,14 +142,6 @@ class Leaderboard:
         if other is not None and other._badness == self._badness:  # noqa: SLF001 - one of us
             told.append("public and private leaderboard are the same")
         return told
-
-    def _medal(self, badness: float) -> Medal | None:
-        gold, silver, bronze = medal_positions(len(self._badness))
-        if badness <= self._badness[gold - 1]:
-            return "gold"
-        if badness <= self._badness[silver - 1]:
-            return "silver"
-        return "bronze" if badness <= self._badness[bronze - 1] else None
 
     def _median(self) -> float:
         half, odd = divmod(len(self._badness), 2)

@@ -21,9 +21,8 @@ from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.following.notices import notices_of
 from comind.kaggle.clock import Clock
-from comind.kaggle.facts import LeaderboardRow
 from comind.kaggle.handin import check_submittable
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import Kaggle, LeaderboardRow
 from comind.system.killpoints import passed
 
 __all__ = ["Day", "Plan", "Seen", "Slices", "Stand"]

@@ -13,9 +13,8 @@ from pathlib import Path
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate, Scored, Sending, Sent, Stood
 from comind.following.journal import FollowingLog
-from comind.kaggle.facts import LeaderboardRow, SubmissionFacts
 from comind.kaggle.polite import walk
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts
 from comind.system.files import hash_file
 from comind.system.killpoints import passed
 

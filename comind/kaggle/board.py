@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from comind.kaggle.facts import LeaderboardRow
+from comind.kaggle.port import LeaderboardRow
 from comind.system.files import write_durably
 
 __all__ = ["keep_snapshot", "read_board"]

@@ -19,38 +19,10 @@ from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, Api
 from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
-from comind.kaggle.facts import (
-    Chunk,
-    CommentFacts,
-    CompetitionFacts,
-    DataFile,
-    DatasetFacts,
-    LeaderboardRow,
-    Limits,
-    NotebookFacts,
-    NotebookOrder,
-    Page,
-    Received,
-    SubmissionFacts,
-    TopicFacts,
-    TopicOrder,
-)
+from comind.kaggle import port, wire
 from comind.kaggle.received import md5_sent, name_sent
 from comind.kaggle.refusals import explain
 from comind.kaggle.signin import signed_in, uploaded
-from comind.kaggle.wire import (
-    comments_of,
-    competition_of,
-    dataset_of,
-    file_of,
-    last_part,
-    limits_of,
-    notebook_of,
-    page_of,
-    row_of,
-    submission_of,
-    topic_of,
-)
 
 __all__ = ["OfficialKaggle"]
 
@@ -97,35 +69,35 @@ class OfficialKaggle:
             self._competitions.list_competitions(request)
         return str(self._api.config_values.get("username") or "")
 
-    def competition(self, slug: str) -> CompetitionFacts:
+    def competition(self, slug: str) -> port.CompetitionFacts:
         """Return the facts of a competition."""
         request = _made(competitions.ApiGetCompetitionRequest, competition_name=slug)
         try:
             with self._explained("the competition", slug):
-                return competition_of(self._competitions.get_competition(request))
+                return wire.competition_of(self._competitions.get_competition(request))
         except (KaggleRefusedError, KaggleUnknownError):
             return self._listed(slug)
 
-    def _listed(self, slug: str) -> CompetitionFacts:
+    def _listed(self, slug: str) -> port.CompetitionFacts:
         """Return the facts from the list; not every server and account is shown a competition alone."""
         request = _made(competitions.ApiListCompetitionsRequest, search=slug, page=1)
         with self._explained("the competition", slug):
             for each in self._competitions.list_competitions(request).competitions or ():
-                if last_part(each.ref) == slug:
-                    return competition_of(each)
+                if wire.last_part(each.ref) == slug:
+                    return wire.competition_of(each)
         raise KaggleUnknownError(
             f"{slug}: Kaggle has no such competition, or does not show it to this account",
             hint=f"the name is the last part of its address, https://www.kaggle.com/competitions/{slug}",
         )
 
-    def pages(self, slug: str) -> tuple[Page, ...]:
+    def pages(self, slug: str) -> tuple[port.Page, ...]:
         """Return a competition's pages."""
         request = _made(competitions.ApiListCompetitionPagesRequest, competition_name=slug)
         with self._explained("the pages", slug):
             answer = self._competitions.list_competition_pages(request)
-            return tuple(page_of(each) for each in answer.pages or ())
+            return tuple(wire.page_of(each) for each in answer.pages or ())
 
-    def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
+    def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
         """Return a part of the list of data files."""
         request = _made(
             competitions.ApiListDataFilesRequest,
@@ -135,9 +107,9 @@ class OfficialKaggle:
         )
         with self._explained("the data files", slug):
             answer = self._competitions.list_data_files(request)
-            return _chunk(answer, answer.files, file_of)
+            return _chunk(answer, answer.files, wire.file_of)
 
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
+    def download(self, slug: str, name: str | None, target: Path) -> port.Received:
         """Write a data file to `target`; a part that lies there and is of this file is gone on with."""
         with self._explained("all data files" if name is None else f"the file {name}", slug):
             with self._opened(slug, name) as response:
@@ -151,7 +123,7 @@ class OfficialKaggle:
                     resume=resume,
                     max_retries=0,  # whoever is behind the port waits and asks again
                 )
-            return Received(path=target, name=name_sent(response, name), md5=md5_sent(response))
+            return port.Received(path=target, name=name_sent(response, name), md5=md5_sent(response))
 
     def _opened(self, slug: str, name: str | None) -> requests.Response:
         """Ask for a file, or for all; return the answer before its content is read."""
@@ -165,7 +137,7 @@ class OfficialKaggle:
             response = self._competitions.download_data_file(request)
         return response
 
-    def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
+    def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a part of the public leaderboard, best first."""
         request = _made(
             competitions.ApiGetLeaderboardRequest,
@@ -175,9 +147,11 @@ class OfficialKaggle:
         )
         with self._explained("the leaderboard", slug):
             answer = self._competitions.get_leaderboard(request)
-            return _chunk(answer, answer.submissions, row_of)
+            return _chunk(answer, answer.submissions, wire.row_of)
 
-    def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
+    def notebooks(
+        self, slug: str, order: port.NotebookOrder, at: str | None = None
+    ) -> port.Chunk[port.NotebookFacts]:
         """Return a part of the list of public notebooks."""
         request = _made(
             ApiListKernelsRequest,
@@ -192,17 +166,19 @@ class OfficialKaggle:
         )
         with self._explained("the notebooks", slug):
             answer = self._kernels.list_kernels(request)
-            return _chunk(answer, answer.kernels, notebook_of)
+            return _chunk(answer, answer.kernels, wire.notebook_of)
 
-    def notebook(self, ref: str) -> NotebookFacts:
+    def notebook(self, ref: str) -> port.NotebookFacts:
         """Return the newest version of a notebook, with its source."""
         owner, _, name = ref.partition("/")
         request = _made(ApiGetKernelRequest, user_name=owner, kernel_slug=name)
         with self._explained("the notebook", ref):
             answer = self._kernels.get_kernel(request)
-            return notebook_of(answer.metadata, answer.blob.source or "")
+            return wire.notebook_of(answer.metadata, answer.blob.source or "")
 
-    def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
+    def topics(
+        self, slug: str, order: port.TopicOrder, at: str | None = None
+    ) -> port.Chunk[port.TopicFacts]:
         """Return a part of the list of discussions; the place is `page:seen`, as there is no token."""
         page, seen = map(int, (at or "1:0").split(":"))
         by = TopicListSortBy[f"TOPIC_LIST_SORT_BY_{order.upper()}"]
@@ -210,39 +186,39 @@ class OfficialKaggle:
         request = _made(kind, competition_name=slug, page=page, sort_by=by)
         with self._explained("the discussions", slug):
             answer = self._competitions.list_competition_topics(request)
-            items = tuple(topic_of(each) for each in answer.topics or ())
+            items = tuple(wire.topic_of(each) for each in answer.topics or ())
             seen += len(items)
             more = bool(items) and seen < (answer.total_count or 0)
-            return Chunk(items=items, following=f"{page + 1}:{seen}" if more else None)
+            return port.Chunk(items=items, following=f"{page + 1}:{seen}" if more else None)
 
-    def topic(self, number: int) -> TopicFacts:
+    def topic(self, number: int) -> port.TopicFacts:
         """Return a discussion with its body."""
         request = _made(discussions.ApiGetTopicRequest, id=number)
         with self._explained("the discussion", str(number)):
-            return topic_of(self._discussions.get_topic(request).topic)
+            return wire.topic_of(self._discussions.get_topic(request).topic)
 
-    def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
+    def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
         """Return a part of a discussion's comments, answers after what they answer."""
         request = _made(discussions.ApiListCommentsRequest, topic_id=number, page_token=at or "")
         with self._explained("the comments", str(number)):
             answer = self._discussions.list_comments(request)
-            items = tuple(comments_of(answer.comments))
-            return Chunk(items=items, following=answer.next_page_token or None)
+            items = tuple(wire.comments_of(answer.comments))
+            return port.Chunk(items=items, following=answer.next_page_token or None)
 
-    def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
+    def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
         """Return a part of the public datasets that are found by these words."""
         request = _made(ApiListDatasetsRequest, search=words, **_place(at))
         with self._explained("the datasets", words):
             answer = self._client.datasets.dataset_api_client.list_datasets(request)
-            return _chunk(answer, answer.datasets, dataset_of)
+            return _chunk(answer, answer.datasets, wire.dataset_of)
 
-    def limits(self, slug: str) -> Limits:
+    def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
         request = _made(competitions.ApiGetSubmissionLimitsRequest, competition_name=slug)
         with self._explained("the submission limits", slug):
-            return limits_of(self._competitions.get_submission_limits(request))
+            return wire.limits_of(self._competitions.get_submission_limits(request))
 
-    def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
+    def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
         """Return a part of our own submissions, newest first."""
         request = _made(
             competitions.ApiListSubmissionsRequest,
@@ -254,7 +230,7 @@ class OfficialKaggle:
         )
         with self._explained("the submissions", slug):
             answer = self._competitions.list_submissions(request)
-            return _chunk(answer, answer.submissions, submission_of)
+            return _chunk(answer, answer.submissions, wire.submission_of)
 
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Hand in a file; return the reference that `submissions` lists it by."""
@@ -317,7 +293,7 @@ def _place(at: str | None) -> dict[str, Any]:
     return {"page": 1} if at is None else {"page_token": at}
 
 
-def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> Chunk[T]:
+def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
     """Return the items of an answer that names the next place in its list."""
     found = tuple(make(each) for each in items or () if each is not None)
-    return Chunk(items=found, following=answer.next_page_token or None)
+    return port.Chunk(items=found, following=answer.next_page_token or None)

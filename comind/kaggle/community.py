@@ -16,9 +16,15 @@ from pydantic import Field
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle.clock import Clock
-from comind.kaggle.facts import CommentFacts, DatasetFacts, NotebookFacts, NotebookOrder, TopicFacts
 from comind.kaggle.polite import walk
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import (
+    CommentFacts,
+    DatasetFacts,
+    Kaggle,
+    NotebookFacts,
+    NotebookOrder,
+    TopicFacts,
+)
 from comind.system.files import write_durably
 
 __all__ = ["CommunityNews", "Wanted", "fetch_community"]

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from comind.errors import KaggleBusyError, KaggleError
 from comind.kaggle.archives import check_room, link_or_copy, members_of, place, safe_name
-from comind.kaggle.facts import DataFile, Received
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import DataFile, Kaggle, Received
 from comind.kaggle.record import FetchRecord
 
 __all__ = ["DataFolder", "told_changes"]

@@ -7,8 +7,8 @@ from html.parser import HTMLParser
 
 import yaml
 
-from comind.kaggle.facts import CompetitionFacts, LeaderboardRow, Page
 from comind.kaggle.metrics import Reading, read_metric
+from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page
 from comind.kaggle.tables import Form
 
 __all__ = ["competition_yaml", "description", "numbers_of", "page_named", "pages_hash"]

@@ -20,9 +20,8 @@ from comind.kaggle.clock import Clock, WallClock
 from comind.kaggle.community import CommunityNews, Wanted, fetch_community
 from comind.kaggle.data import DataFolder, told_changes
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
-from comind.kaggle.facts import CompetitionFacts, DataFile, LeaderboardRow, Page
 from comind.kaggle.polite import walk
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.record import FetchRecord
 from comind.kaggle.refusals import rules_error
 from comind.kaggle.tables import Form, arrange

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from comind.errors import KaggleRefusedError
-from comind.kaggle.facts import CompetitionFacts, Limits
+from comind.kaggle.port import CompetitionFacts, Limits
 from comind.kaggle.refusals import rules_error
 
 __all__ = ["check_submittable", "closed_to_files"]

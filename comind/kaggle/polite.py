@@ -11,33 +11,16 @@ import random
 import threading
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import Field
 
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError
 from comind.kaggle.clock import Clock, WallClock
-from comind.kaggle.facts import (
-    Chunk,
-    CommentFacts,
-    CompetitionFacts,
-    DataFile,
-    DatasetFacts,
-    LeaderboardRow,
-    Limits,
-    NotebookFacts,
-    NotebookOrder,
-    Page,
-    Received,
-    SubmissionFacts,
-    TopicFacts,
-    TopicOrder,
-)
-from comind.kaggle.port import Kaggle
+from comind.kaggle.port import Chunk, Kaggle
 
-__all__ = ["Manners", "PoliteKaggle", "walk"]
+__all__ = ["Manners", "politely", "walk"]
 
 T = TypeVar("T")
 
@@ -55,91 +38,45 @@ class Manners(Value):
     """Of one wait; whoever is asked to wait longer gives up."""
 
 
-class PoliteKaggle:
-    """The port again, with manners; safe to share between threads, which then wait for each other."""
+def politely(
+    kaggle: Kaggle,
+    manners: Manners = Manners(),  # noqa: B008 - frozen
+    *,
+    clock: Clock | None = None,
+    jitter: Callable[[], float] = random.random,
+) -> Kaggle:
+    """Return the port again, with manners; threads may share it, and then wait for each other.
+
+    Args:
+        kaggle: what does the requests.
+        manners: how it is asked.
+        clock: what waits.
+        jitter: gives numbers from 0 to 1.
+    """
+    return cast("Kaggle", _Lane(kaggle, manners, clock or WallClock(), jitter))
+
+
+class _Lane:
+    """Makes each request of the port one at a time, again while Kaggle is busy."""
 
     def __init__(
-        self,
-        kaggle: Kaggle,
-        manners: Manners = Manners(),  # noqa: B008 - frozen
-        *,
-        clock: Clock | None = None,
-        jitter: Callable[[], float] = random.random,
+        self, kaggle: Kaggle, manners: Manners, clock: Clock, jitter: Callable[[], float]
     ) -> None:
-        """Stand before `kaggle`.
-
-        Args:
-            kaggle: what does the requests.
-            manners: how it is asked.
-            clock: what waits.
-            jitter: gives numbers from 0 to 1.
-        """
         self._kaggle = kaggle
         self._manners = manners
-        self._clock = clock or WallClock()
+        self._clock = clock
         self._jitter = jitter
         self._lane = threading.Lock()
         self._free_at: datetime | None = None
 
-    def account(self) -> str:
-        """Return the name of whoever the credentials belong to."""
-        return self._ask(self._kaggle.account)
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return the method of this name; what may have been handed in is not sent again."""
+        method = getattr(self._kaggle, name)
 
-    def competition(self, slug: str) -> CompetitionFacts:
-        """Return the facts of a competition."""
-        return self._ask(lambda: self._kaggle.competition(slug))
+        def ask(*args: Any, **options: Any) -> Any:
+            return self._ask(lambda: method(*args, **options), twice=name != "submit")
 
-    def pages(self, slug: str) -> tuple[Page, ...]:
-        """Return a competition's pages."""
-        return self._ask(lambda: self._kaggle.pages(slug))
-
-    def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
-        """Return a part of the list of data files."""
-        return self._ask(lambda: self._kaggle.files(slug, at))
-
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
-        """Write a data file to `target`; each try goes on where the last one stopped."""
-        return self._ask(lambda: self._kaggle.download(slug, name, target))
-
-    def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
-        """Return a part of the public leaderboard, best first."""
-        return self._ask(lambda: self._kaggle.leaderboard(slug, at))
-
-    def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
-        """Return a part of the list of public notebooks."""
-        return self._ask(lambda: self._kaggle.notebooks(slug, order, at))
-
-    def notebook(self, ref: str) -> NotebookFacts:
-        """Return the newest version of a notebook, with its source."""
-        return self._ask(lambda: self._kaggle.notebook(ref))
-
-    def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
-        """Return a part of the list of discussions."""
-        return self._ask(lambda: self._kaggle.topics(slug, order, at))
-
-    def topic(self, number: int) -> TopicFacts:
-        """Return a discussion with its body."""
-        return self._ask(lambda: self._kaggle.topic(number))
-
-    def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
-        """Return a part of a discussion's comments, answers after what they answer."""
-        return self._ask(lambda: self._kaggle.comments(number, at))
-
-    def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
-        """Return a part of the public datasets that are found by these words."""
-        return self._ask(lambda: self._kaggle.datasets(words, at))
-
-    def limits(self, slug: str) -> Limits:
-        """Return how many submissions are left."""
-        return self._ask(lambda: self._kaggle.limits(slug))
-
-    def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
-        """Return a part of our own submissions, newest first."""
-        return self._ask(lambda: self._kaggle.submissions(slug, at))
-
-    def submit(self, slug: str, file: Path, message: str) -> str:
-        """Hand in a file; what may have been taken is not sent again."""
-        return self._ask(lambda: self._kaggle.submit(slug, file, message), twice=False)
+        return ask
 
     def _ask(self, request: Callable[[], T], *, twice: bool = True) -> T:
         """Make a request, again while Kaggle is busy; `twice` tells whether it may be done twice."""

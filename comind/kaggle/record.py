@@ -7,7 +7,7 @@ from typing import Self
 from pydantic import ValidationError
 
 from comind.domain.value import Value
-from comind.kaggle.facts import CompetitionFacts, DataFile
+from comind.kaggle.port import CompetitionFacts, DataFile
 from comind.system.files import write_durably
 
 __all__ = ["FetchRecord"]

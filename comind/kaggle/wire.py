@@ -4,18 +4,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from comind.kaggle.facts import (
-    CommentFacts,
-    CompetitionFacts,
-    DataFile,
-    DatasetFacts,
-    LeaderboardRow,
-    Limits,
-    NotebookFacts,
-    Page,
-    SubmissionFacts,
-    TopicFacts,
-)
+from comind.kaggle import port
 
 __all__ = [
     "comments_of",
@@ -43,11 +32,11 @@ def last_part(address: str) -> str:
     return address.rstrip("/").rsplit("/", 1)[-1]
 
 
-def competition_of(given: Any) -> CompetitionFacts:
+def competition_of(given: Any) -> port.CompetitionFacts:
     """Return the facts of a competition."""
     slug = last_part(given.ref)
     url = given.url or f"https://www.kaggle.com/competitions/{slug}"
-    return CompetitionFacts(
+    return port.CompetitionFacts(
         slug=slug,
         title=given.title or slug,
         url=url,
@@ -64,19 +53,21 @@ def competition_of(given: Any) -> CompetitionFacts:
     )
 
 
-def page_of(given: Any) -> Page:
+def page_of(given: Any) -> port.Page:
     """Return a page."""
-    return Page(name=given.name or "", content=given.content or "")
+    return port.Page(name=given.name or "", content=given.content or "")
 
 
-def file_of(given: Any) -> DataFile:
+def file_of(given: Any) -> port.DataFile:
     """Return a data file."""
-    return DataFile(name=given.name, size=given.total_bytes or 0, created=_time(given.creation_date))
+    return port.DataFile(
+        name=given.name, size=given.total_bytes or 0, created=_time(given.creation_date)
+    )
 
 
-def row_of(given: Any) -> LeaderboardRow:
+def row_of(given: Any) -> port.LeaderboardRow:
     """Return a row of the leaderboard."""
-    return LeaderboardRow(
+    return port.LeaderboardRow(
         team=given.team_name or "",
         score=str(given.score or ""),
         team_id=given.team_id or None,
@@ -84,9 +75,9 @@ def row_of(given: Any) -> LeaderboardRow:
     )
 
 
-def notebook_of(given: Any, source: str | None = None) -> NotebookFacts:
+def notebook_of(given: Any, source: str | None = None) -> port.NotebookFacts:
     """Return a notebook; its reference may come as `/code/owner/name`."""
-    return NotebookFacts(
+    return port.NotebookFacts(
         ref="/".join(given.ref.strip("/").split("/")[-2:]),
         title=given.title or "",
         author=given.author or "",
@@ -102,10 +93,10 @@ def notebook_of(given: Any, source: str | None = None) -> NotebookFacts:
     )
 
 
-def topic_of(given: Any) -> TopicFacts:
+def topic_of(given: Any) -> port.TopicFacts:
     """Return a discussion, of a list or on its own."""
     last = getattr(given, "last_comment_date", None) or getattr(given, "last_comment_post_date", None)
-    return TopicFacts(
+    return port.TopicFacts(
         id=given.id,
         title=given.title or "",
         author=given.author_name or "",
@@ -117,10 +108,10 @@ def topic_of(given: Any) -> TopicFacts:
     )
 
 
-def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[CommentFacts]:
+def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[port.CommentFacts]:
     """Yield comments with all their answers, each after what it answers."""
     for each in given or ():
-        yield CommentFacts(
+        yield port.CommentFacts(
             id=each.id,
             author=each.author_name or "",
             body=each.content or "",
@@ -131,9 +122,9 @@ def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[Com
         yield from comments_of(each.replies, each.id)
 
 
-def dataset_of(given: Any) -> DatasetFacts:
+def dataset_of(given: Any) -> port.DatasetFacts:
     """Return a dataset; its reference may come as a whole URL."""
-    return DatasetFacts(
+    return port.DatasetFacts(
         ref="/".join(given.ref.strip("/").split("/")[-2:]),
         title=given.title or "",
         version=given.current_version_number or None,
@@ -143,9 +134,9 @@ def dataset_of(given: Any) -> DatasetFacts:
     )
 
 
-def limits_of(given: Any) -> Limits:
+def limits_of(given: Any) -> port.Limits:
     """Return how many submissions are left."""
-    return Limits(
+    return port.Limits(
         today=given.num_today or 0,
         total=given.num_total or 0,
         allowed_now=given.num_allowed_now or 0,
@@ -153,9 +144,9 @@ def limits_of(given: Any) -> Limits:
     )
 
 
-def submission_of(given: Any) -> SubmissionFacts:
+def submission_of(given: Any) -> port.SubmissionFacts:
     """Return a submission of ours."""
-    return SubmissionFacts(
+    return port.SubmissionFacts(
         ref=str(given.ref or ""),
         status=_STATUS.get(getattr(given.status, "name", "").lower(), "pending"),
         description=given.description or "",

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any, Literal
 
 from comind.errors import LiveError
-from comind.live import wire
+from comind.live import objects, wire
 from comind.live.catalogue import Hosted
 from comind.live.routes import Answer, Asker, Content, Method, RouteError, Shown, Ticket, page_of
 from comind.live.uploads import Uploads
@@ -63,7 +63,8 @@ class CompetitionRoutes:
         if latest or asked.sort_by.name == "COMPETITION_SORT_BY_EARLIEST_DEADLINE":
             found.sort(key=lambda h: h.world.deadline or _FAR, reverse=latest)
         page, token = page_of(found, asked)
-        return wire.competition_list([self._facts(h, asker) for h in page], token)
+        listed = [self._facts(h, asker) for h in page]
+        return wire.answer("ListCompetitions", competitions=listed, next_page_token=token)
 
     def _get(self, asked: Any, asker: Asker) -> Answer:
         return wire.one(self._facts(self._shown.find(asked.competition_name), asker))
@@ -71,7 +72,7 @@ class CompetitionRoutes:
     def _facts(self, hosted: Hosted, asker: Asker) -> Any:
         world, conditions = hosted.world, self._shown.faults.of(hosted.id)
         board = world.board("private" if world.final else "public")
-        return wire.competition(
+        return objects.competition(
             id=wire.number(hosted.id, "competition", hosted.id),
             ref=hosted.id,
             title=hosted.competition.title,
@@ -91,15 +92,17 @@ class CompetitionRoutes:
 
     def _pages(self, asked: Any, _asker: Asker) -> Answer:
         pages = self._shown.find(asked.competition_name).pages()
-        wanted = asked.page_name
-        return wire.pages({name: t for name, t in pages.items() if wanted in ("", None, name)})
+        wanted = [name for name in pages if asked.page_name in ("", None, name)]
+        listed = [objects.page(name, pages[name]) for name in wanted]
+        return wire.answer("ListCompetitionPages", pages=listed)
 
     # --- data ------------------------------------------------------------------------------------
 
     def _files(self, asked: Any, _asker: Asker) -> Answer:
         hosted = self._shown.find(asked.competition_name)
         page, token = page_of(hosted.facts(hosted.files), asked)
-        return wire.data_files(page, token)
+        listed = [objects.data_file(each) for each in page]
+        return wire.answer("ListDataFiles", files=listed, next_page_token=token)
 
     def _download_file(self, asked: Any, _asker: Asker) -> Answer:
         hosted = self._shown.enter(asked.competition_name)
@@ -117,7 +120,8 @@ class CompetitionRoutes:
         private = world.final and not asked.override_public
         board = world.leaderboard("private" if private else "public")
         page, token = page_of(board.entries, asked)
-        return wire.leaderboard(page, token)
+        rows = [objects.leaderboard_row(entry) for entry in page]
+        return wire.answer("GetLeaderboard", submissions=rows, next_page_token=token)
 
     def _download_leaderboard(self, asked: Any, _asker: Asker) -> Answer:
         world = self._shown.find(asked.competition_name).world
@@ -138,7 +142,8 @@ class CompetitionRoutes:
     # --- handing in ------------------------------------------------------------------------------
 
     def _limits(self, asked: Any, asker: Asker) -> Answer:
-        return wire.limits(self._shown.find(asked.competition_name).world.limits(asker.user))
+        world = self._shown.find(asked.competition_name).world
+        return wire.one(objects.limits(world.limits(asker.user)))
 
     def _open(self, name: str, asker: Asker) -> Hosted:
         """Return a competition that takes a submission from this user now."""
@@ -163,7 +168,8 @@ class CompetitionRoutes:
             self._open(asked.competition_name, asker)
         name = PurePosixPath(asked.file_name).name or "submission.csv"
         token = self._uploads.expect(asker.user, name, asked.content_length)
-        return wire.upload(token, f"{asker.base_url}/upload/{token}")
+        url = f"{asker.base_url}/upload/{token}"
+        return wire.answer("StartSubmissionUpload", token=token, create_url=url)
 
     def _submit(self, asked: Any, asker: Asker) -> Answer:
         hosted = self._open(asked.competition_name, asker)
@@ -178,8 +184,8 @@ class CompetitionRoutes:
         except LiveError as error:
             raise RouteError(400, str(error)) from None
         self._grade(hosted, submission.ref)
-        title = hosted.competition.title
-        return wire.submitted(submission.ref, f"Successfully submitted to {title}")
+        told = f"Successfully submitted to {hosted.competition.title}"
+        return wire.answer("CreateSubmission", ref=submission.ref, message=told)
 
     def _submit_code(self, asked: Any, _asker: Asker) -> Answer:
         self._shown.find(asked.competition_name)
@@ -190,11 +196,12 @@ class CompetitionRoutes:
         if asked.group.name == "SUBMISSION_GROUP_SUCCESSFUL":
             made = [each for each in made if each.status == "complete"]
         page, token = page_of(made, asked)
-        return wire.submissions([wire.submission(each) for each in page], token)
+        listed = [objects.submission(each) for each in page]
+        return wire.answer("ListSubmissions", submissions=listed, next_page_token=token)
 
     def _submission(self, asked: Any, asker: Asker) -> Answer:
         _, found = self._own(asked.ref, asker)
-        return wire.one(wire.submission(found))
+        return wire.one(objects.submission(found))
 
     def _download_submission(self, asked: Any, asker: Asker) -> Answer:
         hosted, found = self._own(asked.submission_id, asker)

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from comind.domain.community import Comment, Dataset, Discussion, Notebook
-from comind.live import wire
+from comind.live import objects, wire
 from comind.live.catalogue import Hosted
 from comind.live.files import PlainFiles
 from comind.live.routes import Answer, Asker, Method, RouteError, Shown, Ticket, page_of
@@ -54,11 +54,13 @@ class NotebookRoutes:
         ]
         found.sort(key=lambda pair: _order(asked.sort_by.name, *pair))
         page, token = page_of(found, asked)
-        return wire.notebooks([wire.notebook(host.id, notebook) for host, notebook in page], token)
+        listed = [objects.notebook(host.id, notebook) for host, notebook in page]
+        return wire.answer("ListKernels", kernels=listed, next_page_token=token)
 
     def _get(self, asked: Any, _asker: Asker) -> Answer:
         hosted, notebook = self._find(asked)
-        return wire.notebook_with_source(hosted.id, notebook)
+        metadata = objects.notebook(hosted.id, notebook)
+        return wire.answer("GetKernel", metadata=metadata, blob=objects.notebook_program(notebook))
 
     def _find(self, asked: Any) -> tuple[Hosted, Notebook]:
         """Return a notebook by its owner, its name and perhaps `/version`."""
@@ -87,7 +89,8 @@ class NotebookRoutes:
     def _files(self, asked: Any, _asker: Asker) -> Answer:
         hosted, _, files = self._left(asked)
         page, token = page_of(hosted.facts(files) if files else [], asked)
-        return wire.notebook_files(page, token)
+        listed = [objects.notebook_file(each) for each in page]
+        return wire.answer("ListKernelFiles", files=listed, next_page_token=token)
 
     def _output(self, asked: Any, asker: Asker) -> Answer:
         hosted, notebook, files = self._left(asked)
@@ -95,11 +98,12 @@ class NotebookRoutes:
         tickets = (
             Ticket("output", hosted.id, notebook.ref, name, version=notebook.version) for name in page
         )
-        return wire.notebook_output([(ticket.name, asker.link(ticket)) for ticket in tickets], token)
+        listed = [objects.notebook_output(ticket.name, asker.link(ticket)) for ticket in tickets]
+        return wire.answer("ListKernelSessionOutput", files=listed, next_page_token=token)
 
     def _status(self, asked: Any, _asker: Asker) -> Answer:
         self._find(asked)
-        return wire.notebook_status()
+        return wire.answer("GetKernelSessionStatus", status=wire.KernelWorkerStatus.COMPLETE)
 
 
 class DiscussionRoutes:
@@ -123,13 +127,14 @@ class DiscussionRoutes:
         hosted = self._shown.find(asked.competition_name)
         found = sorted(hosted.world.view().discussions, key=_topic_order(asked.sort_by.name, hosted))
         page, _ = page_of(found, asked)
-        return wire.competition_topics(hosted.id, page, len(found))
+        listed = [objects.topic_of_competition(hosted.id, topic) for topic in page]
+        return wire.answer("ListCompetitionTopics", topics=listed, total_count=len(found))
 
     def _messages(self, asked: Any, _asker: Asker) -> Answer:
         hosted, topic = self._find(asked.topic_id, asked.competition_name)
         branches = _tree(topic.comments, asked.sort_by.name)
         page, _ = page_of(branches, asked)
-        return wire.messages(hosted.id, topic, page)
+        return wire.answer("ListTopicMessages", messages=objects.messages(hosted.id, topic, page))
 
     def _list(self, asked: Any, _asker: Asker) -> Answer:
         words = (asked.search_query or "").lower().split()
@@ -142,16 +147,18 @@ class DiscussionRoutes:
         ]
         found.sort(key=lambda pair: _topic_order(asked.sort_by.name, pair[0])(pair[1]))
         page, token = page_of(found, asked)
-        return wire.topics([wire.topic(h.id, topic) for h, topic in page], len(found), token)
+        listed = [objects.topic(h.id, topic) for h, topic in page]
+        return wire.answer("ListTopics", topics=listed, total_count=len(found), next_page_token=token)
 
     def _get(self, asked: Any, _asker: Asker) -> Answer:
         hosted, topic = self._find(asked.id)
-        return wire.one_topic(wire.topic(hosted.id, topic))
+        return wire.answer("GetTopic", topic=objects.topic(hosted.id, topic))
 
     def _comments(self, asked: Any, _asker: Asker) -> Answer:
         hosted, topic = self._find(asked.topic_id)
         page, token = page_of(_tree(topic.comments, ""), asked)
-        return wire.comments(hosted.id, page, token)
+        listed = [objects.comment(hosted.id, branch) for branch in page]
+        return wire.answer("ListComments", comments=listed, next_page_token=token)
 
     def _find(self, number: int, competition: str = "") -> tuple[Hosted, Discussion]:
         """Return a discussion by the client's number, of one competition or of any."""
@@ -192,7 +199,8 @@ class DatasetRoutes:
         }
         newest = sorted(found.values(), key=lambda pair: pair[1].published_at or _NEVER, reverse=True)
         page, token = page_of(newest, asked)
-        return wire.dataset_list([self._facts(*pair) for pair in page], token)
+        listed = [self._facts(*pair) for pair in page]
+        return wire.answer("ListDatasets", datasets=listed, next_page_token=token)
 
     def _get(self, asked: Any, _asker: Asker) -> Answer:
         return wire.one(self._facts(*self._find(asked)))
@@ -200,7 +208,7 @@ class DatasetRoutes:
     def _facts(self, hosted: Hosted, dataset: Dataset) -> Any:
         files = self._files_of(hosted, dataset)
         size = sum(size for _, size, _ in hosted.facts(files)) if files else 0
-        return wire.dataset(hosted.id, dataset, size)
+        return objects.dataset(hosted.id, dataset, size)
 
     def _find(self, asked: Any) -> tuple[Hosted, Dataset]:
         ref = f"{asked.owner_slug}/{asked.dataset_slug}"
@@ -216,17 +224,18 @@ class DatasetRoutes:
 
     def _metadata(self, asked: Any, _asker: Asker) -> Answer:
         hosted, dataset = self._find(asked)
-        return wire.dataset_metadata(hosted.id, dataset)
+        return wire.answer("GetDatasetMetadata", info=objects.dataset_info(hosted.id, dataset))
 
     def _status(self, asked: Any, _asker: Asker) -> Answer:
         self._find(asked)
-        return wire.dataset_status()
+        return wire.answer("GetDatasetStatus", status=wire.DatabundleVersionStatus.READY)
 
     def _files(self, asked: Any, _asker: Asker) -> Answer:
         hosted, dataset = self._of_version(asked)
         files = self._files_of(hosted, dataset)
         page, token = page_of(hosted.facts(files) if files else [], asked)
-        return wire.dataset_files(page, token)
+        listed = [objects.dataset_file(each) for each in page]
+        return wire.answer("ListDatasetFiles", dataset_files=listed, next_page_token=token)
 
     def _download(self, asked: Any, _asker: Asker) -> Answer:
         hosted, dataset = self._of_version(asked)
@@ -268,7 +277,7 @@ def _heat(votes: int, time: datetime | None, hosted: Hosted) -> float:
 def _topic_order(sort_by: str, hosted: Hosted) -> Callable[[Discussion], tuple[Any, ...]]:
     def place(topic: Discussion) -> tuple[Any, ...]:
         posted = (topic.posted_at or _NEVER).timestamp()
-        last = (wire.last_word(topic) or _NEVER).timestamp()
+        last = (objects.last_word(topic) or _NEVER).timestamp()
         worth = {
             "TOPIC_LIST_SORT_BY_TOP": topic.votes,
             "TOPIC_LIST_SORT_BY_NEW": posted,
@@ -281,7 +290,7 @@ def _topic_order(sort_by: str, hosted: Hosted) -> Callable[[Discussion], tuple[A
     return place
 
 
-def _tree(comments: Sequence[Comment], sort_by: str) -> list[wire.Branch]:
+def _tree(comments: Sequence[Comment], sort_by: str) -> list[objects.Branch]:
     """Return the comments as a tree; those that only answer each other stand by themselves.
 
     Deeper than the client is ever given, answers stand beside what they answer.
@@ -291,8 +300,8 @@ def _tree(comments: Sequence[Comment], sort_by: str) -> list[wire.Branch]:
         answers.setdefault(comment.parent, []).append(comment)
     placed: set[str] = set()
 
-    def grow(seeds: Sequence[Comment], depth: int) -> list[wire.Branch]:
-        grown: list[wire.Branch] = []
+    def grow(seeds: Sequence[Comment], depth: int) -> list[objects.Branch]:
+        grown: list[objects.Branch] = []
         waiting = deque(seeds)
         while waiting:
             comment = waiting.popleft()

@@ -140,7 +140,7 @@ class Handle(Protocol):
         """Say in one line why the program ended."""
         ...
 
-    def kill(self) -> None:
+    def stop(self) -> None:
         """End the program and everything it started; returns when they are gone."""
         ...
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.ending import ending
 from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
 from comind.system.cgroups import make_group
 from comind.system.leash import LeashedProcess, start_leashed
@@ -65,7 +64,7 @@ class BubblewrapSandbox:
         del workspace, runtime
         return _WORKSPACE, _RUNTIME
 
-    def start(self, spec: SandboxSpec) -> "BubblewrapHandle":
+    def start(self, spec: SandboxSpec) -> LeashedProcess:
         """Start a program."""
         lay_out(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
@@ -80,16 +79,14 @@ class BubblewrapSandbox:
         argv += ["--chdir", str(_WORKSPACE), *self._user(), *_limits(spec), *spec.argv]
         try:
             # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
-            return BubblewrapHandle(
-                start_leashed(
-                    argv,
-                    env={},
-                    log=spec.log,
-                    log_bytes=spec.log_bytes,
-                    scratch=spec.scratch,
-                    group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
-                    grace=0.0,
-                )
+            return start_leashed(
+                argv,
+                env={},
+                log=spec.log,
+                log_bytes=spec.log_bytes,
+                scratch=spec.scratch,
+                group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+                grace=0.0,
             )
         except OSError as error:
             raise SandboxError(f"bubblewrap could not be started: {error}") from None
@@ -125,29 +122,6 @@ class BubblewrapSandbox:
         user = [f"--reuid={SANDBOX_UID}", f"--regid={SANDBOX_UID}", "--clear-groups"]
         none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
         return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
-
-
-class BubblewrapHandle:
-    """A program in its namespaces."""
-
-    def __init__(self, process: LeashedProcess) -> None:
-        self._process = process
-
-    def alive(self) -> bool:
-        """Say whether the program runs."""
-        return self._process.alive()
-
-    def exit_code(self) -> int | None:
-        """Return None while the program runs, else its exit code."""
-        return self._process.exit_code()
-
-    def exit_reason(self) -> str:
-        """Say in one line why the program ended."""
-        return ending(self._process)
-
-    def kill(self) -> None:
-        """End the program; its namespace takes everything it started along."""
-        self._process.stop(grace=0.0)
 
 
 def _environment(env: Iterable[tuple[str, str]] | object) -> list[str]:

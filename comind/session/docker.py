@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.ending import ending_of
 from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
+from comind.system.leash import ending_of
 from comind.system.owner import is_gone, this_process
 from comind.system.scratch import ScratchFolder
 
@@ -216,7 +216,7 @@ class DockerSandbox:
                         hint=_BUILD,
                     )
             finally:
-                handle.kill()
+                handle.stop()
 
 
 class DockerHandle:
@@ -247,7 +247,7 @@ class DockerHandle:
         code = self.exit_code()
         return ending_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
-    def kill(self) -> None:
+    def stop(self) -> None:
         """End the program and everything it started; returns when its container is gone."""
         assert self._keeper.stdin is not None
         assert self._keeper.stdout is not None
@@ -281,7 +281,7 @@ class DockerHandle:
         """
         told = self._next_event(_KEEPER_SECONDS)
         if told is None or told["event"] != "started":
-            self.kill()
+            self.stop()
             self._remove()
             reason = "its keeper says nothing" if told is None else told.get("reason", told["event"])
             hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
@@ -292,7 +292,7 @@ class DockerHandle:
             self._ended = told
         elif told["event"] == "gone":
             self._ended = {"code": _SIGNALLED + signal.SIGKILL, "oom": False}
-            self.kill()
+            self.stop()
             self._remove()
             raise SandboxError(
                 _GONE, hint="start the engine again, then go on with comind solve --resume"

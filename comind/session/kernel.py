@@ -226,7 +226,7 @@ class KernelSession:
             self._link.close()
             self._link = None
         if self._handle is not None:
-            self._handle.kill()
+            self._handle.stop()
             self._handle = None
         if self._runtime is not None:
             remove_tree(str(self._runtime))
@@ -267,7 +267,7 @@ class KernelSession:
 
     def _killed(self, cell: "_Running", reason: str) -> CellResult:
         assert self._handle is not None
-        self._handle.kill()
+        self._handle.stop()
         return CellResult(status=CellStatus.DIED, output=cell.output.text(), error=reason)
 
     def _quota_watch(self) -> QuotaWatch:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.ending import ending
 from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
 from comind.system.leash import LeashedProcess, start_leashed
@@ -29,7 +28,7 @@ class ProcessSandbox:
         """Return the folders themselves."""
         return workspace.absolute(), runtime.absolute()
 
-    def start(self, spec: SandboxSpec) -> "ProcessHandle":
+    def start(self, spec: SandboxSpec) -> LeashedProcess:
         """Start a program; its inputs are copied, since nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
@@ -37,7 +36,7 @@ class ProcessSandbox:
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
         try:
-            process = start_leashed(
+            return start_leashed(
                 [*limits, *spec.argv],
                 env=spec.env,
                 cwd=spec.workspace,
@@ -49,27 +48,3 @@ class ProcessSandbox:
             )
         except OSError as error:
             raise SandboxError(f"the session's process could not be started: {error}") from None
-        return ProcessHandle(process)
-
-
-class ProcessHandle:
-    """A plain process and its descendants."""
-
-    def __init__(self, process: LeashedProcess) -> None:
-        self._process = process
-
-    def alive(self) -> bool:
-        """Say whether the program runs."""
-        return self._process.alive()
-
-    def exit_code(self) -> int | None:
-        """Return None while the program runs, else its exit code."""
-        return self._process.exit_code()
-
-    def exit_reason(self) -> str:
-        """Say in one line why the program ended."""
-        return ending(self._process)
-
-    def kill(self) -> None:
-        """End the program and everything it started."""
-        self._process.stop(grace=0.0)

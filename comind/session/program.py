@@ -77,7 +77,7 @@ def _run(handle: Handle, end: float, quota: QuotaWatch) -> tuple[CellStatus, str
             return CellStatus.OK, ""
         return CellStatus.ERROR, handle.exit_reason()
     finally:
-        handle.kill()
+        handle.stop()
 
 
 def _printed(log: Path) -> str:

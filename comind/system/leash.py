@@ -11,6 +11,7 @@ child, whatever session or group it has moved to.
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -21,11 +22,12 @@ from typing import IO
 from comind.system.cgroups import ControlGroup
 from comind.system.keeper import remove_tree
 
-__all__ = ["LeashedProcess", "start_leashed"]
+__all__ = ["LeashedProcess", "ending_of", "start_leashed"]
 
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
 _KEEPER = Path(__file__).with_name("keeper.py")
+_BY_SIGNAL = 128
 
 
 @dataclass(slots=True)
@@ -56,9 +58,9 @@ class LeashedProcess:
         """Say whether the child runs."""
         return self.exit_code() is None
 
-    def out_of_memory(self) -> bool:
-        """Say whether the system ended a process of the child's group for want of memory."""
-        return self._out_of_memory
+    def exit_reason(self) -> str:
+        """Say in one line why the child ended; want of memory is named where its group has seen it."""
+        return ending_of(self.exit_code(), out_of_memory=self._out_of_memory)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """End the child and everything it started; returns when they are gone."""
@@ -150,6 +152,16 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
             with contextlib.suppress(OSError):
                 output.close()
     return LeashedProcess(keeper, report, group, scratch)
+
+
+def ending_of(code: int | None, *, out_of_memory: bool) -> str:
+    """Return the reason for an exit code (128 + n: ended by signal n), for whoever wrote the program."""
+    if out_of_memory:
+        return "out of memory: it used more than it may, and the system ended it"
+    if code is not None and code > _BY_SIGNAL:
+        with contextlib.suppress(ValueError):
+            return f"it was ended by {signal.Signals(code - _BY_SIGNAL).name} (exit code {code})"
+    return f"it ended with exit code {code}"
 
 
 def _output(log: Path | None) -> IO[bytes] | int:

@@ -10,22 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from comind.errors import KaggleError, KaggleUnknownError
-from comind.kaggle.facts import (
-    Chunk,
-    CommentFacts,
-    CompetitionFacts,
-    DataFile,
-    DatasetFacts,
-    LeaderboardRow,
-    Limits,
-    NotebookFacts,
-    NotebookOrder,
-    Page,
-    Received,
-    SubmissionFacts,
-    TopicFacts,
-    TopicOrder,
-)
+from comind.kaggle import port
 
 __all__ = ["KaggleWorld", "QuickTime", "ScriptedKaggle"]
 
@@ -56,19 +41,19 @@ class QuickTime:
 class KaggleWorld:
     """One competition and all there is about it; a test changes it as Kaggle would."""
 
-    facts: CompetitionFacts
-    pages: tuple[Page, ...] = ()
+    facts: port.CompetitionFacts
+    pages: tuple[port.Page, ...] = ()
     files: dict[str, bytes] = field(default_factory=dict)
     dates: dict[str, datetime] = field(default_factory=dict)
-    leaderboard: tuple[LeaderboardRow, ...] = ()
-    notebooks: tuple[NotebookFacts, ...] = ()
+    leaderboard: tuple[port.LeaderboardRow, ...] = ()
+    notebooks: tuple[port.NotebookFacts, ...] = ()
     """With sources, by score, best first."""
-    topics: tuple[TopicFacts, ...] = ()
+    topics: tuple[port.TopicFacts, ...] = ()
     """With bodies."""
-    comments: dict[int, tuple[CommentFacts, ...]] = field(default_factory=dict)
-    datasets: tuple[DatasetFacts, ...] = ()
-    limits: Limits = field(default_factory=lambda: Limits(today=0, total=0, allowed_now=5))
-    submissions: tuple[SubmissionFacts, ...] = ()
+    comments: dict[int, tuple[port.CommentFacts, ...]] = field(default_factory=dict)
+    datasets: tuple[port.DatasetFacts, ...] = ()
+    limits: port.Limits = field(default_factory=lambda: port.Limits(today=0, total=0, allowed_now=5))
+    submissions: tuple[port.SubmissionFacts, ...] = ()
 
 
 class ScriptedKaggle:
@@ -98,40 +83,42 @@ class ScriptedKaggle:
         self._note("account", "")
         return self._account
 
-    def competition(self, slug: str) -> CompetitionFacts:
+    def competition(self, slug: str) -> port.CompetitionFacts:
         """Return the facts of the one competition."""
         self._of(slug, "competition")
         return self.world.facts
 
-    def pages(self, slug: str) -> tuple[Page, ...]:
+    def pages(self, slug: str) -> tuple[port.Page, ...]:
         """Return the pages."""
         self._of(slug, "pages")
         return self.world.pages
 
-    def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
+    def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
         """Return a part of the list of data files."""
         self._of(slug, "files", at or "")
         listed = [
-            DataFile(name=name, size=len(content), created=self.world.dates.get(name))
+            port.DataFile(name=name, size=len(content), created=self.world.dates.get(name))
             for name, content in sorted(self.world.files.items())
         ]
         return self._part(listed, at)
 
-    def download(self, slug: str, name: str | None, target: Path) -> Received:
+    def download(self, slug: str, name: str | None, target: Path) -> port.Received:
         """Write a data file, or all of them in one zip."""
         self._of(slug, "download", name or "*")
         content = self._all_in_one() if name is None else self.world.files[name]
         target.write_bytes(content)
         sent = f"{slug}.zip" if name is None else name.rsplit("/", 1)[-1]
         digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
-        return Received(path=target, name=sent, md5=digest)
+        return port.Received(path=target, name=sent, md5=digest)
 
-    def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
+    def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a part of the leaderboard."""
         self._of(slug, "leaderboard", at or "")
         return self._part(self.world.leaderboard, at)
 
-    def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
+    def notebooks(
+        self, slug: str, order: port.NotebookOrder, at: str | None = None
+    ) -> port.Chunk[port.NotebookFacts]:
         """Return a part of the list of notebooks, without their sources."""
         self._of(slug, "notebooks", order)
         listed = [each.model_copy(update={"source": None}) for each in self.world.notebooks]
@@ -141,7 +128,7 @@ class ScriptedKaggle:
             listed.sort(key=lambda each: each.last_run or _LONG_AGO, reverse=True)
         return self._part(listed, at)
 
-    def notebook(self, ref: str) -> NotebookFacts:
+    def notebook(self, ref: str) -> port.NotebookFacts:
         """Return a notebook with its source."""
         self._note("notebook", ref)
         found = [each for each in self.world.notebooks if each.ref == ref]
@@ -149,7 +136,9 @@ class ScriptedKaggle:
             raise KaggleUnknownError(f"{ref}: Kaggle has no such notebook")
         return found[0]
 
-    def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
+    def topics(
+        self, slug: str, order: port.TopicOrder, at: str | None = None
+    ) -> port.Chunk[port.TopicFacts]:
         """Return a part of the list of discussions, without their bodies."""
         self._of(slug, "topics", order)
         listed = [each.model_copy(update={"body": None}) for each in self.world.topics]
@@ -159,7 +148,7 @@ class ScriptedKaggle:
             listed.sort(key=lambda each: each.last_comment or each.posted or _LONG_AGO, reverse=True)
         return self._part(listed, at)
 
-    def topic(self, number: int) -> TopicFacts:
+    def topic(self, number: int) -> port.TopicFacts:
         """Return a discussion with its body."""
         self._note("topic", str(number))
         found = [each for each in self.world.topics if each.id == number]
@@ -167,22 +156,22 @@ class ScriptedKaggle:
             raise KaggleUnknownError(f"{number}: Kaggle has no such discussion")
         return found[0]
 
-    def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
+    def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
         """Return a part of a discussion's comments."""
         self._note("comments", str(number))
         return self._part(self.world.comments.get(number, ()), at)
 
-    def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
+    def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
         """Return the datasets whose name or title has these words in it."""
         self._note("datasets", words)
         return self._part([d for d in self.world.datasets if words in f"{d.ref} {d.title}"], at)
 
-    def limits(self, slug: str) -> Limits:
+    def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
         self._of(slug, "limits")
         return self.world.limits
 
-    def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
+    def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
         """Return a part of our own submissions."""
         self._of(slug, "submissions", at or "")
         return self._part(self.world.submissions, at)
@@ -191,7 +180,7 @@ class ScriptedKaggle:
         """Take a file; it stays pending until the test scores it."""
         self._of(slug, "submit", message)
         ref = str(len(self.world.submissions) + 1)
-        taken = SubmissionFacts(ref=ref, status="pending", description=message, file_name=file.name)
+        taken = port.SubmissionFacts(ref=ref, status="pending", description=message, file_name=file.name)
         self.world.submissions = (taken, *self.world.submissions)
         return "" if self.nameless else ref
 
@@ -205,10 +194,12 @@ class ScriptedKaggle:
         if self.failures.get(method):
             raise self.failures[method].pop(0)
 
-    def _part(self, items: Sequence[T], at: str | None) -> Chunk[T]:
+    def _part(self, items: Sequence[T], at: str | None) -> port.Chunk[T]:
         start = int(at or 0)
         end = start + self._chunk
-        return Chunk(items=tuple(items[start:end]), following=str(end) if end < len(items) else None)
+        return port.Chunk(
+            items=tuple(items[start:end]), following=str(end) if end < len(items) else None
+        )
 
     def _all_in_one(self) -> bytes:
         packed = io.BytesIO()

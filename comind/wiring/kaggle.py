@@ -1,13 +1,14 @@
 """From settings to Kaggle."""
 
 from comind.kaggle.clock import ToldTime
-from comind.kaggle.polite import PoliteKaggle
+from comind.kaggle.polite import politely
+from comind.kaggle.port import Kaggle
 from comind.kaggle.settings import KaggleSettings
 
 __all__ = ["open_kaggle"]
 
 
-def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> PoliteKaggle:
+def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> Kaggle:
     """Return the way to Kaggle, with the credentials that its client finds.
 
     Args:
@@ -20,4 +21,4 @@ def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> Polit
     """
     from comind.kaggle.client import OfficialKaggle
 
-    return PoliteKaggle(OfficialKaggle(settings.endpoint, time.hear if time else None), settings.manners)
+    return politely(OfficialKaggle(settings.endpoint, time.hear if time else None), settings.manners)

@@ -3,11 +3,11 @@
 import math
 import shutil
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames
+from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames, WorkEvent
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
 from comind.campaign.loop import read_state
@@ -16,19 +16,16 @@ from comind.campaign.plan import Code
 from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
-from comind.eventlog.log import read_log
+from comind.eventlog.log import Record, read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_durably
 from comind.wiring.workshop import Workshop
 
-__all__ = ["LEAST_SECONDS", "SLACK", "Rerun", "prove", "rerun"]
+__all__ = ["Rerun", "prove", "rerun", "time_limit"]
 
-LEAST_SECONDS = 120.0
-"""What a script may always take."""
-SLACK = 5.0
-"""How many times as long as the cells took it may take: another machine may be slower."""
+_LEAST_SECONDS = 120.0  # what a script may always take
+_SLACK = 5.0  # times as long as the cells took it may take: another machine may be slower
 _SUBMISSION_BYTES = 512 << 20
-_ORDER = list(Verdict)
 _PROOFS: dict[Verdict, Proof] = {
     Verdict.IDENTICAL: "identical",
     Verdict.EQUIVALENT: "equivalent",
@@ -64,14 +61,12 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     assert outcome.submitted is not None
     records = read_log(folder.log, WORK_EVENTS)
     cells = cells_of(records, outcome.submitted.step)
-    ended = [record.event for record in records if isinstance(record.event, CellEnded)]
-    took = math.fsum(each.result.seconds for each in ended)
+    most = time_limit(records)
     expected = folder.submissions(outcome.submitted.step)
     proved: ScriptProved | None = None
     for script in _tries(cells):
-        limit = min(seconds, max(LEAST_SECONDS, SLACK * took))
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
-            tried = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
+            tried = rerun(workshop, work, folder, script, expected, Path(scratch), min(seconds, most))
         seconds -= tried.result.seconds
         verdict = tried.agreement.verdict
         before = proved
@@ -87,6 +82,12 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
             break
     assert proved is not None
     return proved
+
+
+def time_limit(records: Iterable[Record[WorkEvent]]) -> float:
+    """Return how many seconds the script of an attempt may take, from what its cells took."""
+    ended = (record.event for record in records if isinstance(record.event, CellEnded))
+    return max(_LEAST_SECONDS, _SLACK * math.fsum(each.result.seconds for each in ended))
 
 
 def _tries(cells: Sequence[RanCell]) -> list[Script]:
@@ -141,7 +142,7 @@ def rerun(
             return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_durably(found / target, content)
         found_here = agreement(expected / target, found / target)
-        if _ORDER.index(found_here.verdict) > _ORDER.index(worst.verdict):
+        if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"
             worst = Agreement(verdict=found_here.verdict, difference=difference)
     return Rerun(result, worst)

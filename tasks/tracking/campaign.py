@@ -24,7 +24,6 @@ from comind.campaign.ledger import Entry, Ledger, totals
 from comind.campaign.ledger import as_csv as ledger_csv
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
-from comind.domain.draft import Operator
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
 from comind.system.killpoints import passed
@@ -183,9 +182,7 @@ class CampaignTracker:
         spec = self._state.spec
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         run.params(_attempt_params(work) | given)
-        refit = work.operator is Operator.REFIT
-        place = self._project.refit if refit else self._project.solution
-        pointer = pointer_of(place(self._folder.name, work_id))
+        pointer = pointer_of(self._project.published(self._folder.name, work_id))
         return AttemptTracker(run, folder, work, book, pointer)
 
     def _note(self, work: Code) -> str:

@@ -19,7 +19,8 @@ from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
-from comind.kaggle.polite import Manners, PoliteKaggle
+from comind.kaggle.polite import Manners, politely
+from comind.kaggle.port import Kaggle
 from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer
@@ -52,9 +53,9 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KAGGLE_KEY", KEY)
 
 
-def polite(server: LiveServer) -> tuple[PoliteKaggle, QuickTime]:
+def polite(server: LiveServer) -> tuple[Kaggle, QuickTime]:
     clock = QuickTime()
-    return PoliteKaggle(OfficialKaggle(server.url), Manners(), clock=clock), clock
+    return politely(OfficialKaggle(server.url), Manners(), clock=clock), clock
 
 
 def requests(tmp_path: Path) -> list[tuple[str, int]]:

@@ -48,7 +48,7 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Handle]]:
 
     yield begin
     for handle in started:
-        handle.kill()
+        handle.stop()
 
 
 def _spec(sandbox: Sandbox, folder: Path, code: str) -> SandboxSpec:
@@ -102,7 +102,7 @@ def test_a_program_runs_and_says_how_it_ended(
     """Exit code and reason are those of the program, and what it printed is in the log."""
     handle = start(sandbox, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(3)")
     assert _ending(handle) == (3, "it ended with exit code 3")
-    handle.kill()
+    handle.stop()
     assert sorted((tmp_path / "log").read_text().split()) == ["err", "out"]
 
 
@@ -161,11 +161,11 @@ def test_kill_ends_everything(sandbox: Sandbox, start: Callable[..., Handle], tm
     handle = start(sandbox, code)
     _until((tmp_path / "workspace" / "up").exists)
     _until(lambda: len(_running(mark)) >= 2)
-    handle.kill()
+    handle.stop()
     assert _running(mark) == []
     assert not (tmp_path / "scratch").exists()
     assert not handle.alive()
-    handle.kill()  # a second time does nothing
+    handle.stop()  # a second time does nothing
 
 
 _PARENT = """
@@ -236,7 +236,7 @@ open('count', 'w').write(str(count))
     handle = start(sealed, bomb, processes=40)
     _until((tmp_path / "workspace" / "count").exists, 60)
     _until(lambda: bool((tmp_path / "workspace" / "count").read_text()))
-    handle.kill()
+    handle.stop()
     assert int((tmp_path / "workspace" / "count").read_text()) <= 40
 
 
@@ -467,6 +467,6 @@ def test_an_engine_that_goes_away_is_named(
     with pytest.raises(SandboxError, match="the container engine went away"):
         _until(lambda: not handle.alive())
     _until(lambda: _running(mark) == [])
-    handle.kill()
+    handle.stop()
     with pytest.raises(SandboxError, match="no container engine answers"):
         start(sandbox, "pass")

@@ -11,15 +11,9 @@ __all__ = ["Line", "Share", "Summary", "summarise"]
 
 _Z = 1.96
 
-_SHARES: dict[str, Callable[[CompetitionReport], bool]] = {
-    "submission_exists": lambda r: r.submission_exists,
-    "valid_submission": lambda r: r.valid_submission,
-    "above_median": lambda r: r.above_median,
-    "gold_medal": lambda r: r.gold_medal,
-    "silver_medal": lambda r: r.silver_medal,
-    "bronze_medal": lambda r: r.bronze_medal,
-    "any_medal": lambda r: r.any_medal,
-}
+_MEDALS = ("gold_medal", "silver_medal", "bronze_medal", "any_medal")
+_SHARES = ("submission_exists", "valid_submission", "above_median", *_MEDALS)
+"""What of a report is true or false."""
 
 
 class Share(Value):
@@ -99,8 +93,8 @@ def _line(name: str, seeds: Sequence[Sequence[CompetitionReport]]) -> Line:
     if not competitions:
         return Line(name=name, competitions=0, seeds=len(seeds), shares={})
     shares = {
-        key: _share([100 * fmean(map(wanted, seed)) for seed in seeds])
-        for key, wanted in _SHARES.items()
+        key: _share([100 * fmean(getattr(report, key) for report in seed) for seed in seeds])
+        for key in _SHARES
     }
     rates = [[100 * (r.win_rate or 0.0) for r in seed if r.teams is not None] for seed in seeds]
     win_rate = _share([fmean(seed) for seed in rates]) if all(rates) else None

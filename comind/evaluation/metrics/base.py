@@ -21,6 +21,7 @@ __all__ = [
     "Statistic",
     "TableMetric",
     "columnwise",
+    "f1_of_counts",
 ]
 
 
@@ -61,7 +62,7 @@ class Metric(ABC):
     """A named way to compare predictions with the truth.
 
     Truth and prediction are tables with the same target columns and the same rows in the same order,
-    parsed by `parse_truth` and `parse`.
+    parsed by `parse_truth` and `parse`. Metrics of one family are made by a partial application.
     """
 
     name: str
@@ -69,13 +70,18 @@ class Metric(ABC):
     kind: AnswerKind
     """What the target columns of a submission hold."""
     parse: Parse
-    parse_truth: Parse
+    truth_parser: Parse | None = None
+    """Of true values, where they are not written as predictions are."""
     reference: str
     """The library function that gives the same value, or the formula."""
     best: float | None = None
     """The value of a perfect submission, where it is the same for every competition."""
     context: tuple[str, ...] = ()
     """Columns of the truth, as text, that nobody predicts, such as the group of a row."""
+
+    def parse_truth(self, column: "pd.Series[str]") -> "pd.Series":
+        """Return what the metric works on for the text of a column of true values."""
+        return (self.truth_parser or self.parse)(column)
 
     @abstractmethod
     def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
@@ -139,14 +145,7 @@ class DrawMetric(Metric):
         self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
     ) -> np.ndarray:
         """Return the value over each draw of row positions."""
-        statistic = self._statistic(truth, prediction)
-        values = []
-        for draw in draws:
-            try:
-                values.append(statistic(draw))
-            except ValueError:
-                values.append(np.nan)
-        return np.array(values, dtype=float)
+        return _values(self._statistic(truth, prediction), draws)
 
     def _statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
         statistics = [self.column(truth[name], prediction[name]) for name in truth.columns]
@@ -173,13 +172,18 @@ class TableMetric(Metric):
         self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
     ) -> np.ndarray:
         """Return the value over each draw of row positions."""
-        values = []
-        for draw in draws:
-            try:
-                values.append(self.score(*(side.iloc[draw] for side in (truth, prediction))))
-            except ValueError:
-                values.append(np.nan)
-        return np.array(values, dtype=float)
+        return _values(lambda draw: self.score(truth.iloc[draw], prediction.iloc[draw]), draws)
+
+
+def _values(statistic: Statistic, draws: Iterable[np.ndarray]) -> np.ndarray:
+    """Return the value over each draw of row positions; NaN where it has none."""
+    values = []
+    for draw in draws:
+        try:
+            values.append(statistic(draw))
+        except ValueError:
+            values.append(np.nan)
+    return np.array(values, dtype=float)
 
 
 def columnwise(cell: Callable[..., float]) -> Rows:
@@ -193,3 +197,9 @@ def columnwise(cell: Callable[..., float]) -> Rows:
         return np.asarray(np.mean(np.array(columns, dtype=float), axis=0)[:, None])
 
     return rows
+
+
+def f1_of_counts(means: np.ndarray) -> np.ndarray:
+    """Return F1 for means of hits, false alarms and misses, shape (..., 3 and more); undefined: 0."""
+    below = 2 * means[..., 0] + means[..., 1] + means[..., 2]
+    return np.asarray(2 * means[..., 0] / np.where(below > 0, below, 1.0))

@@ -1,13 +1,14 @@
 """Metrics of detections: points in boxes, and boxes over boxes."""
 
-from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, Parse, RowMetric, TableMetric
+from comind.evaluation.metrics.base import Metric, Parse, RowMetric, TableMetric, f1_of_counts
+from comind.evaluation.metrics.parsing import refuse
 from comind.evaluation.metrics.probabilities import average_precision
 
 __all__ = ["BOX_METRICS", "Things", "things"]
@@ -48,14 +49,9 @@ def things(form: str) -> Parse:
         return Things(labels, values) if np.isfinite(values).all() else None
 
     def parse(column: "pd.Series[str]") -> "pd.Series":
-        parsed = [parse_cell(cell) for cell in column]
-        wrong = [cell for cell, found in zip(column, parsed, strict=True) if found is None]
-        if wrong:
-            raise ValueError(
-                f'no list of "{form}" in {len(wrong)} of {len(column)} rows, '
-                f"for instance {str(wrong[0])[:40]!r}"
-            )
-        return pd.Series(parsed, index=column.index, dtype=object)
+        parsed = pd.Series([parse_cell(cell) for cell in column], index=column.index, dtype=object)
+        refuse(parsed.isna(), column, f'no list of "{form}"')
+        return parsed
 
     return parse
 
@@ -79,11 +75,6 @@ def _points_in_boxes(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarra
         found = int((~unused).sum())
         values.append((found, int(unused.sum()), len(true.labels) - found))
     return np.array(values, dtype=float)
-
-
-def _f1(means: np.ndarray) -> np.ndarray:
-    below = 2 * means[..., 0] + means[..., 1] + means[..., 2]
-    return np.asarray(2 * means[..., 0] / np.where(below > 0, below, 1.0))
 
 
 # --- boxes over boxes ------------------------------------------------------------------------------
@@ -216,29 +207,10 @@ def _coco_as_mlebench(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return _coco_precision(truth, prediction, as_mlebench=True)
 
 
-_LABELLED = "label confidence x_min y_min x_max y_max"
-_CLASSED = "class x_min y_min x_max y_max", "class confidence x_min y_min x_max y_max"
-
-
-def _of_boxes(
-    name: str,
-    value: Callable[[pd.DataFrame, pd.DataFrame], float],
-    reference: str,
-    *,
-    forms: tuple[str, str],
-    best: float | None,
-) -> Metric:
-    return TableMetric(
-        name=name,
-        maximize=True,
-        kind=AnswerKind.TEXT,
-        parse=things(forms[1]),
-        parse_truth=things(forms[0]),
-        value=value,
-        best=best,
-        reference=reference,
-    )
-
+_LABELLED = things("label confidence x_min y_min x_max y_max")
+_CLASSES = things("class x_min y_min x_max y_max")
+_CLASSED = things("class confidence x_min y_min x_max y_max")
+_of_boxes = partial(TableMetric, maximize=True, kind=AnswerKind.TEXT)
 
 BOX_METRICS: tuple[Metric, ...] = (
     RowMetric(
@@ -246,31 +218,34 @@ BOX_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.TEXT,
         parse=things("label x y"),
-        parse_truth=things("label x y width height"),
+        truth_parser=things("label x y width height"),
         rows=_points_in_boxes,
-        finish=_f1,
+        finish=f1_of_counts,
         best=1.0,
         reference="2 hits / (2 hits + false alarms + misses), over all pages",
     ),
     _of_boxes(
-        "pooled-box-map",
-        _pooled_precision,
-        "mean over labels of sklearn.metrics.average_precision_score of boxes with an overlap above 0.5",
-        forms=(_LABELLED, _LABELLED),
+        name="pooled-box-map",
+        parse=_LABELLED,
+        value=_pooled_precision,
         best=1.0,
+        reference="mean over labels of sklearn.metrics.average_precision_score of boxes with an "
+        "overlap above 0.5",
     ),
     _of_boxes(
-        "coco-map-40",
-        _coco_precision,
-        "pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, numbered from 1",
-        forms=_CLASSED,
+        name="coco-map-40",
+        parse=_CLASSED,
+        truth_parser=_CLASSES,
+        value=_coco_precision,
         best=1.0,
+        reference="pycocotools.cocoeval.COCOeval at iouThrs [0.4], boxes as x, y, width, height, "
+        "numbered from 1",
     ),
     _of_boxes(
-        "coco-map-40-corners",
-        _coco_as_mlebench,
-        "coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
-        forms=_CLASSED,
-        best=None,
+        name="coco-map-40-corners",
+        parse=_CLASSED,
+        truth_parser=_CLASSES,
+        value=_coco_as_mlebench,
+        reference="coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
     ),
 )

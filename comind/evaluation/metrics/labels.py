@@ -1,12 +1,13 @@
 """Metrics that compare one class label with another; the mean over several target columns."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Column, DrawMetric, Metric, Parse, RowMetric, Rows, Statistic
+from comind.evaluation.metrics.base import Column, DrawMetric, Metric, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import parse_binary_labels, parse_labels, parse_whole_numbers
 
 __all__ = ["LABEL_METRICS"]
@@ -87,70 +88,51 @@ def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
-def _of_rows(name: str, rows: Rows, reference: str, *, maximize: bool, parse: Parse) -> Metric:
-    return RowMetric(
-        name=name,
-        maximize=maximize,
-        kind=AnswerKind.LABEL,
-        parse=parse,
-        parse_truth=parse_labels,
-        rows=rows,
-        row_bounds=(0.0, 1.0),
-        best=float(maximize),
-        reference=reference,
-    )
-
-
-def _of_draws(
-    name: str,
-    column: Column,
-    reference: str,
-    *,
-    parse: Parse = parse_labels,
-    parse_truth: Parse | None = None,
-) -> Metric:
-    return DrawMetric(
-        name=name,
-        maximize=True,
-        kind=AnswerKind.LABEL,
-        parse=parse,
-        parse_truth=parse_truth or parse,
-        column=column,
-        best=1.0,
-        reference=reference,
-    )
-
+_of_rows = partial(RowMetric, kind=AnswerKind.LABEL, truth_parser=parse_labels, row_bounds=(0.0, 1.0))
+_of_draws = partial(DrawMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0)
 
 LABEL_METRICS: tuple[Metric, ...] = (
     _of_rows(
-        "accuracy",
-        _agreement,
-        "sklearn.metrics.accuracy_score",
+        name="accuracy",
         maximize=True,
         parse=parse_labels,
+        rows=_agreement,
+        best=1.0,
+        reference="sklearn.metrics.accuracy_score",
     ),
     _of_rows(
-        "top-1-error",
-        _disagreement,
-        "1 - sklearn.metrics.accuracy_score of the first guess",
+        name="top-1-error",
         maximize=False,
         parse=_first_of_several,
+        rows=_disagreement,
+        best=0.0,
+        reference="1 - sklearn.metrics.accuracy_score of the first guess",
     ),
     _of_draws(
-        "quadratic-weighted-kappa",
-        _of_classes(_kappa),
-        "sklearn.metrics.cohen_kappa_score(weights='quadratic')",
+        name="quadratic-weighted-kappa",
         parse=parse_whole_numbers,
+        column=_of_classes(_kappa),
+        reference="sklearn.metrics.cohen_kappa_score(weights='quadratic')",
     ),
     _of_draws(
-        "f1",
-        _f1,
-        "sklearn.metrics.f1_score of class 1, 0 where undefined",
-        parse_truth=parse_binary_labels,
+        name="f1",
+        truth_parser=parse_binary_labels,
+        column=_f1,
+        reference="sklearn.metrics.f1_score of class 1, 0 where undefined",
     ),
-    _of_draws("macro-f1", _of_classes(_macro_f1), "sklearn.metrics.f1_score(average='macro')"),
-    _of_draws("matthews-correlation", _of_classes(_matthews), "sklearn.metrics.matthews_corrcoef"),
     _of_draws(
-        "balanced-accuracy", _of_classes(_balanced_accuracy), "sklearn.metrics.balanced_accuracy_score"
+        name="macro-f1",
+        column=_of_classes(_macro_f1),
+        reference="sklearn.metrics.f1_score(average='macro')",
+    ),
+    _of_draws(
+        name="matthews-correlation",
+        column=_of_classes(_matthews),
+        reference="sklearn.metrics.matthews_corrcoef",
+    ),
+    _of_draws(
+        name="balanced-accuracy",
+        column=_of_classes(_balanced_accuracy),
+        reference="sklearn.metrics.balanced_accuracy_score",
     ),
 )

@@ -1,6 +1,6 @@
 """Losses and likelihoods of past competitions, each in the words of its evaluation page."""
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -109,25 +109,7 @@ def _trip_error(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(((distances.quantile(0.5) + distances.quantile(0.95)) / 2).mean())
 
 
-def _of_table(
-    name: str,
-    value: Callable[[pd.DataFrame, pd.DataFrame], float],
-    reference: str,
-    context: tuple[str, ...],
-    best: float,
-) -> Metric:
-    return TableMetric(
-        name=name,
-        maximize=False,
-        kind=AnswerKind.NUMBER,
-        parse=_ANY,
-        parse_truth=_ANY,
-        value=value,
-        context=context,
-        best=best,
-        reference=reference,
-    )
-
+_of_table = partial(TableMetric, maximize=False, kind=AnswerKind.NUMBER, parse=_ANY)
 
 LOSS_METRICS: tuple[Metric, ...] = (
     RowMetric(
@@ -135,7 +117,7 @@ LOSS_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=_PROBABILITY,
-        parse_truth=numbers(at_least=0),
+        truth_parser=numbers(at_least=0),
         rows=_divergence_rows,
         best=0.0,
         reference="mean over rows of sum of scipy.special.rel_entr(shares of votes, clipped p)",
@@ -145,7 +127,6 @@ LOSS_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.PROBABILITY,
         parse=_PROBABILITY,
-        parse_truth=_PROBABILITY,
         value=_weighted_log_loss,
         context=("row",),
         best=0.0,
@@ -156,25 +137,24 @@ LOSS_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.PROBABILITY,
         parse=_ANY,
-        parse_truth=_PROBABILITY,
+        truth_parser=_PROBABILITY,
         rows=_probabilistic_counts,
         finish=_probabilistic_f1,
         best=1.0,
         reference="2 cTP / (cTP + cFP + positives), probabilities in place of counts",
     ),
     _of_table(
-        "log-mae-of-types",
-        _log_mae,
-        "mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
-        ("type",),
+        name="log-mae-of-types",
+        value=_log_mae,
+        context=("type",),
         best=float(np.log(_LEAST_ERROR)),
+        reference="mean over types of log sklearn.metrics.mean_absolute_error, which is at least 1e-9",
     ),
     RowMetric(
         name="laplace-log-likelihood",
         maximize=True,
         kind=AnswerKind.NUMBER,
         parse=_ANY,
-        parse_truth=_ANY,
         rows=_laplace_rows,
         best=float(-np.log(np.sqrt(2) * _LEAST_SIGMA)),
         reference="mean of -sqrt(2) d / s - log(sqrt(2) s), s at least 70, d at most 1000",
@@ -184,17 +164,16 @@ LOSS_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.NUMBER,
         parse=_ANY,
-        parse_truth=_ANY,
         rows=_angle_rows,
         row_bounds=(0.0, float(np.pi)),
         best=0.0,
         reference="mean angle between two directions, in radian",
     ),
     _of_table(
-        "trip-distance",
-        _trip_error,
-        "mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
-        ("trip",),
+        name="trip-distance",
+        value=_trip_error,
+        context=("trip",),
         best=0.0,
+        reference="mean over trips of (median + 95th percentile) / 2 of haversine distances, in metres",
     ),
 )

@@ -1,6 +1,6 @@
 """Metrics of run-length encoded masks: runs are (start, length) pairs, pixels count from 1."""
 
-from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -108,54 +108,40 @@ def _dice_and_hausdorff(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
     return float(_DICE * shared / there + _HAUSDORFF * (1 - np.nanmean(distances)))
 
 
-def _of_rows(
-    name: str,
-    rows: Rows,
-    reference: str,
-    *,
-    finish: Callable[[np.ndarray], np.ndarray] | None = None,
-    best: float | None = 1.0,
-) -> Metric:
-    return RowMetric(
-        name=name,
-        maximize=True,
-        kind=AnswerKind.MASK,
-        parse=parse_masks,
-        parse_truth=parse_masks,
-        rows=rows,
-        finish=finish,
-        row_bounds=None if finish else (0.0, 1.0),
-        best=best,
-        reference=reference,
-    )
-
+_of_rows = partial(RowMetric, maximize=True, kind=AnswerKind.MASK, parse=parse_masks, best=1.0)
 
 MASK_METRICS: tuple[Metric, ...] = (
     _of_rows(
-        "mean-dice", _dice_rows, "mean over rows of 2 shared / (true + predicted pixels); empty: 1"
+        name="mean-dice",
+        rows=_dice_rows,
+        row_bounds=(0.0, 1.0),
+        reference="mean over rows of 2 shared / (true + predicted pixels); empty: 1",
     ),
     _of_rows(
-        "global-dice",
-        _overlaps,
-        "2 shared / (true + predicted pixels), over the pixels of all rows",
+        name="global-dice",
+        rows=_overlaps,
         finish=lambda means: np.asarray(2 * means[..., 0] / (means[..., 1] + means[..., 2])),
+        reference="2 shared / (true + predicted pixels), over the pixels of all rows",
     ),
     _of_rows(
-        "iou-precision",
-        _precision_rows(empty_is_full=False),
-        "mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; empty: 1",
+        name="iou-precision",
+        rows=_precision_rows(empty_is_full=False),
+        row_bounds=(0.0, 1.0),
+        reference="mean over rows of the share of thresholds 0.50, 0.55 ... 0.95 below the overlap; "
+        "empty: 1",
     ),
     _of_rows(
-        "iou-precision-histogram",
-        _precision_rows(empty_is_full=True),
-        "iou-precision as MLE-bench counts it: an empty prediction stands for the whole picture",
+        name="iou-precision-histogram",
+        rows=_precision_rows(empty_is_full=True),
+        row_bounds=(0.0, 1.0),
+        reference="iou-precision as MLE-bench counts it: an empty prediction stands for the whole "
+        "picture",
     ),
     TableMetric(
         name="dice-hausdorff",
         maximize=True,
         kind=AnswerKind.MASK,
         parse=parse_masks,
-        parse_truth=parse_masks,
         value=_dice_and_hausdorff,
         context=("slice", "height", "width"),
         best=1.0,

@@ -1,12 +1,13 @@
 """Metrics that compare numbers; over several target columns they are the mean of the columns' values."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Column, DrawMetric, Metric, Parse, RowMetric, Statistic
+from comind.evaluation.metrics.base import DrawMetric, Metric, Parse, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import numbers
 
 __all__ = ["NUMBER_METRICS"]
@@ -28,23 +29,9 @@ def _error(name: str, error: Error, reference: str, *, root: bool = False, parse
         maximize=False,
         kind=AnswerKind.NUMBER,
         parse=parse,
-        parse_truth=parse,
         rows=rows,
         finish=finish,
         best=0.0,
-        reference=reference,
-    )
-
-
-def _whole(name: str, column: Column, reference: str) -> Metric:
-    return DrawMetric(
-        name=name,
-        maximize=True,
-        kind=AnswerKind.NUMBER,
-        parse=numbers(),
-        parse_truth=numbers(),
-        column=column,
-        best=1.0,
         reference=reference,
     )
 
@@ -122,6 +109,7 @@ def _symmetric_percentage(true: np.ndarray, predicted: np.ndarray) -> np.ndarray
 
 _MEAN = "mean over the columns of "
 _ANY, _LOG1P, _LOG = numbers(), numbers(above=-1), numbers(above=0)
+_whole = partial(DrawMetric, maximize=True, kind=AnswerKind.NUMBER, parse=_ANY, best=1.0)
 
 NUMBER_METRICS: tuple[Metric, ...] = (
     _error("rmse", _squared, _MEAN + "sklearn.metrics.root_mean_squared_error", root=True, parse=_ANY),
@@ -137,7 +125,7 @@ NUMBER_METRICS: tuple[Metric, ...] = (
     _error("rmse-of-log", _squared_log, "rmse of the natural logarithms", root=True, parse=_LOG),
     _error("mape", _percentage, "sklearn.metrics.mean_absolute_percentage_error", parse=_ANY),
     _error("smape", _symmetric_percentage, "mean of 200 abs(t - p) / (abs(t) + abs(p))", parse=_ANY),
-    _whole("pearson", _pearson, "scipy.stats.pearsonr"),
-    _whole("spearman", _spearman, "scipy.stats.spearmanr"),
-    _whole("r2", _r2, "sklearn.metrics.r2_score"),
+    _whole(name="pearson", column=_pearson, reference="scipy.stats.pearsonr"),
+    _whole(name="spearman", column=_spearman, reference="scipy.stats.spearmanr"),
+    _whole(name="r2", column=_r2, reference="sklearn.metrics.r2_score"),
 )

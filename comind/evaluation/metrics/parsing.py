@@ -13,6 +13,7 @@ __all__ = [
     "parse_masks",
     "parse_text",
     "parse_whole_numbers",
+    "refuse",
 ]
 
 _EXACT_INTEGERS = 2**53
@@ -25,7 +26,7 @@ def parse_labels(column: "pd.Series[str]") -> "pd.Series":
         ValueError: a label is missing.
     """
     text = column.str.strip()
-    _refuse(text == "", column, "no label")
+    refuse(text == "", column, "no label")
     values = pd.to_numeric(text, errors="coerce")
     whole = values.notna() & (values % 1 == 0) & (values.abs() < _EXACT_INTEGERS)
     return text.mask(whole, values.where(whole, 0).astype("int64").astype(str))
@@ -38,7 +39,7 @@ def parse_binary_labels(column: "pd.Series[str]") -> "pd.Series":
         ValueError: a label is missing, or another one.
     """
     labels = parse_labels(column)
-    _refuse(~labels.isin(["0", "1"]), column, "neither 0 nor 1")
+    refuse(~labels.isin(["0", "1"]), column, "neither 0 nor 1")
     return labels
 
 
@@ -49,8 +50,8 @@ def parse_whole_numbers(column: "pd.Series[str]") -> "pd.Series":
         ValueError: a cell holds something else.
     """
     values = numbers()(column)
-    _refuse(values % 1 != 0, column, "no whole number")
-    _refuse(values.abs() >= _EXACT_INTEGERS, column, "too large a number")
+    refuse(values % 1 != 0, column, "no whole number")
+    refuse(values.abs() >= _EXACT_INTEGERS, column, "too large a number")
     return values.astype("int64")
 
 
@@ -61,16 +62,16 @@ def numbers(
 
     def parse(column: "pd.Series[str]") -> "pd.Series":
         text = column.str.strip()
-        _refuse(text == "", column, "no number")
+        refuse(text == "", column, "no number")
         values = pd.to_numeric(text, errors="coerce").astype("float64")
-        _refuse(values.isna(), column, "no number")
-        _refuse(values.abs() == np.inf, column, "no finite number")
+        refuse(values.isna(), column, "no number")
+        refuse(values.abs() == np.inf, column, "no finite number")
         if above is not None:
-            _refuse(values <= above, column, f"no number above {above:g}")
+            refuse(values <= above, column, f"no number above {above:g}")
         if at_least is not None:
-            _refuse(values < at_least, column, f"a number below {at_least:g}")
+            refuse(values < at_least, column, f"a number below {at_least:g}")
         if at_most is not None:
-            _refuse(values > at_most, column, f"a number above {at_most:g}")
+            refuse(values > at_most, column, f"a number above {at_most:g}")
         return values
 
     return parse
@@ -107,12 +108,16 @@ def parse_masks(column: "pd.Series[str]") -> "pd.Series":
         return None if (runs < 1).any() or overlap else runs
 
     masks = column.map(parse).astype(object)
-    _refuse(masks.isna(), column, "no run-length encoding (pairs of start and length)")
+    refuse(masks.isna(), column, "no run-length encoding (pairs of start and length)")
     return masks
 
 
-def _refuse(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:
-    """Raise a message that counts the wrong rows and shows the first."""
+def refuse(wrong: "pd.Series", column: "pd.Series[str]", what: str) -> None:
+    """Make sure that no row is wrong.
+
+    Raises:
+        ValueError: some are; the message counts them and shows the first.
+    """
     count = int(wrong.sum())
     if count:
         first = str(column[wrong.to_numpy(dtype=bool)].iloc[0])[:40]

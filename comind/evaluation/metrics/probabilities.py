@@ -1,11 +1,13 @@
 """Metrics of probabilities and rankings; the mean over several target columns."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from scipy.stats import rankdata
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Column, DrawMetric, Metric, RowMetric, Statistic
+from comind.evaluation.metrics.base import DrawMetric, Metric, RowMetric, Statistic
 from comind.evaluation.metrics.parsing import numbers
 
 __all__ = ["PROBABILITY_METRICS", "average_precision", "roc_auc"]
@@ -85,28 +87,27 @@ def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
     return np.stack([precisions.sum(axis=1), true.sum(axis=1)], axis=1)
 
 
-def _of_ranking(name: str, column: Column, reference: str) -> Metric:
-    return DrawMetric(
-        name=name,
-        maximize=True,
-        kind=AnswerKind.PROBABILITY,
-        parse=_RANKING,
-        parse_truth=_PROBABILITY,
-        column=column,
-        best=1.0,
-        reference=reference,
-    )
-
+_of_ranking = partial(
+    DrawMetric,
+    maximize=True,
+    kind=AnswerKind.PROBABILITY,
+    parse=_RANKING,
+    truth_parser=_PROBABILITY,
+    best=1.0,
+)
 
 PROBABILITY_METRICS: tuple[Metric, ...] = (
-    _of_ranking("roc-auc", roc_auc, "sklearn.metrics.roc_auc_score"),
-    _of_ranking("average-precision", average_precision, "sklearn.metrics.average_precision_score"),
+    _of_ranking(name="roc-auc", column=roc_auc, reference="sklearn.metrics.roc_auc_score"),
+    _of_ranking(
+        name="average-precision",
+        column=average_precision,
+        reference="sklearn.metrics.average_precision_score",
+    ),
     RowMetric(
         name="log-loss",
         maximize=False,
         kind=AnswerKind.PROBABILITY,
         parse=_PROBABILITY,
-        parse_truth=_PROBABILITY,
         rows=_log_loss_rows,
         finish=lambda means: means.mean(axis=-1),
         best=0.0,
@@ -117,7 +118,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.CLASS_PROBABILITIES,
         parse=numbers(at_least=0),
-        parse_truth=_PROBABILITY,
+        truth_parser=_PROBABILITY,
         rows=_multiclass_rows,
         best=0.0,
         reference="sklearn.metrics.log_loss of rows rescaled to sum to one",
@@ -127,7 +128,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.PROBABILITY,
         parse=_RANKING,
-        parse_truth=_PROBABILITY,
+        truth_parser=_PROBABILITY,
         rows=_lwlrap_rows,
         finish=lambda means: means[..., 0] / means[..., 1],
         best=1.0,

@@ -8,7 +8,7 @@ from rapidfuzz.distance import Levenshtein
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import Metric, RowMetric, Rows
-from comind.evaluation.metrics.parsing import parse_label_sets
+from comind.evaluation.metrics.parsing import parse_label_sets, refuse
 
 __all__ = ["RANKED_METRICS"]
 
@@ -34,13 +34,7 @@ def parse_sequences(column: "pd.Series[str]") -> "pd.Series":
             return None
 
     sequences = column.map(parse).astype(object)
-    wrong = sequences.isna()
-    if wrong.any():
-        first = str(column[wrong].iloc[0])[:40]
-        raise ValueError(
-            f"no whole numbers with spaces between them in {int(wrong.sum())} of {len(column)} rows, "
-            f"for instance {first!r}"
-        )
+    refuse(sequences.isna(), column, "no whole numbers with spaces between them")
     return sequences
 
 
@@ -101,7 +95,7 @@ def _map_at(k: int) -> Metric:
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=parse_items,
-        parse_truth=parse_label_sets,
+        truth_parser=parse_label_sets,
         rows=_mean_average_precision(k),
         row_bounds=(0.0, 1.0),
         best=1.0,
@@ -117,7 +111,6 @@ RANKED_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.TEXT,
         parse=parse_items,
-        parse_truth=parse_items,
         rows=_inversions,
         finish=_kendall,
         best=1.0,
@@ -128,7 +121,6 @@ RANKED_METRICS: tuple[Metric, ...] = (
         maximize=False,
         kind=AnswerKind.TEXT,
         parse=parse_sequences,
-        parse_truth=parse_sequences,
         rows=_edits,
         finish=lambda means: means[..., 0] / means[..., 1],
         best=0.0,

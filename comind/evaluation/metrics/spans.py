@@ -1,12 +1,14 @@
 """Metrics of answers that are spans of tokens, or yes or no, or nothing."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric
+from comind.evaluation.metrics.base import Metric, RowMetric, f1_of_counts
+from comind.evaluation.metrics.parsing import refuse
 
 __all__ = ["SPAN_METRICS"]
 
@@ -21,11 +23,7 @@ def _parse(column: "pd.Series[str]") -> "pd.Series":
     """
     text = column.str.strip()
     known = text.isin(["", "YES", "NO"]) | text.map(lambda cell: bool(_SPAN.fullmatch(cell)))
-    if not known.all():
-        raise ValueError(
-            f"neither start:end nor YES nor NO in {int((~known).sum())} of {len(column)} rows, "
-            f"for instance {str(column[~known].iloc[0])[:40]!r}"
-        )
+    refuse(~known, column, "neither start:end nor YES nor NO")
     return text.map(_plain)
 
 
@@ -49,32 +47,25 @@ def _counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     )
 
 
-def _f1(means: np.ndarray) -> np.ndarray:
-    below = 2 * means[..., 0] + means[..., 1] + means[..., 2]
-    return np.asarray(2 * means[..., 0] / np.where(below > 0, below, 1.0))
-
+_of_spans = partial(
+    RowMetric,
+    maximize=True,
+    kind=AnswerKind.TEXT,
+    parse=_parse,
+    truth_parser=_parse_truth,
+    rows=_counts,
+    best=1.0,
+)
 
 SPAN_METRICS: tuple[Metric, ...] = (
-    RowMetric(
+    _of_spans(
         name="span-f1",
-        maximize=True,
-        kind=AnswerKind.TEXT,
-        parse=_parse,
-        parse_truth=_parse_truth,
-        rows=_counts,
-        finish=_f1,
-        best=1.0,
+        finish=f1_of_counts,
         reference="2 right / (2 right + wrong + missed), over all rows",
     ),
-    RowMetric(
+    _of_spans(
         name="span-accuracy",
-        maximize=True,
-        kind=AnswerKind.TEXT,
-        parse=_parse,
-        parse_truth=_parse_truth,
-        rows=_counts,
         finish=lambda means: np.asarray(means[..., 0] + means[..., 3]),
-        best=1.0,
         reference="share of rows right, MLE-bench's F1: f1_score(average='micro') of 0 and 1",
     ),
 )

@@ -1,11 +1,13 @@
 """Metrics of free text, sets of labels and masks."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from rapidfuzz.distance import Levenshtein
 
 from comind.domain.problem import AnswerKind
-from comind.evaluation.metrics.base import Metric, RowMetric, Rows, columnwise
+from comind.evaluation.metrics.base import Metric, RowMetric, columnwise
 from comind.evaluation.metrics.parsing import parse_label_sets, parse_masks, parse_text
 
 __all__ = ["TEXT_METRICS", "pixels", "shared_pixels"]
@@ -62,46 +64,37 @@ def _f_half(true: np.ndarray, guess: np.ndarray) -> float:
     return 1.25 * shared / below if below else 0.0
 
 
-def _texts(name: str, rows: Rows, reference: str, *, maximize: bool, bounded: bool = True) -> Metric:
-    return RowMetric(
-        name=name,
-        maximize=maximize,
-        kind=AnswerKind.TEXT,
-        parse=parse_text,
-        parse_truth=parse_text,
-        rows=rows,
-        row_bounds=(0.0, 1.0) if bounded else None,
-        best=float(maximize),
-        reference=reference,
-    )
-
+_of_texts = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text)
 
 TEXT_METRICS: tuple[Metric, ...] = (
-    _texts(
-        "exact-match",
-        columnwise(_same_text),
-        "share of texts that are equal, character by character",
+    _of_texts(
+        name="exact-match",
         maximize=True,
+        rows=columnwise(_same_text),
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+        reference="share of texts that are equal, character by character",
     ),
-    _texts(
-        "mean-levenshtein",
-        columnwise(Levenshtein.distance),
-        "mean of rapidfuzz.distance.Levenshtein.distance",
+    _of_texts(
+        name="mean-levenshtein",
         maximize=False,
-        bounded=False,
+        rows=columnwise(Levenshtein.distance),
+        best=0.0,
+        reference="mean of rapidfuzz.distance.Levenshtein.distance",
     ),
-    _texts(
-        "word-jaccard",
-        columnwise(_jaccard),
-        "mean of shared words over all words of both",
+    _of_texts(
+        name="word-jaccard",
         maximize=True,
+        rows=columnwise(_jaccard),
+        row_bounds=(0.0, 1.0),
+        best=1.0,
+        reference="mean of shared words over all words of both",
     ),
     RowMetric(
         name="micro-f1",
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=parse_label_sets,
-        parse_truth=parse_label_sets,
         rows=_shared_labels,
         finish=_f1_of_counts,
         best=1.0,
@@ -112,7 +105,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.LABEL_SET,
         parse=parse_label_sets,
-        parse_truth=parse_label_sets,
         rows=columnwise(_f1_of_sets),
         row_bounds=(0.0, 1.0),
         reference="sklearn.metrics.f1_score(average='samples') over label sets",
@@ -122,7 +114,6 @@ TEXT_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.MASK,
         parse=parse_masks,
-        parse_truth=parse_masks,
         rows=columnwise(_f_half),
         row_bounds=(0.0, 1.0),
         reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",

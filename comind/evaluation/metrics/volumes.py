@@ -119,7 +119,6 @@ VOLUME_METRICS: tuple[Metric, ...] = (
         maximize=True,
         kind=AnswerKind.TEXT,
         parse=things(_FORM),
-        parse_truth=things(_FORM),
         rows=_rows,
         row_bounds=(0.0, 1.0),
         best=1.0,

@@ -19,8 +19,8 @@ def plan_without_metric(competition: Competition) -> SplitPlan:
     """Return the tables of a competition whose metric is not known; the kind of answer is guessed."""
     unknown = WrittenMetric(name="unknown", maximize=True, kind=AnswerKind.LABEL)
     plan = SplitPlan(competition, seed=0, metric=unknown)
-    kind = _guess_kind(plan)
-    return SplitPlan(competition, seed=0, metric=unknown.model_copy(update={"kind": kind}))
+    plan.metric = unknown.model_copy(update={"kind": _guess_kind(plan)})
+    return plan
 
 
 class WrittenPlan(SplitPlan):

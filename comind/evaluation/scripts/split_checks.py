@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.competition import SplitRule
-from comind.domain.problem import AnswerKind
 from comind.errors import SubmissionError
 from comind.evaluation.grading import keys_of
 from comind.evaluation.scripts.report import ScriptCheckError
@@ -33,7 +32,6 @@ _TABLE_BYTES = 4 << 30
 _LEAST_SHARE, _MOST_SHARE = 0.02, 0.4
 _CLASS_SLACK, _STANDARD_ERRORS = 0.02, 3.0
 _TAIL = 0.6  # in a split by time, half of the validation rows come later than this share of the rest
-_CLASS_KINDS = (AnswerKind.LABEL, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +211,7 @@ def _files(folder: Path) -> Iterable[str]:
 
 
 def _check_classes(plan: SplitPlan, held_back: pd.DataFrame) -> None:
-    if len(plan.labels) != 1 or plan.metric.kind not in _CLASS_KINDS:
+    if len(plan.labels) != 1 or not plan.metric.kind.of_classes:
         return
     before = plan.train[plan.labels[0]].value_counts(normalize=True)
     after = held_back[plan.labels[0]].value_counts(normalize=True).reindex(before.index, fill_value=0)

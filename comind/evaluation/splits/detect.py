@@ -16,7 +16,6 @@ _LEAST_GROUPS = 5
 _LARGEST_GROUP = 0.5
 _MOST_CLASSES = 0.1
 _LATER = 0.99  # share of training rows that lie before all or most of the test rows
-_CLASS_KINDS = (AnswerKind.LABEL, AnswerKind.PROBABILITY, AnswerKind.CLASS_PROBABILITIES)
 
 
 def detect_rule(
@@ -36,7 +35,7 @@ def detect_rule(
             found = find(train[column], test[column])
             if found is not None:
                 return found
-    if len(labels) == 1 and kind in _CLASS_KINDS:
+    if len(labels) == 1 and kind.of_classes:
         classes = train[labels[0]].nunique()
         if 1 < classes <= max(2, _MOST_CLASSES * len(train)):
             rule = SplitRule(kind="stratified", column=labels[0])

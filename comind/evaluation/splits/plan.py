@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from comind.domain.competition import SAMPLE_SUBMISSION, Competition, SplitRule
+from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.evaluation.metrics import MetricFacts, find_metric
@@ -39,8 +39,7 @@ class SplitPlan:
         self.seed = seed
         self.metric: MetricFacts = metric or find_metric(competition)
         self.train, self.test, self.sample = (
-            read_table(competition.public / name, CompetitionError)
-            for name in ("train.csv", "test.csv", "sample_submission.csv")
+            read_table(competition.public / name, CompetitionError) for name in TABLES
         )
 
     @property

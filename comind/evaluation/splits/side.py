@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
+from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
 from comind.evaluation.grading import keys_of
 from comind.evaluation.splits.answer_files import answer_files
@@ -14,7 +15,6 @@ from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.tables import read_header, read_table, write_table
 
 __all__ = [
-    "TABLES",
     "as_name",
     "files_below",
     "hold_back_files",
@@ -22,8 +22,6 @@ __all__ = [
     "keep_full",
     "side_tables",
 ]
-
-TABLES = ("train.csv", "test.csv", "sample_submission.csv")
 
 
 def side_tables(plan: SplitPlan, public: Path) -> Iterator[Path]:

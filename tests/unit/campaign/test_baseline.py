@@ -6,8 +6,8 @@ from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.baseline import BaselineFirst
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, Failure, FailureKind
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import carry_out
 from comind.eventlog.log import read_log
@@ -50,15 +50,6 @@ def test_a_baseline_that_failed_is_not_tried_again() -> None:
     """With or without a score, the agent plans once the baseline has ended."""
     for outcome in (scored(0.7), failed()):
         assert isinstance(_PLANNER.plan(state_of(*_tried(outcome))), Done)
-
-
-def test_a_baseline_that_cannot_be_resumed_is_planned_again() -> None:
-    """One that a former version had begun is replaced, before anything else was planned."""
-    diverged = CodeOutcome(failure=Failure(kind=FailureKind.REPLAY, message="another step"))
-    [again] = _PLANNER.plan(state_of(*_tried(diverged)))  # type: ignore[misc]
-    assert again.role == BASELINE_ROLE
-    thought = WorkPlanned(id="think-000", work=Think(purpose="analyze"))
-    assert isinstance(_PLANNER.plan(state_of(*_tried(diverged), thought)), Done)
 
 
 def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list[str]]:

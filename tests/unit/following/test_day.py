@@ -11,7 +11,7 @@ from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.following.day import Day, Plan, Seen, Stand
 from comind.following.events import Allowed, Candidate, Stood
 from comind.following.journal import FollowingFolder, FollowingLog
-from comind.kaggle.facts import Limits
+from comind.kaggle.port import Limits
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
 from tests.unit.following.days import START, candidate, day, looked

@@ -9,7 +9,7 @@ from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingFolder, FollowingLog
-from comind.kaggle.facts import LeaderboardRow
+from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
 from tests.unit.following.days import candidate, day

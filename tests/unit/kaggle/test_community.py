@@ -6,7 +6,7 @@ from typing import Any
 
 from comind.errors import KaggleBusyError
 from comind.kaggle.community import CommunityNews, Wanted, fetch_community
-from comind.kaggle.facts import CommentFacts, NotebookFacts
+from comind.kaggle.port import CommentFacts, NotebookFacts
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world
 

@@ -3,7 +3,7 @@
 import yaml
 
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
-from comind.kaggle.facts import LeaderboardRow, Page
+from comind.kaggle.port import LeaderboardRow, Page
 from comind.kaggle.tables import Form
 from tests.unit.kaggle.world import tiny_world
 

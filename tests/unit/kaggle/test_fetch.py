@@ -21,8 +21,8 @@ from comind.errors import (
 from comind.evaluation.arrival import check_competition
 from comind.evaluation.folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
-from comind.kaggle.facts import Chunk, DataFile, LeaderboardRow, Page, Received
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
+from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page, Received
 from comind.system.files import hash_tree
 from comind.testing.kaggle import KaggleWorld, QuickTime, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world

@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import KaggleBusyError, KaggleRefusedError
-from comind.kaggle.facts import Chunk
-from comind.kaggle.polite import Manners, PoliteKaggle, walk
+from comind.kaggle.polite import Manners, politely, walk
+from comind.kaggle.port import Chunk, Kaggle
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
-def polite(**manners: float) -> tuple[PoliteKaggle, ScriptedKaggle, QuickTime]:
+def polite(**manners: float) -> tuple[Kaggle, ScriptedKaggle, QuickTime]:
     clock, kaggle = QuickTime(), ScriptedKaggle(tiny_world())
     return (
-        PoliteKaggle(kaggle, Manners(**manners), clock=clock, jitter=lambda: 0.0),
+        politely(kaggle, Manners(**manners), clock=clock, jitter=lambda: 0.0),
         kaggle,
         clock,
     )

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-from comind.kaggle.facts import (
+from comind.kaggle.port import (
     CommentFacts,
     CompetitionFacts,
     DatasetFacts,

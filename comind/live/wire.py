@@ -1,4 +1,8 @@
-"""The official client's own types: the schema of the server, met in this module only."""
+"""The official client's request and response types: what is asked and answered, in its own words.
+
+Answers are built from the client's classes, whose setters check every field, and written by their own
+serialisation; requests are read by it, and what is not of a field's type is refused.
+"""
 
 import hashlib
 from datetime import UTC, datetime
@@ -22,29 +26,25 @@ __all__ = [
     "KernelWorkerStatus",
     "SettingsLicense",
     "SubmissionStatus",
+    "answer",
     "competitions",
     "datasets",
     "discussions",
     "kernels",
     "made",
     "number",
+    "one",
     "read_request",
-    "security",
+    "token_holder",
     "utc",
-    "written",
 ]
 
 Json = dict[str, Any]
 
-_COMPETITIONS = "competitions.CompetitionApiService"
-_KERNELS = "kernels.KernelsApiService"
-_DATASETS = "datasets.DatasetApiService"
-_DISCUSSIONS = "discussions.DiscussionApiService"
-
-REQUESTS: dict[str, Any] = {
-    **{
-        f"{_COMPETITIONS}/{name}": getattr(competitions, f"Api{name}Request")
-        for name in (
+_SERVICES: dict[str, tuple[Any, tuple[str, ...]]] = {
+    "competitions.CompetitionApiService": (
+        competitions,
+        (
             "ListCompetitions",
             "GetCompetition",
             "ListCompetitionPages",
@@ -62,36 +62,46 @@ REQUESTS: dict[str, Any] = {
             "DownloadSubmission",
             "ListCompetitionTopics",
             "ListTopicMessages",
-        )
-    },
-    **{
-        f"{_KERNELS}/{name}": getattr(kernels, f"Api{name}Request")
-        for name in (
+        ),
+    ),
+    "kernels.KernelsApiService": (
+        kernels,
+        (
             "ListKernels",
             "GetKernel",
             "ListKernelFiles",
             "ListKernelSessionOutput",
             "GetKernelSessionStatus",
-        )
-    },
-    **{
-        f"{_DATASETS}/{name}": getattr(datasets, f"Api{name}Request")
-        for name in (
+        ),
+    ),
+    "datasets.DatasetApiService": (
+        datasets,
+        (
             "ListDatasets",
             "GetDataset",
             "GetDatasetMetadata",
             "GetDatasetStatus",
             "ListDatasetFiles",
             "DownloadDataset",
-        )
-    },
-    **{
-        f"{_DISCUSSIONS}/{name}": getattr(discussions, f"Api{name}Request")
-        for name in ("ListTopics", "GetTopic", "ListComments")
-    },
-    "security.OAuthService/IntrospectToken": security.IntrospectTokenRequest,
+        ),
+    ),
+    "discussions.DiscussionApiService": (discussions, ("ListTopics", "GetTopic", "ListComments")),
 }
+
+REQUESTS: dict[str, Any] = {
+    f"{service}/{method}": getattr(module, f"Api{method}Request")
+    for service, (module, methods) in _SERVICES.items()
+    for method in methods
+}
+REQUESTS["security.OAuthService/IntrospectToken"] = security.IntrospectTokenRequest
 """Every route that is served, by the name in its path, with what is asked there."""
+
+_RESPONSES: dict[str, Any] = {
+    name: kind
+    for module, _ in _SERVICES.values()
+    for name, kind in vars(module).items()
+    if name.endswith("Response")
+}
 
 _KEPT_FROM = 100_000  # Kaggle's own numbers are unique on the whole site; small ones are somebody's own
 
@@ -111,6 +121,17 @@ def read_request(method: str, body: Any) -> Any:
         return kind.from_dict({key: value for key, value in body.items() if value is not None})
     except (KeyError, TypeError, ValueError, AttributeError):
         raise ValueError("a field has a value that is not known") from None
+
+
+def answer(method: str, **fields: Any) -> Json:
+    """Return the response of a method with these fields, as it is sent."""
+    return one(made(_RESPONSES[f"Api{method}Response"], **fields))
+
+
+def one(thing: Any) -> Json:
+    """Return an object of the client's as it is sent."""
+    answer: Json = thing.to_dict()
+    return answer
 
 
 def number(competition: str, kind: str, identity: str) -> int:
@@ -138,7 +159,6 @@ def utc(time: datetime) -> datetime:
     return time.astimezone(UTC).replace(tzinfo=None)
 
 
-def written(kind: Any, **fields: Any) -> Json:
-    """Return an object of the client's as it is sent."""
-    answer: Json = made(kind, **fields).to_dict()
-    return answer
+def token_holder(user: str | None) -> Json:
+    """Return whose token it is; None is nobody's."""
+    return one(made(security.IntrospectTokenResponse, active=user is not None, username=user or ""))
