@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames
+from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
+from comind.campaign.history import fold
 from comind.campaign.log import read_log
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
@@ -62,10 +63,9 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     assert isinstance(work, Code)
     assert isinstance(outcome, CodeOutcome)
     assert outcome.submitted is not None
-    records = read_log(folder.log, WORK_EVENTS)
-    cells = cells_of(records, outcome.submitted.step)
-    ended = [record.event for record in records if isinstance(record.event, CellEnded)]
-    took = math.fsum(each.result.seconds for each in ended)
+    ran = fold(read_log(folder.log, WORK_EVENTS)).cells
+    cells = cells_of(ran, outcome.submitted.step)
+    took = math.fsum(cell.result.seconds for cell in ran if cell.result is not None)
     expected = folder.submissions(outcome.submitted.step)
     proved: ScriptProved | None = None
     for script in _tries(cells):

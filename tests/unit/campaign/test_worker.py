@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded, fold
+from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded
+from comind.campaign.history import fold
 from comind.campaign.log import read_log
 from comind.campaign.outcome import CodeOutcome, FailureKind, Outcome
 from comind.campaign.worker import carry_out
