@@ -1,4 +1,4 @@
-"""A campaign's log at 100,000 events: append, read and fold."""
+"""Logs at 100,000 events: a campaign's is appended, read and folded, an attempt's is folded."""
 
 import os
 import resource
@@ -7,10 +7,23 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from comind.campaign import history
+from comind.campaign.attempt import (
+    CallAnswered,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    MonitorAsked,
+    MonitorHeard,
+    WorkEvent,
+)
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.state import CAMPAIGN_LOG
 from comind.eventlog.log import EventLog, read_log
+from comind.llm.base import ModelReply, Usage
+from comind.session.base import CellResult, CellStatus
 from tests.unit.campaign.samples import code, opened, scored
+from tests.unit.campaign.work_logs import records_of
 
 EVENTS, SYNCED = 100_000, 2_000
 
@@ -22,6 +35,33 @@ def events(count: int) -> list[CampaignEvent]:
         found.append(WorkPlanned(id=f"attempt-{n:06d}", work=code()))
         found.append(WorkFinished(id=f"attempt-{n:06d}", outcome=scored(0.5 + n / count / 10)))
     return found[:count]
+
+
+def steps(count: int) -> list[WorkEvent]:
+    """Return an attempt's first `count` events: a call, a cell, and a question about it in each step."""
+    usage = Usage(prompt_tokens=1_000, completion_tokens=100, usd=0.01)
+    reply = ModelReply(text="{}", model="m", usage=usage)
+    found: list[WorkEvent] = []
+    for n in range(1, count // 6 + 2):
+        found += [
+            CallSent(ordinal=n, fingerprint="f" * 64, role="coding_agent", model="m", bound=usage),
+            CallAnswered(ordinal=n, reply=reply),
+            CellStarted(ordinal=n, step=n, goal="Fit.", code="fit()"),
+            MonitorAsked(seconds=20, evidence=(), fingerprint="e" * 64, model="m", bound=usage),
+            MonitorHeard(seconds=21, reply=reply),
+            CellEnded(ordinal=n, result=CellResult(status=CellStatus.OK)),
+        ]
+    return found[:count]
+
+
+def folded_steps(count: int) -> float:
+    """Return how many seconds it takes to fold an attempt's log."""
+    records = records_of(*steps(count))
+    begun = time.process_time()
+    state = history.fold(records)
+    took = time.process_time() - begun
+    assert len(state.calls) >= count // 3
+    return took
 
 
 def append(path: Path, count: int, clock: Callable[[], float] = time.process_time) -> float:
@@ -62,6 +102,11 @@ def main() -> None:
     print(
         f"read and verify {EVENTS} events: {read:.1f} s, {read / read_tenth:.1f}x a tenth of them; "
         f"fold: {fold_all:.2f} s, {fold_all / fold_tenth:.1f}x"
+    )
+    whole, tenth_of_it = folded_steps(EVENTS), folded_steps(EVENTS // 10)
+    print(
+        f"fold of an attempt: {1e6 * whole / EVENTS:.0f} us an event at {EVENTS} events, "
+        f"{whole / tenth_of_it:.1f}x a tenth of them"
     )
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"memory at that: {memory:.0f} MB")

@@ -7,6 +7,7 @@ from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import ProjectFolder, WorkFolder
+from comind.campaign.history import fold
 from comind.campaign.lineage import AttemptLineage, script_for
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
@@ -156,7 +157,7 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
-    limit = time_limit(read_log(folder.log, WORK_EVENTS))
+    limit = time_limit(fold(read_log(folder.log, WORK_EVENTS)).cells)
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
         again = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"

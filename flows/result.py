@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.attempt import WORK_EVENTS, AttemptState
-from comind.campaign.attempt import fold as fold_work
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import CampaignFolder
+from comind.campaign.history import AttemptState, fold
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code
@@ -53,7 +53,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
 
 def _work_states(folder: CampaignFolder) -> list[AttemptState]:
     logs = sorted(folder.root.glob("*/log.jsonl"))
-    return [fold_work(read_log(log, WORK_EVENTS)) for log in logs]
+    return [fold(read_log(log, WORK_EVENTS)) for log in logs]
 
 
 def _origin(state: CampaignState, work_id: str) -> str:

@@ -16,17 +16,13 @@ from rich.text import Text
 
 from comind.campaign.attempt import (
     WORK_EVENTS,
-    AttemptState,
     CallFailed,
-    CallSent,
     CellEnded,
-    CellStarted,
     Graded,
     SessionOpened,
     TryFailed,
     WorkEvent,
 )
-from comind.campaign.attempt import apply as apply_work
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
     CampaignEnded,
@@ -42,7 +38,9 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.ledger import Ledger, totals
+from comind.campaign.history import AttemptState
+from comind.campaign.history import apply as apply_work
+from comind.campaign.ledger import by_role
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
@@ -76,10 +74,8 @@ class _WorkWatch:
     """One piece of work, as it goes."""
 
     tail: LogTail[WorkEvent]
-    ledger: Ledger
     planned_at: float
     state: AttemptState = field(default_factory=AttemptState)
-    doing: str = "waiting"
 
 
 class _Watch:
@@ -98,8 +94,8 @@ class _Watch:
             self.state = apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
-                tail, ledger = LogTail(log, WORK_EVENTS), Ledger(record.event.id)
-                self.works[record.event.id] = _WorkWatch(tail, ledger, record.elapsed)
+                tail = LogTail(log, WORK_EVENTS)
+                self.works[record.event.id] = _WorkWatch(tail, record.elapsed)
             if isinstance(record.event, WorkFinished):
                 yield from self._work_news(record.event.id)
             line = _campaign_line(record)
@@ -118,8 +114,6 @@ class _Watch:
         work = self.works[work_id]
         for record in work.tail.read():
             work.state = apply_work(work.state, record)
-            work.ledger.read(record)
-            work.doing = _doing(record.event) or work.doing
             line = _work_line(record.event, work.state)
             if line:
                 yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
@@ -155,7 +149,7 @@ def _screen(watch: _Watch) -> Group:
     for attempt in state.works.attempts():
         seen = watch.works[attempt.id]
         best = str(seen.state.best_score) if seen.state.best_score else "-"
-        doing = _ending(attempt.outcome) if attempt.outcome else seen.doing
+        doing = _ending(attempt.outcome) if attempt.outcome else _doing(seen.state)
         steps = f"{seen.state.steps}/{attempt.work.budget.steps}"
         table.add_row(attempt.id, attempt.work.draft.title, steps, best, doing)
     spend = watch.spend
@@ -178,8 +172,7 @@ def _spent(spend: Spend, budget: Budget) -> str:
 
 def _by_role(watch: "_Watch") -> str:
     """Return what each role has spent so far, in one line."""
-    entries = (entry for work in watch.works.values() for entry in work.ledger.entries)
-    found = totals(entries, lambda entry: entry.role)
+    found = by_role(call for work in watch.works.values() for call in work.state.calls)
     return " · ".join(
         f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
         f"{spend.model_seconds:.0f} s"
@@ -278,18 +271,15 @@ def _verdict(report: GradeReport) -> str:
     return "of the right form" if report.valid else f"not scored: {report.message}"
 
 
-def _doing(event: WorkEvent) -> str:
-    match event:
-        case CallSent(model=model):
-            return f"asking {model}"
-        case TryFailed():
-            return "waiting for the endpoint"
-        case CellStarted(goal=goal):
-            return goal.splitlines()[0][:60] if goal else "running a cell"
-        case CellEnded():
-            return "reading the result"
-        case _:
-            return ""
+def _doing(state: AttemptState) -> str:
+    call, cell = state.open_call, state.cells.last
+    if call is not None and call.cell is None:
+        return "waiting for the endpoint" if call.failed_tries else f"asking {call.model}"
+    if cell is None:
+        return "waiting"
+    if cell.ended is not None:
+        return "reading the result"
+    return cell.goal.splitlines()[0][:60] if cell.goal else "running a cell"
 
 
 def _clock(seconds: float) -> str:

@@ -1,30 +1,23 @@
-"""Everything that can happen while work is carried out, and what it amounts to.
+"""Everything that can happen while work is carried out; `history` reads what it amounts to.
 
 Each piece of work has a log of its own, written by whoever carries it out. An effect (a model call, a
 cell, a grading) is a pair of events under one ordinal: the first says that it is under way, the
 second what came of it.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome, Submitted
-from comind.domain.metric import ValidationScore
-from comind.domain.spend import Spend
 from comind.domain.value import Value
 from comind.evaluation.report import GradeReport
-from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
-from comind.session.base import CellResult, CellStatus
+from comind.session.base import CellResult
 from comind.session.evidence import Evidence
 
 __all__ = [
     "WORK_EVENTS",
-    "AttemptState",
     "CallAnswered",
     "CallFailed",
     "CallSent",
@@ -40,8 +33,6 @@ __all__ = [
     "WorkEnded",
     "WorkEvent",
     "WrittenFile",
-    "apply",
-    "fold",
 ]
 
 
@@ -211,92 +202,3 @@ WorkEvent = Annotated[
 ]
 
 WORK_EVENTS: TypeAdapter[WorkEvent] = TypeAdapter(WorkEvent)
-
-
-@dataclass(frozen=True, slots=True)
-class AttemptState:
-    """What the events of one piece of work amount to."""
-
-    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
-    steps: int = 0
-    last_error: str = ""
-    """Traceback of the last cell, when that cell failed."""
-    best_score: ValidationScore | None = None
-    best: Submitted | None = None
-    last_report: GradeReport | None = None
-    sealed: bool | None = None
-    threads: int = 0
-    pending_call: CallSent | MonitorAsked | None = None
-    outcome: Outcome | None = None
-
-    @property
-    def owed(self) -> Spend:
-        """The spend with the bound of a call that is under way, or was when its process was killed."""
-        pending = self.pending_call
-        return self.spend + _booked(pending.bound, lost=True) if pending else self.spend
-
-
-def fold(records: Iterable[Record[WorkEvent]]) -> AttemptState:
-    """Return the state after `records`; any prefix of a work's log has one."""
-    return reduce(apply, records, AttemptState())
-
-
-def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
-    """Return the state after one more record."""
-    state = replace(state, spend=state.spend.model_copy(update={"seconds": record.elapsed}))
-    match record.event:
-        case CallSent() | MonitorAsked() as call:
-            # A call that is followed by another one was under way when we were killed.
-            return replace(state, spend=state.owed, pending_call=call)
-        case TryFailed(booked=booked):
-            return replace(state, spend=state.spend + _failed(booked))
-        case CallAnswered() | CallFailed() | MonitorHeard() as answer:
-            return replace(state, spend=_answered(state, answer), pending_call=None)
-        case CellStarted(step=step):
-            # So was a question about a cell that is now started again.
-            return replace(state, steps=step, spend=state.owed, pending_call=None)
-        case CellEnded(result=result):
-            return replace(state, last_error="" if result.status is CellStatus.OK else result.error)
-        case Graded() as graded:
-            return _graded(state, graded)
-        case SessionOpened(sealed=sealed, threads=threads):
-            return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
-        case WorkEnded(outcome=outcome):
-            return replace(state, outcome=outcome)
-
-
-def _answered(state: AttemptState, answer: CallAnswered | CallFailed | MonitorHeard) -> Spend:
-    """Return the spend once a call has come to its end."""
-    if isinstance(answer, MonitorHeard) and answer.lost:
-        return state.owed
-    reply = None if isinstance(answer, CallFailed) else answer.reply
-    if reply is None:
-        return state.spend
-    took = _booked(reply.usage, exact=reply.exact)
-    return state.spend + took.model_copy(update={"model_seconds": reply.seconds})
-
-
-def _booked(usage: Usage, *, lost: bool = False, exact: bool = False) -> Spend:
-    return Spend(
-        **usage.model_dump(),
-        calls=1,
-        lost_calls=int(lost),
-        bound_tokens=0 if exact else usage.tokens,
-        bound_usd=0.0 if exact else usage.usd,
-    )
-
-
-def _failed(booked: Usage) -> Spend:
-    return _booked(booked).model_copy(update={"calls": 0, "retries": 1})
-
-
-def _graded(state: AttemptState, graded: Graded) -> AttemptState:
-    state = replace(state, last_report=graded.report)
-    score = graded.report.score
-    if score is None and graded.report.valid:
-        return replace(state, best=graded.submitted)  # of a refit, only the form is looked at
-    if score is None or not score.value.better_than(
-        state.best_score.value if state.best_score else None
-    ):
-        return state
-    return replace(state, best_score=score, best=graded.submitted)

@@ -5,17 +5,10 @@ from collections.abc import Iterable
 
 from pydantic import AwareDatetime, JsonValue
 
-from comind.campaign.attempt import (
-    WORK_EVENTS,
-    CallAnswered,
-    CellEnded,
-    CellStarted,
-    MonitorHeard,
-    WorkEvent,
-    fold,
-)
+from comind.campaign.attempt import WORK_EVENTS, WorkEvent
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import CampaignFolder
+from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
@@ -23,11 +16,10 @@ from comind.campaign.state import CampaignState
 from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.eventlog.log import Record, read_log
-from comind.llm.base import ModelReply
-from comind.session.notebook import Cell, notebook_of
+from comind.session.notebook import notebook_of
 from comind.session.packages import InstalledPackage, read_installed
 
-__all__ = ["AttemptLineage", "Parent", "ScriptLineage", "cells_ran", "lineage_of", "script_for"]
+__all__ = ["AttemptLineage", "Parent", "ScriptLineage", "lineage_of", "script_for"]
 
 
 class SplitLineage(Value):
@@ -116,10 +108,10 @@ def lineage_of(
     assert state.split is not None
     records = read_log(folder.work(work_id).log, WORK_EVENTS)
     environment = _environment(state, work_id)
-    replies = list(_replies(records))
     ran = fold(records)
+    replies = [call.reply for call in ran.calls if call.reply is not None]
     script = script_for(state, records, work_id)
-    notebook = notebook_of(work.draft.title, cells_ran(records))
+    notebook = notebook_of(work.draft.title, ran.cells)
     return AttemptLineage(
         campaign=folder.name,
         attempt=work_id,
@@ -160,24 +152,10 @@ def script_for(
     outcome = state.works[work_id].outcome
     if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
         return None
-    cells = cells_of(records, outcome.submitted.step)
+    cells = cells_of(fold(records).cells, outcome.submitted.step)
     proved = state.proofs.get(work_id)
     whole = proved is not None and proved.kind == ScriptKind.CELLS
     return all_cells(cells) if whole else derive(cells)
-
-
-def cells_ran(records: Iterable[Record[WorkEvent]]) -> list[Cell]:
-    """Return the cells of an attempt with their results, as its notebook shows them."""
-    cells: list[Cell] = []
-    for record in records:
-        match record.event:
-            case CellStarted(goal=goal, code=code):
-                cells.append(Cell(goal=goal, code=code))
-            case CellEnded(result=result):
-                cells[-1].result = result
-            case _:
-                pass
-    return cells
 
 
 def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineage:
@@ -201,13 +179,6 @@ def _parent(state: CampaignState, work_id: str) -> Parent:
     outcome = state.works[work_id].outcome
     submitted = outcome.submitted if isinstance(outcome, CodeOutcome) else None
     return Parent(attempt=work_id, test_sha256=submitted.test_sha256 if submitted else "")
-
-
-def _replies(records: Iterable[Record[WorkEvent]]) -> Iterable[ModelReply]:
-    for record in records:
-        event = record.event
-        if isinstance(event, CallAnswered | MonitorHeard) and event.reply is not None:
-            yield event.reply
 
 
 def _sha256(text: str) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from comind.campaign.attempt import (
-    AttemptState,
     CallAnswered,
     CallFailed,
     CallSent,
@@ -20,8 +19,8 @@ from comind.campaign.attempt import (
     CellStarted,
     Graded,
     WorkEvent,
-    apply,
 )
+from comind.campaign.history import AttemptState, apply
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.signals import WorkOver

@@ -8,7 +8,6 @@ from typing import TypeVar
 from pydantic import BaseModel
 
 from comind.campaign.attempt import (
-    AttemptState,
     CellEnded,
     CellStarted,
     Graded,
@@ -18,6 +17,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
+from comind.campaign.history import AttemptState
 from comind.campaign.monitor import Monitor
 from comind.campaign.outcome import Execution, Submitted
 from comind.campaign.plan import Code

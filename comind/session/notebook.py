@@ -1,5 +1,6 @@
 """Cells and their results as a Jupyter notebook; the one module that knows `nbformat`."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import nbformat
@@ -10,7 +11,7 @@ from comind.session.base import CellResult, CellStatus
 __all__ = ["Cell", "notebook_of"]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
     """A cell that was run, or is running."""
 
@@ -19,7 +20,7 @@ class Cell:
     result: CellResult | None = None
 
 
-def notebook_of(title: str, cells: list[Cell]) -> str:
+def notebook_of(title: str, cells: Iterable[Cell]) -> str:
     """Return the text of an `.ipynb` file with these cells, what each was for, and what it printed."""
     parts = [new_markdown_cell(f"# {title}", id="title")]
     for number, cell in enumerate(cells, start=1):

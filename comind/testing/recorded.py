@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.history import fold
 from comind.errors import ModelServiceError
 from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest, Usage
@@ -32,12 +33,9 @@ class RecordedReplies:
         self.requests: list[ModelRequest] = []
         self._replies: dict[str, ModelReply] = {}
         for log in logs:
-            sent = ""
-            for record in read_log(log, WORK_EVENTS):
-                if isinstance(record.event, CallSent):
-                    sent = record.event.fingerprint
-                elif isinstance(record.event, CallAnswered):
-                    self._replies[sent] = record.event.reply
+            for call in fold(read_log(log, WORK_EVENTS)).calls:
+                if call.reply is not None:
+                    self._replies[call.fingerprint] = call.reply
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return what the recorded reply took."""

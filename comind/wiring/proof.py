@@ -7,16 +7,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, SubmissionNames, WorkEvent
+from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
+from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
-from comind.eventlog.log import Record, read_log
+from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_durably
 from comind.wiring.workshop import Workshop
@@ -59,9 +60,9 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     assert isinstance(work, Code)
     assert isinstance(outcome, CodeOutcome)
     assert outcome.submitted is not None
-    records = read_log(folder.log, WORK_EVENTS)
-    cells = cells_of(records, outcome.submitted.step)
-    most = time_limit(records)
+    ran = fold(read_log(folder.log, WORK_EVENTS)).cells
+    cells = cells_of(ran, outcome.submitted.step)
+    most = time_limit(ran)
     expected = folder.submissions(outcome.submitted.step)
     proved: ScriptProved | None = None
     for script in _tries(cells):
@@ -84,10 +85,10 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     return proved
 
 
-def time_limit(records: Iterable[Record[WorkEvent]]) -> float:
+def time_limit(cells: Iterable[CellRun]) -> float:
     """Return how many seconds the script of an attempt may take, from what its cells took."""
-    ended = (record.event for record in records if isinstance(record.event, CellEnded))
-    return max(_LEAST_SECONDS, _SLACK * math.fsum(each.result.seconds for each in ended))
+    took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
+    return max(_LEAST_SECONDS, _SLACK * took)
 
 
 def _tries(cells: Sequence[RanCell]) -> list[Script]:

@@ -17,10 +17,11 @@ import psutil
 from comind.authoring import WrittenGrader
 from comind.baseline import Program, programs
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import WORK_EVENTS, fold
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.budget import Purse
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.history import fold
 from comind.campaign.loop import read_state
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.outcome import Outcome

@@ -20,8 +20,9 @@ Names that hold for every agent:
     artifacts of an attempt   draft.json code.py notebook.ipynb report.md log.jsonl submissions/...
                               lineage.json script.py
                               checkpoints.dvc (DVC's pointer to the published solution)
-    trace of an attempt       its model calls and cells; of a `Think`, at the campaign's run; tags
-                              comind.campaign comind.work
+    trace of an attempt       every try of its model calls, its cells, and below a cell what the monitor
+                              asked about it; tokens and dollars are those of the run; of a `Think`,
+                              at the campaign's run; tags comind.campaign comind.work
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
                               attempts valid_attempts seconds tokens usd
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json

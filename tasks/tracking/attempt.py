@@ -8,7 +8,6 @@ from pydantic import ValidationError
 from comind.campaign.attempt import (
     WORK_EVENTS,
     CellEnded,
-    CellStarted,
     Graded,
     SessionOpened,
     WorkEnded,
@@ -16,14 +15,15 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.code_metrics import measure
 from comind.campaign.folder import WorkFolder
+from comind.campaign.history import AttemptState, apply
 from comind.campaign.lineage import AttemptLineage
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.metric import ValidationScore
 from comind.eventlog.log import LogTail, Record
-from comind.session.notebook import Cell, notebook_of
+from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
-from tasks.tracking.traces import TraceBook
+from tasks.tracking.traces import trace_of
 
 __all__ = ["AttemptTracker", "points", "score_values"]
 
@@ -31,36 +31,29 @@ __all__ = ["AttemptTracker", "points", "score_values"]
 class AttemptTracker:
     """Brings one child run up to date with the log of its attempt."""
 
-    def __init__(
-        self, run: TrackedRun, folder: WorkFolder, work: Code, book: TraceBook, pointer: Path
-    ) -> None:
+    def __init__(self, run: TrackedRun, folder: WorkFolder, work: Code, pointer: Path) -> None:
         """Read from the start of the log.
 
         Args:
             run: the attempt's.
             folder: where its log lies.
             work: what it was asked to do.
-            book: reads its trace.
             pointer: DVC's pointer to its published solution; appears when that is versioned.
         """
         self.run = run
         self._folder = folder
         self._work = work
-        self._book = book
         self._pointer: Path | None = pointer
         self._tail: LogTail[WorkEvent] = LogTail(folder.log, WORK_EVENTS)
         self._lineage = ""
-        self._step = 0
-        self._cells: list[Cell] = []
+        self._state = AttemptState()
 
     def catch_up(self) -> None:
         """Write whatever the log holds that is not yet written."""
         found: list[Point] = []
         for record in self._tail.read():
+            self._state = apply(self._state, record)
             found += self._track(record)
-            trace = self._book.read(record)
-            if trace is not None:
-                self.run.trace(trace)
         self.run.metrics(found)
         self._track_lineage()
         if self._pointer is not None and self._pointer.exists():
@@ -89,15 +82,11 @@ class AttemptTracker:
 
     def _track(self, record: Record[WorkEvent]) -> list[Point]:
         match record.event:
-            case CellStarted(step=step, goal=goal, code=code):
-                self._step = step
-                self._cells.append(Cell(goal=goal, code=code))
             case CellEnded(result=result):
-                self._cells[-1].result = result
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
-                return points(values, record, step=self._step)
+                return points(values, record, step=self._state.steps)
             case Graded(report=report) if report.score is not None:
-                return points(score_values(report.score, "step/score"), record, step=self._step)
+                return points(score_values(report.score, "step/score"), record, step=self._state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
                 self.run.tags(facts | ({"comind.threads": session.threads} if session.threads else {}))
@@ -108,7 +97,9 @@ class AttemptTracker:
         return []
 
     def _end(self, outcome: CodeOutcome, record: Record[WorkEvent]) -> list[Point]:
-        values: dict[str, float] = {"steps": outcome.steps, **outcome.spend.model_dump(mode="json")}
+        # From the very calls that the trace tells of; only the clock was read before the end was noted.
+        spend = self._state.spend.model_copy(update={"seconds": outcome.spend.seconds})
+        values: dict[str, float] = {"steps": outcome.steps, **spend.model_dump(mode="json")}
         if outcome.score is not None:
             values |= score_values(outcome.score, "score")
         if outcome.code:
@@ -122,6 +113,7 @@ class AttemptTracker:
                 }
             )
         self._log_artifacts(outcome)
+        self.run.trace(trace_of(self._folder, self._work, self._state))
         # A refit hands in without a score, as no labels are left to score it with.
         self.run.end(record.at, failed=outcome.submitted is None)
         return points(values, record, step=0)
@@ -130,7 +122,7 @@ class AttemptTracker:
         self.run.texts(
             {
                 "draft.json": self._work.draft.model_dump_json(indent=2),
-                "notebook.ipynb": notebook_of(self._work.draft.title, self._cells),
+                "notebook.ipynb": notebook_of(self._work.draft.title, self._state.cells),
                 "code.py": outcome.code,
                 "report.md": outcome.report,
             }

@@ -20,9 +20,11 @@ from comind.campaign.events import (
 )
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.ledger import Entry, Ledger, totals
+from comind.campaign.history import AttemptState
+from comind.campaign.history import fold as fold_work
 from comind.campaign.ledger import as_csv as ledger_csv
-from comind.campaign.plan import Code, Think
+from comind.campaign.ledger import by_role
+from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState, apply
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
@@ -30,7 +32,7 @@ from comind.system.killpoints import passed
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
 from tasks.tracking.store import Store, TrackedRun
-from tasks.tracking.traces import TraceBook
+from tasks.tracking.traces import trace_of
 from tasks.versioning import pointer_of
 
 __all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_ids_json", "run_of", "views_of"]
@@ -86,11 +88,11 @@ class CampaignTracker:
         self._state = CampaignState()
         self._experiment = ""
         self._run: TrackedRun | None = None
-        self._works: dict[str, AttemptTracker | _ThoughtTracker] = {}
+        self._attempts: dict[str, AttemptTracker] = {}
         self._ended: list[str] = []
         self._compared = 0
         self._spent = ""
-        self._ledgers: dict[str, tuple[LogTail[WorkEvent], Ledger]] = {}
+        self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
 
     @property
     def run_id(self) -> str:
@@ -99,7 +101,7 @@ class CampaignTracker:
 
     def run_ids(self) -> dict[str, str]:
         """Return MLflow's ids of the campaign and its attempts, by name."""
-        attempts = {n: w.run.id for n, w in self._works.items() if isinstance(w, AttemptTracker)}
+        attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
         return {self._folder.name: self.run_id, **attempts}
 
     def catch_up(self) -> None:
@@ -107,8 +109,8 @@ class CampaignTracker:
         for record in self._tail.read():
             self._state = apply(self._state, record)
             self._track(record)
-        for work in self._works.values():
-            work.catch_up()
+        for attempt in self._attempts.values():
+            attempt.catch_up()
         if self._run is not None:
             self._warn()
         if len(self._ended) > self._compared:
@@ -133,10 +135,11 @@ class CampaignTracker:
                 view = runs_view(self._folder.name, maximize=split.maximize)
                 self._parent.view(self._folder.name, view)
             case WorkPlanned(id=work_id, work=work):
-                self._works[work_id] = self._plan(work_id, work, record)
                 self._account(work_id)
+                if isinstance(work, Code):
+                    self._attempts[work_id] = self._plan(work_id, work, record)
             case WorkFinished(id=work_id):
-                self._works[work_id].catch_up()
+                self._finish(work_id)
                 self._log_totals(work_id, record)
                 passed("run-tracked")
             case CampaignResumed():
@@ -148,7 +151,7 @@ class CampaignTracker:
             case CampaignEnded(reason=reason, detail=detail):
                 self._parent.metrics(points(self._totals(), record, step=record.seq))
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
-                self._parent.texts({"ledger.csv": ledger_csv(self._entries())})
+                self._parent.texts({"ledger.csv": self._ledger()})
                 self._parent.end(record.at)
 
     def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
@@ -170,12 +173,7 @@ class CampaignTracker:
         self._run.params(spec.model_dump(mode="json"))
         self._account("evaluator")
 
-    def _plan(
-        self, work_id: str, work: Code | Think, record: Record[CampaignEvent]
-    ) -> "AttemptTracker | _ThoughtTracker":
-        folder, book = self._folder.work(work_id), TraceBook(self._folder.name, work_id, work)
-        if isinstance(work, Think):
-            return _ThoughtTracker(self._parent, LogTail(folder.log, WORK_EVENTS), book)
+    def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
         tags = _attempt_tags(work) | {"mlflow.note.content": self._note(work)}
         run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
@@ -183,14 +181,23 @@ class CampaignTracker:
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         run.params(_attempt_params(work) | given)
         pointer = pointer_of(self._project.published(self._folder.name, work_id))
-        return AttemptTracker(run, folder, work, book, pointer)
+        return AttemptTracker(run, self._folder.work(work_id), work, pointer)
 
     def _note(self, work: Code) -> str:
         """Return an attempt's description; MLflow shows it as Markdown, so parents can be links."""
-        parents = [(each, self._works.get(each)) for each in work.parents]
-        links = [f"[{n}]({p.run.page})" for n, p in parents if isinstance(p, AttemptTracker)]
+        parents = [(each, self._attempts.get(each)) for each in work.parents]
+        links = [f"[{name}]({parent.run.page})" for name, parent in parents if parent is not None]
         came = f"\n\nfrom {', '.join(links)}" if links else ""
         return f"{work.draft.title}\n\n{work.draft.method}{came}"
+
+    def _finish(self, work_id: str) -> None:
+        """Write what work came to: to the run of an attempt, else as a trace of the campaign's run."""
+        if work_id in self._attempts:
+            self._attempts[work_id].catch_up()
+            return
+        work, state = self._state.works[work_id].work, self._states()[work_id]
+        if state.outcome is not None:
+            self._parent.trace(trace_of(self._folder.work(work_id), work, state))
 
     def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
         self._parent.metrics(points(self._totals(), record, step=record.seq))
@@ -203,7 +210,7 @@ class CampaignTracker:
 
     def _warn(self) -> None:
         """Say in a tag how much of the budget's dollars and tokens is spent, in steps."""
-        spent = sum((entry.spend for entry in self._entries()), Spend())
+        spent = sum((state.spend for state in self._states().values()), Spend())
         if not self._state.budget.shares(spent):
             return
         highest = {each.unit: str(each) for each in self._state.budget.reached(spent)}
@@ -226,7 +233,7 @@ class CampaignTracker:
 
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""
-        found = totals(self._entries(), lambda entry: entry.role)
+        found = by_role(call for state in self._states().values() for call in state.calls)
         return {
             f"role/{role}/{name}": value
             for role, spend in found.items()
@@ -242,38 +249,23 @@ class CampaignTracker:
 
     def _account(self, work_id: str) -> None:
         tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
-        self._ledgers[work_id] = (tail, Ledger(work_id))
+        self._read[work_id] = (tail, AttemptState())
 
-    def _entries(self) -> list[Entry]:
-        """Return the calls of all work, as far as it has been written."""
-        for tail, ledger in self._ledgers.values():
-            for record in tail.read():
-                ledger.read(record)
-        return [entry for _, ledger in self._ledgers.values() for entry in ledger.entries]
+    def _states(self) -> dict[str, AttemptState]:
+        """Return what all work amounts to, as far as it has been written."""
+        for work_id, (tail, state) in self._read.items():
+            self._read[work_id] = (tail, fold_work(tail.read(), state))
+        return {work_id: state for work_id, (_, state) in self._read.items()}
+
+    def _ledger(self) -> str:
+        return ledger_csv({work_id: state.calls for work_id, state in self._states().items()})
 
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)
         page = compare_page(self._state, rows)
-        ledger = ledger_csv(self._entries())
-        texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": ledger}
+        texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": self._ledger()}
         self._parent.texts(texts)
         self._compared = len(self._ended)
-
-
-class _ThoughtTracker:
-    """Brings the trace of a `Think` up to date; it belongs to the campaign's run."""
-
-    def __init__(self, run: TrackedRun, tail: LogTail[WorkEvent], book: TraceBook) -> None:
-        self._run = run
-        self._tail = tail
-        self._book = book
-
-    def catch_up(self) -> None:
-        """Write the trace once its work has ended."""
-        for record in self._tail.read():
-            trace = self._book.read(record)
-            if trace is not None:
-                self._run.trace(trace)
 
 
 def _attempt_tags(work: Code) -> dict[str, str]:

@@ -20,6 +20,7 @@ from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
 from comind.campaign.folder import ProjectFolder
+from comind.domain.spend import Spend
 from tasks.tracking.database import require_database, tracking_uri
 from tasks.tracking.traces import Part, Trace
 
@@ -193,12 +194,10 @@ class Store:
         """Write a trace that belongs to a run; a trace of the same name is replaced."""
         key = hashlib.sha256(trace.name.encode()).digest()[:16]
         trace_id = f"tr-{key.hex()}"
-        root = _span(key, trace_id, 0, trace.whole())
-        parts = [_span(key, trace_id, number, part) for number, part in enumerate(trace.parts, start=1)]
         begun, ended = _millis(trace.begun), _millis(trace.ended)
         usage = {
-            "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.prompt_tokens, trace.completion_tokens)),
-            "mlflow.trace.cost": json.dumps(_cost(trace.usd)),
+            "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
+            "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
         }
         info = TraceInfo(
             trace_id=trace_id,
@@ -213,11 +212,13 @@ class Store:
         )
         # Totals that are written first are final; spans do not add to them.
         self._traces.start_trace(info)
-        self._traces.log_spans(experiment, [root, *parts])
+        parts = (trace.whole(), *trace.parts)
+        spans = [_span(key, trace_id, number, part) for number, part in enumerate(parts)]
+        self._traces.log_spans(experiment, spans)
 
 
 def _span(key: bytes, trace_id: str, number: int, part: Part) -> Any:
-    """Return MLflow's span; number 0 is the root, all others lie directly below it."""
+    """Return MLflow's span; number 0 is the root."""
     attributes: dict[str, object] = {
         "mlflow.traceRequestId": trace_id,
         "mlflow.spanType": part.kind,
@@ -227,13 +228,13 @@ def _span(key: bytes, trace_id: str, number: int, part: Part) -> Any:
     }
     if part.model:
         attributes["mlflow.llm.model"] = part.model
-        attributes["mlflow.chat.tokenUsage"] = _tokens(part.prompt_tokens, part.completion_tokens)
-        attributes["mlflow.llm.cost"] = _cost(part.usd)
+        attributes["mlflow.chat.tokenUsage"] = _tokens(part.spend)
+        attributes["mlflow.llm.cost"] = _cost(part.spend)
     return Span.from_dict(
         {
             "trace_id": base64.b64encode(key).decode(),
             "span_id": _span_id(number),
-            "parent_span_id": _span_id(0) if number else None,
+            "parent_span_id": _span_id(part.above) if number else None,
             "name": part.name,
             "start_time_unix_nano": _millis(part.begun) * 1_000_000,
             "end_time_unix_nano": _millis(part.ended) * 1_000_000,
@@ -252,16 +253,16 @@ def _span_id(number: int) -> str:
     return base64.b64encode((number + 1).to_bytes(8, "big")).decode()
 
 
-def _tokens(prompt: int, completion: int) -> dict[str, int]:
+def _tokens(spend: Spend) -> dict[str, int]:
     return {
-        "input_tokens": prompt,
-        "output_tokens": completion,
-        "total_tokens": prompt + completion,
+        "input_tokens": spend.prompt_tokens,
+        "output_tokens": spend.completion_tokens,
+        "total_tokens": spend.tokens,
     }
 
 
-def _cost(usd: float) -> dict[str, float]:
-    return {"total_cost": usd}
+def _cost(spend: Spend) -> dict[str, float]:
+    return {"total_cost": spend.usd}
 
 
 def _query(identity: Mapping[str, str]) -> str:

@@ -1,36 +1,28 @@
-"""What the log of one piece of work tells as a trace: every model call, and every cell between them.
+"""One piece of work as a trace: every try of a model call, every cell, and the questions about it.
 
 Prompts are not in it: a log holds the hash of a request, and the reply word for word. A call that was
 under way when its process was killed is a part of its own, at the most it can have cost.
 """
 
 import json
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from comind.campaign.attempt import (
-    CallAnswered,
-    CallFailed,
-    CallSent,
-    CellEnded,
-    CellStarted,
-    TryFailed,
-    WorkEnded,
-    WorkEvent,
-)
+from comind.campaign.folder import WorkFolder
+from comind.campaign.history import AttemptState, Call, CellRun
 from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
-from comind.eventlog.log import Record
-from comind.llm.base import Usage
+from comind.domain.spend import Spend
 
-__all__ = ["Part", "Trace", "TraceBook"]
+__all__ = ["Part", "Trace", "trace_of"]
 
-_LOST = "no reply was recorded: the process ended while the call was under way"
+_CUT_OFF = "no result was recorded: the process or the attempt ended while the cell was under way"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One model call, one cell, or the whole."""
+    """One try of a model call, one cell, or the whole."""
 
     name: str
     kind: str
@@ -41,9 +33,10 @@ class Part:
     error: str = ""
     facts: dict[str, object] = field(default_factory=dict)
     model: str = ""
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    usd: float = 0.0
+    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
+    """What it is booked at, without the parts that lie in it."""
+    above: int = 0
+    """Number of the part that it lies in, from 1; 0 is the whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +51,9 @@ class Trace:
     begun: datetime
     ended: datetime
     tags: dict[str, str]
+    spend: Spend
+    """Of all calls."""
     parts: tuple[Part, ...]
-
-    @property
-    def prompt_tokens(self) -> int:
-        """Tokens of all requests."""
-        return sum(part.prompt_tokens for part in self.parts)
-
-    @property
-    def completion_tokens(self) -> int:
-        """Tokens of all replies."""
-        return sum(part.completion_tokens for part in self.parts)
-
-    @property
-    def usd(self) -> float:
-        """Dollars for all calls."""
-        return sum(part.usd for part in self.parts)
 
     def whole(self) -> Part:
         """Return the part that all others lie in."""
@@ -82,111 +62,83 @@ class Trace:
         return Part(self.title, "AGENT", self.begun, self.ended, inputs, outputs, error=self.error)
 
 
-class TraceBook:
-    """Reads the records of one piece of work, in order, and tells its trace once it has ended."""
+def trace_of(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
+    """Return the trace of work that has ended."""
+    campaign, work_id = folder.root.parent.name, folder.root.name
+    outcome, begun, ended = state.outcome, state.begun, state.ended
+    assert outcome is not None
+    assert begun is not None
+    assert ended is not None
+    return Trace(
+        name=f"{campaign}/{work_id}",
+        title=work_id,
+        asked=f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose,
+        said=_said(outcome),
+        error=f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else "",
+        begun=begun,
+        ended=ended,
+        tags={"comind.campaign": campaign, "comind.work": work_id},
+        spend=state.spend,
+        parts=_parts(state),
+    )
 
-    def __init__(self, campaign: str, work_id: str, work: Code | Think) -> None:
-        self._campaign = campaign
-        self._work_id = work_id
-        self._work = work
-        self._parts: list[Part] = []
-        self._begun: datetime | None = None
-        self._call: tuple[datetime, CallSent] | None = None
-        self._cell: tuple[datetime, CellStarted] | None = None
 
-    def read(self, record: Record[WorkEvent]) -> Trace | None:
-        """Take in one record; the last one gives the trace."""
-        self._begun = self._begun or record.at
-        match record.event:
-            case CallSent() as sent:
-                self._lose_call()
-                self._call = (record.at, sent)
-            case CallAnswered(reply=reply):
-                form: dict[str, object] = {"comind.finish": reply.finish, "comind.form": reply.form}
-                self._end_call(record.at, reply.usage, reply=reply.text, facts=form)
-            case TryFailed(message=message, booked=booked):
-                call = self._call
-                self._end_call(record.at, booked, error=message)
-                self._call = (record.at, call[1]) if call else None
-            case CallFailed(message=message):
-                self._end_call(record.at, Usage(), error=message)
-            case CellStarted() as started:
-                self._cell = (record.at, started)
-            case CellEnded() as ended:
-                self._end_cell(record.at, ended)
-            case WorkEnded(outcome=outcome):
-                self._lose_call()
-                return self._told(record.at, outcome)
-            case _:
-                pass
-        return None
+def _said(outcome: Outcome) -> str:
+    if isinstance(outcome, CodeOutcome):
+        return str(outcome.score) if outcome.score else outcome.report
+    return json.dumps(outcome.result.root, ensure_ascii=False)
 
-    def _lose_call(self) -> None:
-        if self._call is not None:
-            begun, sent = self._call
-            self._end_call(begun, sent.bound, error=_LOST)
 
-    def _end_call(
-        self,
-        at: datetime,
-        usage: Usage,
-        *,
-        reply: str = "",
-        error: str = "",
-        facts: dict[str, object] | None = None,
-    ) -> None:
-        assert self._call is not None, "a call ends after it has begun"
-        begun, sent = self._call
-        self._call = None
-        self._parts.append(
-            Part(
-                name=sent.role,
-                kind="CHAT_MODEL",
-                begun=begun,
-                ended=at,
-                inputs={"role": sent.role, "request": sent.fingerprint},
-                outputs={"reply": reply},
-                error=error,
-                facts={"comind.ordinal": sent.ordinal, **(facts or {})},
-                model=sent.model,
-                prompt_tokens=usage.prompt_tokens,
-                completion_tokens=usage.completion_tokens,
-                usd=usage.usd,
-            )
-        )
+def _parts(state: AttemptState) -> tuple[Part, ...]:
+    """Return all tries and cells in the order they began, each cell before the questions about it."""
+    tries: dict[int | None, list[Part]] = {}
+    for call in state.calls:
+        tries.setdefault(call.cell, []).extend(_tries(call))
+    outer: list[tuple[Part, list[Part]]] = [(part, []) for part in tries.get(None, [])]
+    for cell in state.cells:
+        inside = tries.get(cell.number, [])
+        outer.append((_cell(cell, inside), inside))
+    found: list[Part] = []
+    for part, inside in sorted(outer, key=lambda each: each[0].begun):
+        found.append(part)
+        found += [replace(each, above=len(found)) for each in inside]
+    return tuple(found)
 
-    def _end_cell(self, at: datetime, ended: CellEnded) -> None:
-        assert self._cell is not None, "a cell ends after it has started"
-        begun, started = self._cell
-        self._cell = None
-        self._parts.append(
-            Part(
-                name=f"step {started.step}",
-                kind="TOOL",
-                begun=begun,
-                ended=at,
-                inputs={"goal": started.goal, "code": started.code},
-                outputs={"output": ended.result.output},
-                error=ended.result.error,
-                facts={"comind.ordinal": started.ordinal, "comind.status": ended.result.status.value},
-            )
-        )
 
-    def _told(self, at: datetime, outcome: Outcome) -> Trace:
-        work, failure = self._work, outcome.failure
-        asked = f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose
-        if isinstance(outcome, CodeOutcome):
-            said = str(outcome.score) if outcome.score else outcome.report
-        else:
-            said = json.dumps(outcome.result.root, ensure_ascii=False)
-        return Trace(
-            name=f"{self._campaign}/{self._work_id}",
-            title=self._work_id,
-            asked=asked,
-            said=said,
-            error=f"{failure.kind}: {failure.message}" if failure else "",
-            begun=self._begun or at,
-            ended=at,
-            tags={"comind.campaign": self._campaign, "comind.work": self._work_id},
-            parts=tuple(self._parts),
-        )
+def _tries(call: Call) -> Iterator[Part]:
+    part = Part(
+        name=call.role,
+        kind="CHAT_MODEL" if call.cell is None else "LLM",
+        begun=call.sent,
+        ended=call.sent,
+        inputs={"role": call.role, "request": call.fingerprint},
+        outputs={"reply": ""},
+        facts={} if call.ordinal is None else {"comind.ordinal": call.ordinal},
+        model=call.model,
+    )
+    for failed in call.failed_tries:
+        yield replace(part, ended=failed.at, error=failed.message, spend=failed.spend)
+        part = replace(part, begun=failed.at)
+    assert call.ended is not None, "with its work, every call has ended"
+    part = replace(part, ended=call.ended, error=call.failure, spend=call.took)
+    if call.reply is not None:
+        said = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
+        part = replace(part, outputs={"reply": call.reply.text}, facts=part.facts | said)
+    yield part
+
+
+def _cell(cell: CellRun, inside: list[Part]) -> Part:
+    result = cell.result
+    return Part(
+        name=f"step {cell.step}",
+        kind="TOOL",
+        begun=cell.started,
+        ended=max([cell.ended or cell.started, *(part.ended for part in inside)]),
+        inputs={"goal": cell.goal, "code": cell.code},
+        outputs={"output": result.output if result else ""},
+        error=result.error if result else _CUT_OFF,
+        facts={
+            "comind.ordinal": cell.ordinal,
+            "comind.status": result.status.value if result else "cut-off",
+        },
+    )

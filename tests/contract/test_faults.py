@@ -12,7 +12,7 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.budget import Purse
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.ledger import Ledger
+from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.state import CampaignState
@@ -98,11 +98,9 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     messages = [str(error or "")]
     spend = Spend()
     for log in sorted(folder.root.glob("*/log.jsonl")):
-        ledger = Ledger(log.parent.name)
-        for record in read_log(log, WORK_EVENTS):
-            ledger.read(record)
-        assert ledger.under_way is None
-        spend = sum((entry.spend for entry in ledger.entries if entry.model != "offline"), spend)
+        state = fold(read_log(log, WORK_EVENTS))
+        assert state.open_call is None
+        spend = sum((call.spend for call in state.calls if call.model != "offline"), spend)
     outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]
     messages += [outcome.failure.message for outcome in outcomes if outcome.failure is not None]
     exit_code = 0 if error is None else error.exit_code

@@ -1,12 +1,14 @@
 """The ledger of a large campaign against the count that its endpoint kept for itself."""
 
+import csv
 import random
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, fold
+from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.ledger import Entry, Ledger, as_csv, totals
+from comind.campaign.history import AttemptState, Call, apply
+from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
@@ -26,7 +28,7 @@ from comind.testing import (
 )
 from comind.testing.endpoint import Asked
 from comind.testing.faults import Fault, raw, reset, status
-from tests.unit.campaign.samples import code, opened
+from tests.unit.campaign.samples import code, opened, owed_by_calls, rounded
 from tests.unit.campaign.world import CELLS
 
 ATTEMPTS, STEPS, SLOTS = 64, 3, 16
@@ -60,7 +62,9 @@ def _faults(seed: int) -> "list[Fault | None]":
     return [draw.choice(kinds) if draw.random() < 0.25 else None for _ in range(2_000)]
 
 
-def _campaign(root: Path, server: Endpoint, budget: Budget) -> tuple[list[Entry], CampaignState, Purse]:
+def _campaign(
+    root: Path, server: Endpoint, budget: Budget
+) -> tuple[dict[str, list[Call]], CampaignState, Purse]:
     settings = ModelSettings(price=PRICE, context_tokens=8_192)
     model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=settings)
     folder, purse = CampaignFolder(root / "runs" / "many"), Purse(budget, Spend())
@@ -77,21 +81,15 @@ def _campaign(root: Path, server: Endpoint, budget: Budget) -> tuple[list[Entry]
     executor = ThreadExecutor(folder, ManyAttempts(), equipment, workers=SLOTS)
     campaign.record(run(campaign, ManyAttempts(), executor))
     campaign.close()
-    entries: list[Entry] = []
+    calls: dict[str, list[Call]] = {}
     for log in sorted(folder.root.glob("*/log.jsonl")):
-        ledger, records = Ledger(log.parent.name), read_log(log, WORK_EVENTS)
-        for number, record in enumerate(records, start=1):
-            ledger.read(record)
-            open_call = [ledger.under_way] if ledger.under_way else []
-            mine = sum((entry.spend for entry in [*ledger.entries, *open_call]), Spend())
-            told = fold(records[:number]).owed.model_copy(update={"seconds": 0.0})
-            assert _rounded(mine) == _rounded(told), "killed after any record, both readings agree"
-        entries += ledger.entries
-    return entries, campaign.state, purse
-
-
-def _rounded(spend: Spend) -> dict[str, float]:
-    return {name: round(value, 9) for name, value in spend.model_dump().items()}
+        state = AttemptState()
+        for record in read_log(log, WORK_EVENTS):
+            state = apply(state, record)
+            told = state.owed.model_copy(update={"seconds": 0.0})
+            assert rounded(owed_by_calls(state)) == rounded(told), "killed after any record, both agree"
+        calls[log.parent.name] = list(state.calls)
+    return calls, campaign.state, purse
 
 
 def _answer(asked: Asked) -> str:
@@ -101,14 +99,15 @@ def _answer(asked: Asked) -> str:
 def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     """64 attempts in 16 slots, a quarter of all requests fails: every token is where it belongs."""
     with Endpoint(_answer, _faults(7)) as server:
-        entries, state, purse = _campaign(tmp_path, server, Budget(seconds=1e6))
-        spend = sum((entry.spend for entry in entries), Spend())
+        calls, state, purse = _campaign(tmp_path, server, Budget(seconds=1e6))
+    spends = [call.spend for mine in calls.values() for call in mine]
+    spend = sum(spends, Spend())
     assert len(state.works) == ATTEMPTS
     assert all(record.outcome is not None and record.outcome.failure is None for record in state.works)
     assert server.completed == ATTEMPTS * STEPS == spend.calls
     assert spend.retries == len(server.requests) - server.completed > 20
-    exact = [entry.spend for entry in entries if entry.spend.bound_tokens == 0]
-    assert 0 < len(exact) < len(entries)
+    exact = [each for each in spends if each.bound_tokens == 0]
+    assert 0 < len(exact) < len(spends)
     assert spend.tokens - spend.bound_tokens == server.counted.tokens
     assert spend.cached_tokens == server.counted.cached_tokens > 0
     assert spend.bound_tokens >= server.wasted.tokens > 0
@@ -117,18 +116,21 @@ def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     assert round(spend.usd - spend.bound_usd, 9) == round(dollars / 1e6, 9)
     assert purse.spent.tokens == spend.tokens
     assert round(purse.spent.usd, 9) == round(spend.usd, 9)
-    by_work = totals(entries, lambda entry: entry.work)
-    assert len(by_work) == ATTEMPTS
-    assert sum(each.tokens for each in by_work.values()) == spend.tokens
-    assert as_csv(entries).count("\n") == len(entries) + 1
+    assert len(calls) == ATTEMPTS
+    found = by_role(call for mine in calls.values() for call in mine)
+    assert {role: each.tokens for role, each in found.items()} == {"coding_agent": spend.tokens}
+    rows = list(csv.DictReader(as_csv(calls).splitlines()))
+    assert [row["work"] for row in rows] == [work for work, mine in calls.items() for _ in mine]
+    assert sum(int(row["prompt_tokens"]) for row in rows) == spend.prompt_tokens
+    assert round(sum(float(row["usd"]) for row in rows), 9) == round(spend.usd, 9)
 
 
 def test_a_cap_holds_while_sixteen_spend(tmp_path: Path) -> None:
     """The campaign ends at its cap in dollars, less what is kept back, and never beyond."""
     cap = Budget(seconds=1e6, usd=0.3, closing_share=0.1)
     with Endpoint(_answer, _faults(8)) as server:
-        entries, state, purse = _campaign(tmp_path, server, cap)
-    spend = sum((entry.spend for entry in entries), Spend())
+        calls, state, purse = _campaign(tmp_path, server, cap)
+    spend = sum((call.spend for mine in calls.values() for call in mine), Spend())
     assert spend.usd <= 0.27
     assert round(purse.spent.usd, 9) == round(spend.usd, 9)
     assert spend.usd > 0.2, "what is in the way is one bound, not one for each slot"

@@ -1,15 +1,30 @@
 """A log of one piece of work tells its trace, whatever happened in it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
+from pathlib import Path
 
-from comind.campaign.attempt import CallAnswered, CallFailed, CallSent, WorkEnded, WorkEvent
+from hypothesis import given
+
+from comind.campaign.attempt import (
+    CallAnswered,
+    CallFailed,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    MonitorAsked,
+    MonitorHeard,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.campaign.folder import WorkFolder
+from comind.campaign.history import fold
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import Think
-from comind.eventlog.log import Record
+from comind.domain.spend import Spend
 from comind.llm.base import ModelReply, Usage
-from tasks.tracking.traces import Trace, TraceBook
-
-_START = datetime(2026, 11, 21, 8, tzinfo=UTC)
+from comind.session.base import CellResult, CellStatus
+from tasks.tracking.traces import Trace, trace_of
+from tests.unit.campaign.work_logs import START, records_of, work_events
 
 
 def _sent(ordinal: int) -> CallSent:
@@ -25,14 +40,8 @@ def _answered(ordinal: int) -> CallAnswered:
 
 
 def _trace(*events: WorkEvent) -> Trace:
-    book = TraceBook("campaign", "think-000", Think(purpose="ideation"))
-    told = [
-        book.read(Record(seq, _START + timedelta(seconds=seq), float(seq), event))
-        for seq, event in enumerate(events)
-    ]
-    assert told[:-1] == [None] * (len(events) - 1), "a trace is told once, at the end"
-    assert told[-1] is not None
-    return told[-1]
+    folder = WorkFolder(Path("runs/campaign/think-000"))
+    return trace_of(folder, Think(purpose="ideation"), fold(records_of(*events)))
 
 
 def test_a_failed_call_is_told() -> None:
@@ -44,9 +53,9 @@ def test_a_failed_call_is_told() -> None:
         ("the endpoint refuses", ""),
         ("", "yes"),
     ]
-    assert trace.parts[1].begun == _START + timedelta(seconds=2)
-    assert trace.parts[1].ended == _START + timedelta(seconds=3)
-    assert (trace.prompt_tokens, trace.completion_tokens, trace.usd) == (10, 5, 0.01)
+    assert trace.parts[1].begun == START + timedelta(seconds=2)
+    assert trace.parts[1].ended == START + timedelta(seconds=3)
+    assert (trace.spend.prompt_tokens, trace.spend.completion_tokens, trace.spend.usd) == (10, 5, 0.01)
     assert (trace.asked, trace.said, trace.error) == ("ideation", '{"ideas": ["one"]}', "")
 
 
@@ -54,7 +63,42 @@ def test_a_call_that_was_lost_is_told() -> None:
     """A call that was under way when the process was killed counts at its bound, as in the budget."""
     trace = _trace(_sent(0), _sent(0), _answered(0), WorkEnded(outcome=ThinkOutcome()))
     assert trace.parts[0].error.startswith("no reply was recorded")
-    assert (trace.prompt_tokens, trace.usd) == (60, 0.51)
+    assert (trace.spend.prompt_tokens, trace.spend.usd) == (60, 0.51)
+
+
+@given(work_events())
+def test_the_parts_cost_what_the_work_cost(events: list[WorkEvent]) -> None:
+    """Whatever happened in whatever order, the parts of a trace cost what its work is booked at."""
+    trace = _trace(*events, WorkEnded(outcome=ThinkOutcome()))
+    spend = trace.spend.model_copy(update={"seconds": 0.0})
+    assert sum((part.spend for part in trace.parts), Spend()) == spend
+    for part in trace.parts:
+        outer = trace.parts[part.above - 1] if part.above else trace.whole()
+        assert outer.begun <= part.begun <= part.ended <= outer.ended
+
+
+def test_questions_lie_in_their_cell() -> None:
+    """The monitor's calls are parts of the cell they were about, one that was cut off too."""
+    started = CellStarted(ordinal=1, step=1, goal="Fit.", code="fit()")
+    bound = Usage(prompt_tokens=50, usd=0.5)
+    asked = MonitorAsked(seconds=20, evidence=(), fingerprint="e", model="small", bound=bound)
+    heard = MonitorHeard(seconds=21, reply=_answered(0).reply, failure="it was not printed")
+    result = CellResult(status=CellStatus.TIMEOUT, output="loss", error="out of time")
+    ended = CellEnded(ordinal=1, result=result)
+    last = WorkEnded(outcome=ThinkOutcome())
+    trace = _trace(_sent(0), _answered(0), started, asked, started, asked, heard, ended, last)
+    assert [(part.name, part.kind, part.above) for part in trace.parts] == [
+        ("idea_proposer", "CHAT_MODEL", 0),
+        ("step 1", "TOOL", 0),
+        ("monitor", "LLM", 2),
+        ("step 1", "TOOL", 0),
+        ("monitor", "LLM", 4),
+    ]
+    _, cut_off, lost, whole, question = trace.parts
+    assert cut_off.error.startswith("no result was recorded")
+    assert lost.error.startswith("no reply was recorded")
+    assert (whole.error, whole.outputs) == ("out of time", {"output": "loss"})
+    assert (question.error, question.outputs) == ("it was not printed", {"reply": "yes"})
 
 
 def test_failed_work_is_told_with_its_reason() -> None:

@@ -8,10 +8,28 @@ from typing import Any
 import pytest
 from mlflow.tracking import MlflowClient
 
-from comind.campaign.events import SplitMade
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    CallAnswered,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    MonitorAsked,
+    MonitorHeard,
+    TryFailed,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.campaign.events import SplitMade, WorkFinished, WorkPlanned
 from comind.campaign.folder import ProjectFolder
+from comind.campaign.history import fold
+from comind.campaign.outcome import CodeOutcome
 from comind.domain.spend import Budget
+from comind.eventlog.log import EventLog, read_log
+from comind.llm.base import ModelReply, Usage
+from comind.session.base import CellResult, CellStatus
 from tasks.tracking import CampaignTracker, run_of, tracking_uri, views_of
+from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 _SPLIT = SplitMade(
@@ -22,6 +40,7 @@ _SPLIT = SplitMade(
     maximize=True,
     validation_rows=3,
 )
+_CUT_OFF = "no result was recorded: the process or the attempt ended while the cell was under way"
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +148,60 @@ def test_each_attempt_has_one_trace(project: Path) -> None:
     assert (said, error) == ({"reply": '{"code": "better"}'}, "")
     assert begun >= trace["times"][0] * 1_000_000
     assert trace["usage"]["input_tokens"] == 200
+
+
+_BOUND = Usage(prompt_tokens=200, completion_tokens=100, usd=0.5)
+_REPLY = ModelReply(text="{}", model="m", usage=Usage(prompt_tokens=20, completion_tokens=3, usd=0.25))
+_SENT = CallSent(ordinal=0, fingerprint="f" * 64, role="coding_agent", model="m", bound=_BOUND)
+_STARTED = CellStarted(ordinal=1, step=1, goal="Fit.", code="fit()")
+_ASKED = MonitorAsked(seconds=20, evidence=(), fingerprint="e" * 64, model="small", bound=_BOUND)
+_EVENTFUL: tuple[WorkEvent, ...] = (
+    *(_SENT, _SENT),  # killed in between
+    TryFailed(message="busy", booked=Usage()),
+    TryFailed(message="broken off", booked=_BOUND),
+    CallAnswered(ordinal=0, reply=_REPLY),
+    *(_STARTED, _ASKED, MonitorHeard(seconds=21, reply=_REPLY), _ASKED),
+    *(_STARTED, _ASKED),  # killed in between
+    MonitorHeard(seconds=30, failure="the cell had ended before the model answered", lost=True),
+    CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK)),
+)
+
+
+def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
+    """With failed tries, lost calls and the monitor's questions, tokens and dollars are the run's."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(_SPLIT)
+    campaign.record(WorkPlanned(id="attempt-000", work=code()))
+    path = world.folder.work("attempt-000").log
+    with EventLog(path, WORK_EVENTS) as log:
+        for event in _EVENTFUL:
+            log.append(event)
+        outcome = CodeOutcome(spend=fold(read_log(path, WORK_EVENTS)).spend)
+        log.append(WorkEnded(outcome=outcome))
+    campaign.record(WorkFinished(id="attempt-000", outcome=outcome))
+    campaign.close()
+    CampaignTracker(tmp_path, world.folder.name).catch_up()
+
+    (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    (trace,) = client.search_traces([client.get_experiment_by_name("demo").experiment_id])
+    attributes = [span.attributes for span in trace.data.spans if span.span_type != "TOOL"]
+    tokens = [each.get("mlflow.chat.tokenUsage", {}) for each in attributes]
+    dollars = [each.get("mlflow.llm.cost", {}) for each in attributes]
+    metrics = {name: history[-1][0] for name, history in run["metrics"].items()}
+    assert metrics["prompt_tokens"] == 4 * 200 + 2 * 20 == trace.info.token_usage["input_tokens"]
+    assert metrics["usd"] == 4 * 0.5 + 2 * 0.25 == sum(each.get("total_cost", 0) for each in dollars)
+    for name, count in (("prompt_tokens", "input_tokens"), ("completion_tokens", "output_tokens")):
+        assert metrics[name] == sum(each.get(count, 0) for each in tokens)
+    assert (metrics["calls"], metrics["lost_calls"], metrics["retries"]) == (5, 3, 2)
+
+    spans = {span.span_id: span for span in trace.data.spans}
+    asked = [span for span in trace.data.spans if span.name == "monitor"]
+    assert [span.span_type for span in asked] == ["LLM"] * 3
+    cells = [spans[span.parent_id] for span in asked]
+    assert [cell.name for cell in cells] == ["step 1"] * 3
+    assert [cell.status.description for cell in cells] == [*[_CUT_OFF] * 2, ""]
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:

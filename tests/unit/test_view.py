@@ -1,17 +1,28 @@
 """What the live view tells."""
 
-from comind.campaign.attempt import AttemptState, CellEnded, TryFailed
+from comind.campaign.attempt import (
+    CallAnswered,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    MonitorAsked,
+    MonitorHeard,
+    TryFailed,
+)
+from comind.campaign.history import AttemptState, apply, fold
 from comind.domain.spend import Budget, Reached, Spend
-from comind.llm.base import Usage
+from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _spent, _warning, _work_line
+from flows.view import _doing, _spent, _warning, _work_line
+from tests.unit.campaign.work_logs import records_of
 
 
 def test_a_stopped_cell_is_told_with_its_reason() -> None:
     """A cell that the monitor stopped has not failed, and the line says why it ended."""
     error = "the monitor stopped it after 40 s: the loss explodes (it printed: loss: 9e9)"
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
-    assert _work_line(ended, AttemptState(steps=3)) == f"step 3 stopped: {error}"
+    state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
+    assert _work_line(ended, state) == f"step 3 stopped: {error}"
 
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
@@ -49,3 +60,21 @@ def test_a_failed_try_is_told() -> None:
     assert _work_line(failed, AttemptState()) == (
         "the model m cannot be reached; it will be asked again"
     )
+
+
+def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
+    """It asks, waits for the endpoint, runs a cell (beside which the monitor may ask), reads."""
+    usage, state = Usage(), AttemptState()
+    assert _doing(state) == "waiting"
+    steps = [
+        ("asking m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
+        ("waiting for the endpoint", TryFailed(message="busy", booked=usage)),
+        ("waiting", CallAnswered(ordinal=0, reply=ModelReply(text="", model="m"))),
+        ("Fit a tree.", CellStarted(ordinal=1, step=1, goal="Fit a tree.\nRest.", code="fit()")),
+        ("Fit a tree.", MonitorAsked(seconds=1, evidence=(), fingerprint="e", model="s", bound=usage)),
+        ("Fit a tree.", MonitorHeard(seconds=2)),
+        ("reading the result", CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK))),
+    ]
+    for record, (doing, _) in zip(records_of(*(event for _, event in steps)), steps, strict=True):
+        state = apply(state, record)
+        assert _doing(state) == doing

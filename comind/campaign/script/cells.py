@@ -7,9 +7,9 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from comind.campaign.attempt import CellEnded, CellStarted, SubmissionNames, WorkEvent
-from comind.eventlog.log import Record
-from comind.session.base import CellStatus
+from comind.campaign.attempt import SubmissionNames
+from comind.campaign.history import CellRun
+from comind.session.base import CellResult, CellStatus
 
 __all__ = ["RanCell", "cells_of", "parsed", "to_python"]
 
@@ -40,41 +40,38 @@ class RanCell:
     names: SubmissionNames
 
 
-def cells_of(records: Iterable[Record[WorkEvent]], step: int) -> list[RanCell]:
+def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
     """Return the cells up to `step` whose effects a fresh interpreter can have again.
 
-    A cell that failed counts as far as it ran. One that had to be stopped is left out: nobody could say
-    where it was.
+    A cell that failed counts as far as it ran. One that was stopped or cut off is left out: nobody could
+    say where it was.
 
     Args:
-        records: the log of the attempt, in order.
+        ran: the cells of the attempt, in order.
         step: the one that handed in.
     """
     cells: list[RanCell] = []
-    started: CellStarted | None = None
     life = 0
-    for record in records:
-        event = record.event
-        if isinstance(event, CellStarted):
-            started = event
-        elif isinstance(event, CellEnded) and started is not None:
-            if started.step > step:
-                break
-            code = _ran_part(to_python(started.code), event)
-            if code.strip():
-                names = started.submission or SubmissionNames()
-                cells.append(RanCell(started.step, started.goal, code, life, names))
-            life += event.result.state_lost
+    for cell in ran:
+        if cell.result is None:
+            continue
+        if cell.step > step:
+            break
+        code = _ran_part(to_python(cell.code), cell.result)
+        if code.strip():
+            names = cell.names or SubmissionNames()
+            cells.append(RanCell(cell.step, cell.goal, code, life, names))
+        life += cell.result.state_lost
     return cells
 
 
-def _ran_part(code: str, ended: CellEnded) -> str:
+def _ran_part(code: str, result: CellResult) -> str:
     """Return the statements of a cell that ran to their end."""
-    if ended.result.status is CellStatus.OK:
+    if result.status is CellStatus.OK:
         return code
-    found = _FAILED_LINE.search(ended.result.error)
+    found = _FAILED_LINE.search(result.error)
     tree = parsed(code)
-    if ended.result.status is not CellStatus.ERROR or found is None or tree is None:
+    if result.status is not CellStatus.ERROR or found is None or tree is None:
         return ""
     line = int(found.group(1))
     whole = [each for each in tree.body if (each.end_lineno or each.lineno) < line]

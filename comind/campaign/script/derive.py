@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from comind.campaign.attempt import WorkEvent
-from comind.campaign.script.cells import RanCell, cells_of, parsed
+from comind.campaign.script.cells import RanCell, parsed
 from comind.campaign.script.effects import Effects, Known, effects_of
 from comind.campaign.script.paths import ANY_FILE, file_of
-from comind.eventlog.log import Record
 
-__all__ = ["Script", "ScriptKind", "all_cells", "derive", "script_of"]
+__all__ = ["Script", "ScriptKind", "all_cells", "derive"]
 
 
 class ScriptKind(StrEnum):
@@ -54,11 +52,6 @@ class _Unit:
     text: str
     statements: list[ast.stmt]
     effects: Effects
-
-
-def script_of(records: Iterable[Record[WorkEvent]], step: int) -> Script:
-    """Return the script of an attempt whose submissions were handed in at `step`."""
-    return derive(cells_of(records, step))
 
 
 def derive(cells: Sequence[RanCell]) -> Script:

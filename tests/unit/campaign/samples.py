@@ -1,6 +1,7 @@
 """Values that the campaign's tests share."""
 
 from comind.campaign.events import CampaignOpened, CampaignSpec
+from comind.campaign.history import AttemptState
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
 from comind.campaign.plan import Code
 from comind.domain.draft import Draft, Operator
@@ -63,3 +64,19 @@ def failed(tokens: int = 0) -> CodeOutcome:
         failure=Failure(kind=FailureKind.CODE, message="KeyError: 'x'"),
         spend=Spend(prompt_tokens=tokens),
     )
+
+
+def owed_by_calls(state: AttemptState) -> Spend:
+    """Return what the calls of some work took, one by one; the call under way at its bound."""
+    found = sum((call.spend for call in state.calls), Spend())
+    call = state.open_call
+    if call is None:
+        return found
+    bound = call.bound
+    counts = {"bound_tokens": bound.tokens, "bound_usd": bound.usd, "calls": 1, "lost_calls": 1}
+    return found + Spend.model_validate(bound.model_dump() | counts)
+
+
+def rounded(spend: Spend) -> dict[str, float]:
+    """Return a spend by name, without what the order of addition changes."""
+    return {name: round(value, 9) for name, value in spend.model_dump().items()}

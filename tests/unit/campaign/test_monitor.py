@@ -20,8 +20,8 @@ from comind.campaign.attempt import (
     MonitorAsked,
     MonitorHeard,
     WorkEvent,
-    fold,
 )
+from comind.campaign.history import fold
 from comind.campaign.monitor import (
     MONITOR_ROLE,
     CellWatch,
@@ -386,7 +386,7 @@ def test_a_replay_asks_nobody(tmp_path: Path) -> None:
         assert outcome.score == expected.score
         asked = [r for r in world.model.requests if r.role == MONITOR_ROLE]
         assert len(asked) == (0 if "cell-ended" in types[:cut] else 1)
-        lost = int(before.pending_call is not None)
+        lost = int(before.open_call is not None)
         assert outcome.spend.lost_calls == lost
         again = int("monitor-heard" in types[:cut] and "cell-ended" not in types[:cut])
         assert outcome.spend.calls == 3 + lost + again
@@ -399,7 +399,8 @@ def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
     log = world.folder.work("attempt-000").log
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
     state = fold(read_log(log, WORK_EVENTS))
-    assert isinstance(state.pending_call, MonitorAsked)
+    assert state.open_call is not None
+    assert (state.open_call.role, state.open_call.cell) == (MONITOR_ROLE, 0)
     assert state.spend.calls == 1
     assert (state.owed.calls, state.owed.lost_calls, state.owed.tokens) == (2, 1, 240)
 

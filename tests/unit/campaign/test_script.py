@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import CellEnded, CellStarted, SubmissionNames, WorkEvent
-from comind.campaign.script import RanCell, ScriptKind, all_cells, cells_of, derive, script_of
-from comind.eventlog.log import Record
+from comind.campaign.attempt import SubmissionNames
+from comind.campaign.history import CellRun
+from comind.campaign.script import RanCell, ScriptKind, all_cells, cells_of, derive
 from comind.session.base import CellResult, CellStatus
 
 _NAMES = SubmissionNames()
@@ -37,18 +37,18 @@ def _lines(*codes: str) -> list[str]:
     return [line for line in _text(*codes).splitlines() if not line.startswith("#")]
 
 
-def _record(event: WorkEvent) -> Record[WorkEvent]:
-    return Record(0, datetime.now(UTC), 0.0, event)
-
-
-def _ran(
-    step: int, code: str, status: CellStatus = CellStatus.OK, error: str = "", *, lost: bool = False
-) -> list[Record[WorkEvent]]:
-    result = CellResult(status=status, error=error, state_lost=lost)
-    return [
-        _record(CellStarted(ordinal=step, step=step, goal=f"goal {step}", code=code)),
-        _record(CellEnded(ordinal=step, result=result)),
-    ]
+def _ran(step: int, code: str, status: CellStatus | None = CellStatus.OK, error: str = "") -> CellRun:
+    result = CellResult(status=status, error=error) if status else None
+    return CellRun(
+        number=step,
+        ordinal=step,
+        step=step,
+        goal=f"goal {step}",
+        code=code,
+        names=None,
+        started=datetime.now(UTC),
+        result=result,
+    )
 
 
 def test_what_nobody_needs_is_left_out() -> None:
@@ -114,12 +114,12 @@ def test_a_new_interpreter_knows_files_alone() -> None:
 
 def test_magics_become_python_or_go() -> None:
     """Timers leave their statement, shells become subprocesses, settings go; modules can be written."""
-    records = [
-        *_ran(1, "%%writefile lib.py\nw = 3"),
-        *_ran(2, "%matplotlib inline\n%time from lib import w\n!touch marker\nx = y = w\nx?"),
-        *_ran(3, _HAND_IN),
+    ran = [
+        _ran(1, "%%writefile lib.py\nw = 3"),
+        _ran(2, "%matplotlib inline\n%time from lib import w\n!touch marker\nx = y = w\nx?"),
+        _ran(3, _HAND_IN),
     ]
-    script = script_of(records, 3)
+    script = derive(cells_of(ran, 3))
     assert script.plain
     assert script.text.startswith("import sys; sys.path.insert(0, '')")
     assert "from lib import w" in script.text
@@ -129,21 +129,22 @@ def test_magics_become_python_or_go() -> None:
 
 def test_what_is_no_python_stays_as_it_is() -> None:
     """With a cell that only a notebook can run, all cells are kept, for IPython."""
-    script = script_of([*_ran(1, "%%R\nx <- 1"), *_ran(2, "x = y = 1\n" + _HAND_IN)], 2)
+    script = derive(cells_of([_ran(1, "%%R\nx <- 1"), _ran(2, "x = y = 1\n" + _HAND_IN)], 2))
     assert (script.kind, script.plain, script.file_name) == (ScriptKind.CELLS, False, "script.ipy")
 
 
 def test_a_failed_cell_counts_as_far_as_it_ran() -> None:
-    """Statements before the one that failed are kept; stopped cells and later steps are not."""
+    """Statements before the one that failed are kept; cells that were stopped or cut off are not."""
     error = "NameError   Traceback\nCell In[1], line 3\n      2 y = 2\n----> 3 nope\nNameError: nope"
-    records = [
-        *_ran(1, "x = 1\ny = 2\nnope\ny = 3", CellStatus.ERROR, error),
-        *_ran(2, "y = 7", CellStatus.TIMEOUT),
-        *_ran(3, _HAND_IN),
-        *_ran(4, "y = 8"),
+    ran = [
+        _ran(1, "x = 1\ny = 2\nnope\ny = 3", CellStatus.ERROR, error),
+        _ran(2, "y = 7", CellStatus.TIMEOUT),
+        _ran(3, "y = 6", None),
+        _ran(3, _HAND_IN),
+        _ran(4, "y = 8"),
     ]
-    assert [cell.code for cell in cells_of(records, 3)] == ["x = 1\ny = 2", _HAND_IN]
-    assert "y = 2" in script_of(records, 3).text
+    assert [cell.code for cell in cells_of(ran, 3)] == ["x = 1\ny = 2", _HAND_IN]
+    assert "y = 2" in derive(cells_of(ran, 3)).text
 
 
 def test_comments_and_steps_stay_with_their_statements() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded, fold
+from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded
+from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend

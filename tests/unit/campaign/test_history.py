@@ -1,0 +1,168 @@
+"""One reading of a work's log: what it says of calls, cells and money holds after any event."""
+
+from datetime import timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.attempt import (
+    CallAnswered,
+    CallFailed,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    Graded,
+    MonitorAsked,
+    MonitorHeard,
+    MonitorVerdict,
+    TryFailed,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.campaign.history import AttemptState, apply, fold
+from comind.campaign.ledger import as_csv, by_role
+from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.domain.spend import Spend
+from comind.evaluation.report import GradeReport
+from comind.llm.base import ModelReply, Usage
+from comind.session.base import CellResult, CellStatus
+from tests.unit.campaign.samples import owed_by_calls, score
+from tests.unit.campaign.work_logs import START, records_of, work_events
+
+_BOUND = Usage(prompt_tokens=200, completion_tokens=100, usd=0.5)
+_REPLY = ModelReply(text="yes", model="m", usage=Usage(prompt_tokens=20, usd=0.25), seconds=3)
+_SENT = CallSent(ordinal=0, fingerprint="f" * 64, role="coding_agent", model="m", bound=_BOUND)
+_ANSWERED = CallAnswered(ordinal=0, reply=_REPLY)
+_STARTED = CellStarted(ordinal=1, step=1, goal="Fit.", code="fit()")
+_ENDED = CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK))
+_ASKED = MonitorAsked(seconds=20, evidence=(), fingerprint="e" * 64, model="small", bound=_BOUND)
+_LOST = Spend(
+    prompt_tokens=200,
+    completion_tokens=100,
+    usd=0.5,
+    calls=1,
+    lost_calls=1,
+    bound_tokens=300,
+    bound_usd=0.5,
+)
+
+
+def _state(*events: WorkEvent) -> AttemptState:
+    return fold(records_of(*events))
+
+
+def _timeless(spend: Spend) -> Spend:
+    return spend.model_copy(update={"seconds": 0.0})
+
+
+@given(work_events())
+def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
+    """Whatever happened in whatever order, what the calls took is what is spent, and owed, in all."""
+    state = AttemptState()
+    for record in records_of(*events):
+        state = apply(state, record)
+        assert sum((call.spend for call in state.calls), Spend()) == _timeless(state.spend)
+        assert owed_by_calls(state) == _timeless(state.owed)
+    ended = apply(state, records_of(WorkEnded(outcome=CodeOutcome()))[0])
+    assert _timeless(ended.spend) == _timeless(state.owed), "what is open at the end is lost"
+    assert ended.open_call is None
+    assert sum(by_role(ended.calls).values(), Spend()) == _timeless(ended.spend)
+    assert as_csv({"attempt-000": ended.calls}).count("\n") == len(ended.calls) + 1
+
+
+@given(work_events(), st.integers(0, 30))
+def test_a_log_is_read_on_from_any_record(events: list[WorkEvent], cut: int) -> None:
+    """Reading a prefix, then the rest, gives what reading the whole gives; the first state stays."""
+    records = records_of(*events)
+    before = fold(records[:cut])
+    calls, cells = tuple(before.calls), tuple(before.cells)
+    assert fold(records[cut:], before) == fold(records)
+    assert (tuple(before.calls), tuple(before.cells)) == (calls, cells)
+
+
+@given(work_events())
+def test_only_the_last_call_is_open(events: list[WorkEvent]) -> None:
+    """Calls and cells are numbered in their order, and questions are about cells that were running."""
+    state = _state(*events)
+    calls, cells = list(state.calls), list(state.cells)
+    assert [call.number for call in calls] == list(range(len(calls)))
+    assert [cell.number for cell in cells] == list(range(len(cells)))
+    assert all(call.ended is not None and call.ended >= call.sent for call in calls[:-1])
+    for call in calls:
+        assert (call.ordinal is None) == (call.role == "monitor")
+        if call.cell is not None:
+            assert cells[call.cell].started < call.sent
+
+
+def test_a_call_is_told_with_its_failed_tries() -> None:
+    """Each failed try keeps its time, message and booking; the reply settles the rest."""
+    busy = TryFailed(message="busy", booked=Usage())
+    broken = TryFailed(message="broken off", booked=_BOUND)
+    (call,) = _state(_SENT, busy, broken, _ANSWERED).calls
+    assert [(each.at, each.message) for each in call.failed_tries] == [
+        (START + timedelta(seconds=1), "busy"),
+        (START + timedelta(seconds=2), "broken off"),
+    ]
+    assert (call.sent, call.ended) == (START, START + timedelta(seconds=3))
+    assert call.reply == _REPLY
+    assert (call.spend.calls, call.spend.retries, call.spend.lost_calls) == (1, 2, 0)
+    assert (call.spend.tokens, call.spend.bound_tokens) == (320, 300)
+    assert (call.spend.usd, call.spend.bound_usd, call.spend.model_seconds) == (0.75, 0.5, 3)
+
+
+def test_a_call_that_was_under_way_is_lost() -> None:
+    """What follows a call without its end shows that it was lost, since its last try at the latest."""
+    state = _state(_SENT, TryFailed(message="busy", booked=Usage()), _SENT, _ANSWERED)
+    lost, answered = state.calls
+    assert lost.lost
+    assert lost.failure.startswith("no reply was recorded")
+    assert lost.ended == START + timedelta(seconds=1)
+    assert lost.spend == _LOST + Spend(retries=1)
+    assert (answered.lost, answered.spend.calls) == (False, 1)
+
+
+def test_a_call_that_failed_costs_nothing() -> None:
+    """A refusal is told and books nothing; the same call may be made again."""
+    state = _state(_SENT, CallFailed(ordinal=0, message="refused"))
+    (call,) = state.calls
+    assert (call.failure, call.spend) == ("refused", Spend())
+    assert _timeless(state.owed) == Spend()
+
+
+def test_a_question_knows_its_cell() -> None:
+    """The monitor's calls name the run of the cell they were about, and the verdict that came of it."""
+    verdict = MonitorVerdict(stop=True, quote="loss: 9e9", reason="It explodes.")
+    events = (
+        *(_STARTED, _ASKED),  # killed in between
+        *(_STARTED, _ASKED, MonitorHeard(seconds=21, reply=_REPLY, verdict=verdict, accepted=True)),
+        *(_ASKED, MonitorHeard(seconds=40, failure="too late", lost=True), _ENDED, _SENT),
+    )
+    state = _state(*events)
+    first, second, third, sent = state.calls
+    assert [call.role for call in state.calls] == ["monitor"] * 3 + ["coding_agent"]
+    assert [call.cell for call in state.calls] == [0, 1, 1, None]
+    assert (first.spend, first.lost) == (_LOST, True)
+    assert (second.verdict, second.spend.usd) == (verdict, 0.25)
+    assert (third.spend, third.failure) == (_LOST, "too late")
+    assert state.open_call == sent
+
+
+def test_a_cell_that_was_cut_off_has_another_run() -> None:
+    """Each run of a cell is told; what was handed in, and its grade, belong to the one that ended."""
+    submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
+    ended = _ENDED.model_copy(update={"submitted": submitted})
+    report = GradeReport(valid=True, score=score(0.5))
+    state = _state(_STARTED, _STARTED, ended, Graded(ordinal=2, submitted=submitted, report=report))
+    cut_off, whole = state.cells
+    assert (cut_off.step, cut_off.result, cut_off.ended) == (1, None, None)
+    assert (whole.step, whole.result, whole.submitted) == (1, _ENDED.result, submitted)
+    assert (whole.report, state.last_report) == (report, report)
+    assert (state.best, state.best_score, state.steps) == (submitted, report.score, 1)
+
+
+def test_the_last_error_is_that_of_the_last_cell_that_ended() -> None:
+    """A cell that runs hides no error; one that ended well does."""
+    failed = CellEnded(ordinal=1, result=CellResult(status=CellStatus.ERROR, error="KeyError: 'x'"))
+    state = _state(_STARTED, failed, _STARTED)
+    assert state.last_error == "KeyError: 'x'"
+    assert apply(state, records_of(_ENDED)[0]).last_error == ""
