@@ -12,10 +12,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib import resources
 from importlib.resources.abc import Traversable
+from itertools import groupby
+from operator import itemgetter
 from typing import NamedTuple
 
 __all__ = ["RECIPES", "bundle"]
 
+_LINE_LENGTH = 105
 _PACKAGE = "comind.baseline.recipes."
 _OURS = re.compile(r"from \.|(from|import) .*\bcomind\b")
 RECIPES: Traversable = resources.files("comind.baseline") / "recipes"
@@ -45,7 +48,7 @@ def bundle(recipe: str, ending: str, folder: Traversable = RECIPES) -> str:
     last = {name: "the ending's" for each in ast.parse(ending).body if (name := _defined(each))}
     meanings = _joined([*(module.names for module in modules), last])
     imports = {meaning for meaning in meanings.values() if meaning.startswith(("import ", "from "))}
-    head = "\n".join([modules[-1].comment, *sorted(imports, key=_place)])
+    head = f"{modules[-1].comment}\n{_statements(imports)}"
     shared = [f"{module.comment}\n{module.body}" for module in modules[:-1]]
     code = "\n\n\n".join([head, *shared, modules[-1].body, ending])
     for node in ast.walk(ast.parse(code, recipe)):
@@ -121,7 +124,23 @@ def _joined(parts: Iterable[dict[str, str]]) -> dict[str, str]:
     return meanings
 
 
-def _place(statement: str) -> tuple[bool, str]:
-    """Return what imports are sorted by: the standard library first, then names of modules."""
-    module = statement.split()[1]
-    return module.partition(".")[0] not in sys.stdlib_module_names, statement.partition(" ")[2]
+def _statements(imports: Iterable[str]) -> str:
+    """Return imports, one statement for all names of a module, the standard library first."""
+    parts = sorted((line.rpartition("import ")[::2] for line in imports), key=_place)
+    lines = []
+    for origin, group in groupby(parts, key=itemgetter(0)):
+        names = [name for _, name in group]
+        if not origin:
+            lines += [f"import {name}" for name in names]
+        elif len(line := f"{origin}import {', '.join(names)}") <= _LINE_LENGTH:
+            lines.append(line)
+        else:
+            lines += [f"{origin}import (", *(f"    {name}," for name in names), ")"]
+    return "\n".join(lines)
+
+
+def _place(parts: tuple[str, str]) -> tuple[bool, str, str]:
+    """Return what the parts around `import` are sorted by."""
+    origin, name = parts
+    module = origin.removeprefix("from ") or name
+    return re.split(r"\W", module)[0] not in sys.stdlib_module_names, module, name

@@ -19,6 +19,7 @@ _RECIPES = {
     DataShape.PANEL: "panel",
 }
 _LAST_RESORT = "constant"
+_READERS = {"text_to_text": "read_texts"}  # the others take `read_tables`
 
 
 class Program(Value):
@@ -42,13 +43,18 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
         seed=seed,
     )
     recipes = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
-    ending = f"task = {_written(task)}\nmain(task)\n"
     return tuple(
-        Program(name=recipe.replace("_", " "), code=bundle(recipe, ending)) for recipe in recipes
+        Program(name=recipe.replace("_", " "), code=bundle(recipe, _ending(recipe, task)))
+        for recipe in recipes
     )
 
 
-def _written(task: Task) -> str:
-    """Return the expression that makes `task`, a line for each field."""
-    lines = (f"    {field.name}={getattr(task, field.name)!r},\n" for field in fields(task))
-    return f"Task(\n{''.join(lines)})"
+def _ending(recipe: str, task: Task) -> str:
+    """Return the statements that run a recipe; their names are there for whoever builds on it."""
+    told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
+    return (
+        f"task = Task(\n{told})\n"
+        f"tables = {_READERS.get(recipe, 'read_tables')}(task)\n"
+        "predicted = predict(task, tables)\n"
+        "hand_in(task, tables, predicted)\n"
+    )

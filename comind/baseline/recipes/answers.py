@@ -38,15 +38,7 @@ class Models(NamedTuple):
 def answers(
     task: Task, train: pd.DataFrame, models: Models, x: Any, parts: list[Any]
 ) -> list[pd.DataFrame]:
-    """Return a table of target columns for each of `parts`; makes one model a target.
-
-    Args:
-        task: what is asked for.
-        train: where the labels stand.
-        models: how to make models.
-        x: the features of `train`, as the models take them.
-        parts: the features of the rows to predict.
-    """
+    """Fit on `x`, the features of `train`; return a table of target columns for each of `parts`."""
     targets = task.target_columns
     if task.answer_kind == "class-probabilities" and task.label_columns[0] not in targets:
         return class_shares(targets, train[task.label_columns[0]], models, x, parts)

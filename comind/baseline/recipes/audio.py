@@ -22,10 +22,10 @@ from sklearn.svm import SVC, SVR
 
 from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
 from comind.baseline.recipes.files import side_files
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
+__all__ = ["predict"]
 
 ENDINGS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 BANDS = 32
@@ -35,12 +35,6 @@ SECONDS = 60  # of a sound are heard at most
 SPEEDS = (0.85, 0.92, 1.0, 1.09, 1.18)
 FEW_SOUNDS = 3_000  # more are learnt from at their own speed alone
 FEW_ROWS = 15_000  # of features; more are too many for support vectors
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

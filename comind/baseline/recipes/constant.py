@@ -9,16 +9,10 @@ import numpy as np
 import pandas as pd
 
 from comind.baseline.recipes.scale import scale_of
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
+__all__ = ["predict"]
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

@@ -16,19 +16,13 @@ from torch import nn
 
 from comind.baseline.recipes.answers import Models, answers
 from comind.baseline.recipes.files import side_files
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
+__all__ = ["predict"]
 
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 SIDE = 32
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

@@ -16,21 +16,15 @@ from scipy import ndimage
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from comind.baseline.recipes.files import files_below
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
+__all__ = ["predict"]
 
 PIXELS = 400_000  # to learn from at most
 ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff")
 
 Folders = dict[Path, dict[str, Path]]
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

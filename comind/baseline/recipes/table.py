@@ -22,19 +22,13 @@ from skrub import tabular_pipeline
 
 from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
 from comind.baseline.recipes.scale import loss_of
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
+__all__ = ["predict"]
 
 SMALL = 30_000  # rows; more are learnt by boosting alone
 MANY_CLASSES = 20  # trees need many rows a class, and their averages are far from sure
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Tables", "hand_in", "read_tables", "read_texts"]
+__all__ = ["Tables", "hand_in", "read_tables"]
 
 
 class Tables(NamedTuple):
@@ -20,12 +20,6 @@ class Tables(NamedTuple):
 def read_tables(task: Task) -> Tables:
     """Return the tables, with a type for each column."""
     return Tables(*(pd.read_csv(f"{task.folder}/{part}.csv") for part in Tables._fields))
-
-
-def read_texts(task: Task) -> Tables:
-    """Return the tables with every cell as it stands: "NA" is a text here."""
-    paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
-    return Tables(*(pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths))
 
 
 def hand_in(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:

@@ -21,20 +21,14 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler
 from skrub import TableVectorizer
 
 from comind.baseline.recipes.answers import Models, answers
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["main", "predict"]
+__all__ = ["predict"]
 
 WORD = r"(?u)\b\w+\b"
 WORD_OR_SIGN = r"(?u)\b\w+\b|[^\w\s]"
 SMALL = 10_000_000  # characters to learn from; for more there is no time to look inside words
-
-
-def main(task: Task) -> None:
-    """Predict and hand in."""
-    tables = read_tables(task)
-    hand_in(task, tables, predict(task, tables))
 
 
 def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:

@@ -52,8 +52,7 @@ def test_imports_stand_once_at_the_top(tmp_path: Path) -> None:
     assert [ast.unparse(each) for each in tree.body] == [
         "import math",
         "import numpy as np",
-        "from scipy import fft",
-        "from scipy import stats",
+        "from scipy import fft, stats",
         "ONE = np.pi",
         "TWO = ONE",
         "print(TWO)",

@@ -75,7 +75,7 @@ def test_the_best_comes_first(shape: DataShape, names: list[str]) -> None:
 
 @pytest.mark.parametrize("shape", DataShape)
 def test_a_program_is_whole(shape: DataShape) -> None:
-    """It compiles, names the competition's columns and both submissions, and ends with its call."""
+    """It compiles, names the competition's columns and both submissions, and ends with what it does."""
     for program in programs(_problem(shape), 3):
         compile(program.code, program.name, "exec")
         assert "task = Task(\n    folder='input/demo',\n    id_columns=['id'],\n" in program.code
@@ -83,7 +83,9 @@ def test_a_program_is_whole(shape: DataShape) -> None:
         assert "    seed=3,\n" in program.code
         assert '"validation_submission.csv"' in program.code
         assert '"submission.csv"' in program.code
-        assert program.code.endswith(")\nmain(task)\n")
+        assert program.code.endswith(
+            "(task)\npredicted = predict(task, tables)\nhand_in(task, tables, predicted)\n"
+        )
 
 
 @pytest.mark.parametrize("shape", DataShape)
@@ -95,7 +97,7 @@ def test_a_derived_script_loses_nothing_that_counts(shape: DataShape) -> None:
         defined, kept = (_definitions(code) for code in (program.code, script.text))
         loaded = {node.id for node in ast.walk(ast.parse(script.text)) if isinstance(node, ast.Name)}
         assert defined & loaded <= kept
-        assert {"main", "predict", "hand_in"} <= kept
+        assert {"Task", "predict", "hand_in"} <= kept
         assert ("np.random.seed(task.seed)" in script.text) == ("skrub" in program.code)
 
 

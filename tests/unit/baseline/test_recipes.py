@@ -12,7 +12,7 @@ import pytest
 from comind.baseline.recipes import audio, constant, images, panel, pixels, table, text, text_to_text
 from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.scale import loss_of, scale_of
-from comind.baseline.recipes.tables import Tables, hand_in, read_tables, read_texts
+from comind.baseline.recipes.tables import Tables, hand_in, read_tables
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
@@ -38,9 +38,13 @@ def _task(problem: Problem, seed: int = 0) -> Task:
     return Task(folder=problem.folder, answer_kind=kind, metric=problem.metric, seed=seed, **columns)
 
 
+def _read(recipe: ModuleType, task: Task) -> Tables:
+    return text_to_text.read_texts(task) if recipe is text_to_text else read_tables(task)
+
+
 def _answers(recipe: ModuleType, problem: Problem) -> list[pd.DataFrame]:
     task = _task(problem)
-    tables = (read_texts if recipe is text_to_text else read_tables)(task)
+    tables = _read(recipe, task)
     found: list[pd.DataFrame] = recipe.predict(task, tables)
     assert [len(part) for part in found] == [problem.validation_rows, problem.test_rows]
     assert all([*part.columns] == [*problem.target_columns] for part in found)
@@ -78,7 +82,7 @@ def test_ids_are_handed_in_as_they_were_read(workspace: Path) -> None:
 def test_texts_are_read_as_they_stand(workspace: Path) -> None:
     """Where texts are asked for, `NA` and `1` are texts."""
     task = _task(tiny.text_to_text(workspace))
-    assert set(read_texts(task).train["before"]) == {"1", "2", "NA", "cat"}
+    assert set(text_to_text.read_texts(task).train["before"]) == {"1", "2", "NA", "cat"}
     assert read_tables(task).train["before"].isna().any()
 
 
@@ -221,7 +225,7 @@ def test_a_date_is_a_feature_even_as_an_id(workspace: Path) -> None:
     problem = tiny.competition(
         workspace, _TABLE, _Y.NUMBER, rows.sample(frac=1, random_state=0), ids=["when"]
     )
-    table.main(_task(problem))
+    hand_in(_task(problem), read_tables(_task(problem)), _answers(table, problem))
     found = pd.read_csv("submission.csv")
     assert found["when"].str.endswith(" 00:00:00").all()
     assert np.corrcoef(found["y"], pd.to_datetime(found["when"]).dt.month)[0, 1] > 0.9
@@ -278,7 +282,7 @@ def test_many_texts_are_not_looked_into() -> None:
 def test_the_usual_answer_to_the_same_input(workspace: Path) -> None:
     """What was answered before is answered again, `NA` with `NA`."""
     problem = tiny.text_to_text(workspace)
-    train, _, test = read_texts(_task(problem))
+    train, _, test = text_to_text.read_texts(_task(problem))
     usual = train.drop_duplicates("before").set_index("before")["y"]
     assert _answers(text_to_text, problem)[1]["y"].tolist() == test["before"].map(usual).tolist()
 
@@ -403,7 +407,7 @@ _ALL: list[tuple[ModuleType, Callable[[Path], Problem]]] = [
 def test_the_seed_decides(recipe: ModuleType, make: Callable[[Path], Problem], workspace: Path) -> None:
     """With the same seed the answers are the same, whatever was drawn before, and the tables stay."""
     task = _task(make(workspace))
-    tables = (read_texts if recipe is text_to_text else read_tables)(task)
+    tables = _read(recipe, task)
     kept = Tables(*(part.copy() for part in tables))
     first = recipe.predict(task, tables)
     np.random.default_rng().random()
