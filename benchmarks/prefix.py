@@ -7,11 +7,11 @@ the server's own count, of whole messages that it has seen before, stands beside
 """
 
 import tempfile
-from importlib import resources
 from itertools import pairwise, takewhile
 from pathlib import Path
 
 from comind.agents.comind import CoMind
+from comind.baseline.bundle import RECIPES
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.worker import Equipment, carry_out
@@ -38,11 +38,10 @@ FOLDS = "\n".join(
 
 def _programs() -> list[str]:
     """Return 30 cells of 20 to 40 lines, no two the same."""
-    folder = resources.files("comind.llm") / "recipes"
     lines = [
         line
         for name in ("answers", "table", "text", "images", "panel")
-        for line in (folder / f"{name}.py").read_text("utf-8").splitlines()
+        for line in (RECIPES / f"{name}.py").read_text("utf-8").splitlines()
         if line.strip()
     ]
     sizes = [20 + 7 * number % 21 for number in range(STEPS)]

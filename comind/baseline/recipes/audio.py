@@ -1,0 +1,119 @@
+"""Sounds: cepstra over time, also of the sounds a little faster and slower, for two kinds of models.
+
+Cepstra say what a sound is made of, apart from how loud it is and through which microphone it came;
+other speeds stand for other voices.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import soundfile
+from numpy.typing import NDArray
+from scipy.fft import dct
+from scipy.signal import resample_poly, stft
+from sklearn.decomposition import PCA
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, VotingClassifier, VotingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, SVR
+
+from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
+from comind.baseline.recipes.files import side_files
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["predict"]
+
+ENDINGS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
+BANDS = 32
+CEPSTRA = 13
+MOMENTS = 16
+SECONDS = 60  # of a sound are heard at most
+SPEEDS = (0.85, 0.92, 1.0, 1.09, 1.18)
+FEW_SOUNDS = 3_000  # more are learnt from at their own speed alone
+FEW_ROWS = 15_000  # of features; more are too many for support vectors
+
+
+def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return a table of target columns for validation and for test."""
+    sounds = len(tables.train)
+    speeds = SPEEDS if sounds <= FEW_SOUNDS else (1.0,)
+    ours, held_back, asked = side_files(task, tables, ENDINGS)
+    x = [np.array([features(path, speed) for path in ours]) for speed in speeds]
+    parts = [np.array([features(path) for path in paths]) for paths in (held_back, asked)]
+    models = Models(
+        partial(classifier, task.seed, few=sounds * len(speeds) <= FEW_ROWS),
+        partial(
+            regressor, task.seed, few=len(task.target_columns) <= FEW_TARGETS and sounds <= FEW_SOUNDS
+        ),
+    )
+    return answers(task, tables.train, models, x, parts)
+
+
+def mel_filters(bins: int, rate: int) -> NDArray[Any]:
+    """Return bands of frequencies, as wide as an ear tells them apart."""
+    mels = np.linspace(0, 2595 * np.log10(1 + rate * 0.475 / 700), BANDS + 2)
+    edges, axis = 700 * (10 ** (mels / 2595) - 1), np.linspace(0, rate / 2, bins)
+    rising = (axis - edges[:-2, None]) / (edges[1:-1, None] - edges[:-2, None])
+    falling = (edges[2:, None] - axis) / (edges[2:, None] - edges[1:-1, None])
+    return np.clip(np.minimum(rising, falling), 0, None)
+
+
+def features(path: Path | None, speed: float = 1.0) -> NDArray[Any]:
+    """Return cepstra (timbre) and their slopes at a fixed number of moments, and their spread."""
+    if path is None:
+        return np.zeros(2 * CEPSTRA * (MOMENTS + 1) + 1)
+    sound, rate = soundfile.read(path, dtype="float32", always_2d=True, frames=SECONDS * 48_000)
+    sound = resample_poly(sound.mean(axis=1), int(100 * speed), 100)
+    window = max(64, int(0.025 * rate))
+    _, _, spectrum = stft(sound, nperseg=min(window, len(sound)), nfft=max(512, window), boundary=None)
+    loudness = np.log(mel_filters(len(spectrum), rate) @ np.abs(spectrum) ** 2 + 1e-8)
+    level = loudness.mean(axis=0)
+    (heard,) = np.nonzero(level >= level.max() - 0.6 * np.ptp(level))  # without silence at the ends
+    loudness = loudness[:, heard[0] : heard[-1] + 1]
+    cepstra = dct(loudness, axis=0, norm="ortho")[:CEPSTRA]
+    cepstra -= cepstra.mean(axis=1, keepdims=True)  # what speaker and microphone do to all moments
+    slopes = np.gradient(cepstra, axis=1) if cepstra.shape[1] > 1 else np.zeros_like(cepstra)
+    both = np.vstack([cepstra, slopes])
+    width = max(1, both.shape[1] // MOMENTS)
+    centres = np.linspace(0, both.shape[1] - width, MOMENTS).astype(int)
+    moments = np.stack([both[:, start : start + width].mean(axis=1) for start in centres], axis=1)
+    return np.concatenate([moments.ravel(), both.std(axis=1), [len(sound) / rate]])
+
+
+class Sped:
+    """Fits a model on every sound at several speeds, as other voices would say it."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, x: list[NDArray[Any]], y: Any) -> Self:
+        """Fit on all speeds as if they were more rows."""
+        y = np.asarray(y)
+        self.model.fit(np.vstack(x), np.concatenate([y] * len(x)))
+        self.classes_ = getattr(self.model, "classes_", None)
+        return self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.model, name)
+
+
+def classifier(seed: int, *, few: bool) -> Any:
+    """Return a model of classes."""
+    vectors = make_pipeline(StandardScaler(), PCA(0.99), SVC(C=10, probability=True, random_state=seed))
+    models = [("vectors", vectors)] if few else []
+    models.append(("trees", ExtraTreesClassifier(500, random_state=seed)))
+    return Sped(VotingClassifier(models, voting="soft"))
+
+
+def regressor(seed: int, *, few: bool) -> Any:
+    """Return a model of numbers."""
+    trees = ExtraTreesRegressor(500, random_state=seed)
+    if not few:
+        return Sped(trees)
+    return Sped(
+        VotingRegressor([("trees", trees), ("vectors", make_pipeline(StandardScaler(), SVR(C=10)))])
+    )

@@ -1,0 +1,110 @@
+"""Images: a small convolutional network on shrunken pictures; the more there are, the fewer its rounds.
+
+It is trained from scratch, as no weights can be fetched where programs run, and it is small enough for
+a processor.
+"""
+
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from PIL import Image
+from torch import nn
+
+from comind.baseline.recipes.answers import Models, answers
+from comind.baseline.recipes.files import side_files
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["predict"]
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
+SIDE = 32
+
+
+def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return a table of target columns for validation and for test."""
+    torch.manual_seed(task.seed)
+    torch.set_num_threads(1)  # on pictures this small, threads wait for each other more than they work
+    draw = np.random.RandomState(task.seed)
+    rounds = int(np.clip(50_000 / len(tables.train), 2, 40))
+    x, *parts = (pixels(paths) for paths in side_files(task, tables, ENDINGS))
+    models = Models(*(partial(Net, kind, rounds, draw) for kind in ("classes", "numbers", "sets")))
+    return answers(task, tables.train, models, x, parts)
+
+
+def pixels(paths: list[Path | None]) -> Any:
+    """Return pictures of one size, shape (rows, 3, SIDE, SIDE); a row without a file is black."""
+    pictures = np.zeros((len(paths), 3, SIDE, SIDE), dtype=np.float32)
+    for row, path in enumerate(paths):
+        if path is not None:
+            with Image.open(path) as image:
+                image.draft("RGB", (2 * SIDE, 2 * SIDE))  # read no more of a large JPEG than is used
+                small = image.convert("RGB").resize((SIDE, SIDE), Image.Resampling.BILINEAR)
+            pictures[row] = np.asarray(small, dtype=np.float32).transpose(2, 0, 1) / 127.5 - 1
+    return torch.from_numpy(pictures).contiguous(memory_format=torch.channels_last)
+
+
+def network(outputs: int) -> Any:
+    """Return six convolutions, each second one before pictures are halved, and a linear head."""
+    layers: list[Any] = []
+    for before, after in ((3, 16), (16, 16), (16, 32), (32, 32), (32, 64), (64, 64)):
+        layers += [nn.Conv2d(before, after, 3, padding=1), nn.BatchNorm2d(after), nn.ReLU()]
+        layers += [nn.MaxPool2d(2)] if before == after else []
+    head = [nn.AdaptiveAvgPool2d(3), nn.Flatten(), nn.Dropout(0.2), nn.Linear(64 * 9, outputs)]
+    return nn.Sequential(*layers, *head).to(memory_format=torch.channels_last)
+
+
+class Net:
+    """A network with scikit-learn's interface, for "classes", "sets" of labels or "numbers"."""
+
+    def __init__(self, kind: str, rounds: int, draw: np.random.RandomState) -> None:
+        self.kind, self.rounds, self.draw = kind, rounds, draw
+
+    def fit(self, x: Any, y: Any) -> Self:
+        """Learn from pictures and what they show."""
+        y = np.asarray(y)
+        if self.kind == "classes":
+            self.classes_, y = np.unique(y, return_inverse=True)
+        elif self.kind == "numbers":
+            self.mean, self.scale, self.shape = y.mean(axis=0), y.std(axis=0) + 1e-9, y.shape[1:]
+            y = ((y - self.mean) / self.scale).reshape(len(y), -1)
+        self.net = network(len(self.classes_) if self.kind == "classes" else y.shape[1])
+        self.train(x, torch.as_tensor(y, dtype=torch.int64 if self.kind == "classes" else torch.float32))
+        self.net.eval()
+        return self
+
+    def train(self, x: Any, y: Any) -> None:
+        """Go through the pictures as often as planned, each time a little moved."""
+        losses = {"classes": nn.CrossEntropyLoss, "sets": nn.BCEWithLogitsLoss, "numbers": nn.MSELoss}
+        loss = losses[self.kind]()
+        batch = int(np.clip(len(x) // 30, 16, 128))
+        optimiser = torch.optim.AdamW(self.net.parameters(), weight_decay=0.02)
+        steps = self.rounds * -(-len(x) // batch)
+        plan = torch.optim.lr_scheduler.OneCycleLR(optimiser, max_lr=4e-3, total_steps=steps)
+        for _ in range(self.rounds):
+            for rows in torch.randperm(len(x)).split(batch):
+                if len(rows) > 1:  # a batch of one has no spread to normalise by
+                    moved = self.draw.randint(-2, 3, 2).tolist()  # so that no place is learned by heart
+                    optimiser.zero_grad()
+                    loss(self.net(torch.roll(x[rows], moved, (2, 3))), y[rows]).backward()
+                    optimiser.step()
+                plan.step()
+
+    def outputs(self, x: Any) -> Any:
+        """Return what the last layer says."""
+        with torch.no_grad():
+            return torch.cat([self.net(part) for part in x.split(256)])
+
+    def predict_proba(self, x: Any) -> Any:
+        """Return the probability of each class or label."""
+        return (torch.sigmoid if self.kind == "sets" else nn.Softmax(1))(self.outputs(x)).numpy()
+
+    def predict(self, x: Any) -> Any:
+        """Return classes or numbers."""
+        if self.kind == "classes":
+            return self.classes_[self.outputs(x).argmax(dim=1).numpy()]
+        return self.mean + self.scale * self.outputs(x).numpy().reshape(-1, *self.shape)

@@ -1,0 +1,151 @@
+"""A panel, many series over time: boosting learns how far a series moves in some steps.
+
+It learns from random moments of the past and what was known then, at all distances that the rows asked
+for lie ahead; so one model serves the next step and the last one.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingRegressor
+
+from comind.baseline.recipes.scale import loss_of, scale_of
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["predict"]
+
+
+def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return a table of target columns for validation and for test."""
+    panel = panel_of(task, tables)
+    draw = np.random.default_rng(task.seed)
+    old_enough = np.nonzero(panel.past & (panel.time > panel.now // 4))[0]
+    drawn = draw.choice(old_enough, min(300_000, 30 * len(tables.train)))
+    steps = np.minimum(draw.integers(1, panel.reach + 1, len(drawn)), panel.time[drawn])
+    found = {
+        target: forecast(task.metric, task.seed, panel, target, drawn, steps)
+        for target in task.target_columns
+    }
+    table, held_back = pd.DataFrame(found), len(tables.validation)
+    return [table[:held_back], table[held_back:].reset_index(drop=True)]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The rows of all tables, and where each one lies on a grid of moments and series."""
+
+    rows: pd.DataFrame
+    past: NDArray[Any]  # whether a row is of train
+    time: NDArray[Any]  # the number of its moment
+    line: NDArray[Any]  # the number of its series
+    facts: NDArray[Any]  # what is known of it ahead of time
+    moments_a_day: float
+
+    @property
+    def season(self) -> int:
+        """How many moments a week has or, where steps are long, a year."""
+        return max(1, round(self.moments_a_day * (7 if self.moments_a_day > 0.4 else 365)))
+
+    @property
+    def now(self) -> int:
+        """The last moment that train knows."""
+        return int(self.time[self.past].max())
+
+    @property
+    def ahead(self) -> NDArray[Any]:
+        """How many moments ahead of what is known each row lies."""
+        return np.where(self.time > self.now, self.time - self.now, np.minimum(self.time, 1))
+
+    @property
+    def reach(self) -> int:
+        """How far ahead the past lets us learn."""
+        return int(min(self.ahead.max(), max(self.now // 2, 1)))
+
+
+def panel_of(task: Task, tables: Tables) -> Panel:
+    """Return the rows of all tables on a grid of moments and series."""
+    train, validation, test = tables
+    names = dict(zip(task.train_id_columns, task.id_columns, strict=True))
+    rows = pd.concat([train.rename(columns=names), validation, test], ignore_index=True)
+    past = np.arange(len(rows)) < len(train)
+    inputs = [column for column in test.columns if [column] != task.id_columns]
+    texts = rows[inputs].select_dtypes(exclude="number").astype(str)
+    date = next(column for column in texts.columns if texts[column].str.match(r"\d{4}|\d.*\d{4}").all())
+    when = pd.to_datetime(texts[date], format="mixed", dayfirst="." in texts[date][0][:3])
+    keys = series_keys(rows[past], date, inputs)
+    line = rows.groupby(keys, dropna=False).ngroup().to_numpy() if keys else np.zeros(len(rows), int)
+    time = when.rank(method="dense").astype(int).to_numpy() - 1
+    facts = rows[inputs].apply(
+        lambda cells: cells if cells.dtype.kind in "iufb" else pd.factorize(cells)[0]
+    )
+    facts[date] = when.dt.day_of_year
+    known = np.column_stack([facts, when.dt.day_of_week, when.dt.day, when.dt.hour, line]).astype(float)
+    return Panel(rows, past, time, line, known, time.max() / max((when.max() - when.min()).days, 1))
+
+
+def series_keys(train: pd.DataFrame, date: str, inputs: list[str]) -> list[str]:
+    """Return the columns that name a series: with the date, they tell the rows of train apart."""
+    keys: list[str] = []
+    names = [column for column in inputs if column != date and train[column].dtype.kind != "f"]
+    while names and train.duplicated([date, *keys]).mean() > 0.001:
+        keys.append(min(names, key=lambda name: train.duplicated([date, *keys, name]).sum()))
+        names.remove(keys[-1])
+    return keys
+
+
+def features(panel: Panel, levels: pd.DataFrame, row: NDArray[Any], ahead: NDArray[Any]) -> NDArray[Any]:
+    """Return what was known some steps before rows: last level, recent mean, recent moves, more."""
+    time, line, season = panel.time[row], panel.line[row], panel.season
+
+    def at(table: pd.DataFrame, moment: NDArray[Any]) -> NDArray[Any]:
+        return np.where(moment < 0, np.nan, table.to_numpy()[np.maximum(moment, 0), line])
+
+    last, start, cycles = levels.ffill(), time - ahead, -(-ahead // season)
+    week, month, quarter = (levels.rolling(season * n, min_periods=1).mean() for n in (1, 4, 12))
+    moves = [(last - last.shift(back)) / back for back in (5, 1, 3, 7, 14)]
+    x = [at(table, start) for table in (last, month, *moves, week, quarter, (last > 0).cumsum())]
+    x += [at(levels, time - season * (cycles + back)) for back in range(4)]
+    year_ago = time - round(panel.moments_a_day * 364) + season // 2
+    x += [at(week, np.minimum(year_ago, start)), np.minimum(ahead, panel.reach), *panel.facts[row].T]
+    typical = [float(np.nanmean(levels))] * 2 + [0.0] * (len(x) - 2)
+    return np.column_stack(
+        [np.nan_to_num(cells, nan=value) for cells, value in zip(x, typical, strict=True)]
+    )
+
+
+def forecast(
+    metric: str, seed: int, panel: Panel, target: str, drawn: NDArray[Any], steps: NDArray[Any]
+) -> NDArray[Any]:
+    """Return the values of the rows that are asked for: as known, else as predicted."""
+    time, line, past = panel.time, panel.line, panel.past
+    table = np.full((time.max() + 1, line.max() + 1), np.nan)
+    table[time[past], line[past]] = panel.rows.loc[past, target]
+    moves = np.diff(pd.DataFrame(table).ffill().fillna(0).to_numpy(), axis=0)
+    grows = bool(moves.any() and (moves >= 0).all(axis=0).mean() > 0.8)  # a count of all there has been
+    to, back = scale_of("rmsle" if grows and np.nanmin(table) >= 0 else metric)
+    known = pd.DataFrame(to(table))
+    usual = known.abs().mean() + 1e-9  # large and small series move alike
+    unit = np.ones(len(usual)) if grows else usual.fillna(usual.mean()).to_numpy()
+    levels = known.div(unit, axis="columns")
+    base = 0 if grows else 1
+    x, y = features(panel, levels, drawn, steps), levels.to_numpy()[time[drawn], line[drawn]]
+    loss = loss_of(metric)
+    size = {"max_leaf_nodes": 8, "learning_rate": 0.05} if grows else {"max_iter": 300}
+    model = HistGradientBoostingRegressor(loss=loss, min_samples_leaf=100, random_state=seed, **size)
+    told, weight = ~np.isnan(y), unit[line[drawn]] ** (1 if loss == "absolute_error" else 2)
+    model.fit(x[told], (y - x[:, base])[told], weight[told])
+
+    asked, ahead = np.nonzero(~past)[0], panel.ahead[~past]
+    x = features(panel, levels, asked, ahead)
+    moved = model.predict(x)
+    if grows:  # further than was learned at the same pace; averaged with a slope that fades
+        same_pace = moved * np.maximum(ahead / panel.reach, 1)
+        moved = np.maximum(same_pace + x[:, 2] * 9 * (1 - 0.9**ahead), 0) / 2
+    found = back((x[:, base] + moved) * unit[line[asked]])
+    seen = table[time[asked], line[asked]]
+    values: NDArray[Any] = np.where(np.isnan(seen), np.maximum(found, np.nanmin(table)), seen)
+    return values

@@ -1,0 +1,97 @@
+"""A table: skrub's encoders in front of models that err in different ways, averaged.
+
+Boosted trees, extremely random trees and a linear model see few rows; many rows are left to boosting,
+which alone is fast enough for them.
+"""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    VotingClassifier,
+    VotingRegressor,
+)
+from sklearn.linear_model import LogisticRegression, RidgeCV
+from skrub import tabular_pipeline
+
+from comind.baseline.recipes.answers import FEW_TARGETS, Models, answers
+from comind.baseline.recipes.scale import loss_of
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["predict"]
+
+SMALL = 30_000  # rows; more are learnt by boosting alone
+MANY_CLASSES = 20  # trees need many rows a class, and their averages are far from sure
+
+
+def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return a table of target columns for validation and for test."""
+    np.random.seed(task.seed)  # skrub's encoders draw from the global generator
+    train = tables.train
+    x, *parts = features_of(task, tables)
+    if len(train) > SMALL:  # encode once for all targets
+        encoder = tabular_pipeline(HistGradientBoostingRegressor())[0].fit(x)
+        x, *parts = (encoder.transform(part) for part in (x, *parts))
+    classes = train[task.label_columns[0]].nunique() if task.answer_kind != "number" else 0
+    models = Models(
+        partial(classifier, task, len(train), classes), partial(regressor, task, len(train), classes)
+    )
+    return answers(task, train, models, x, parts)
+
+
+def features_of(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return the features of all three tables; an id is none, unless it is a date."""
+    test = tables.test
+    ids = [test[column].astype(str) for column in task.id_columns if column in test]
+    dated = [str(cells.name) for cells in ids if cells.str.match(r"\d{4}-\d\d-\d\d").all()]
+    names = [column for column in test.columns if column not in task.id_columns or column in dated]
+    return [
+        part[names].assign(**{name: pd.to_datetime(part[name]) for name in dated}) for part in tables
+    ]
+
+
+def boosting(task: Task, rows: int, classes: int) -> dict[str, Any]:
+    """Return settings: many rows, targets and classes get fewer rounds, each with a longer step."""
+    together = task.answer_kind in ("number", "probability")
+    trees_a_round = len(task.target_columns) if together else max(1, classes if classes > 2 else 1)
+    rounds = int(np.clip(1e8 / (rows * trees_a_round), 40, 400))
+    return {
+        "learning_rate": min(20 / rounds, 0.2),
+        "max_iter": rounds,
+        "l2_regularization": 1.0,
+        "random_state": task.seed,
+    }
+
+
+def classifier(task: Task, rows: int, classes: int) -> Any:
+    """Return a model of classes for so many rows."""
+    if classes > MANY_CLASSES:
+        steps = int(np.clip(1e9 / (rows * classes), 50, 1000))
+        return tabular_pipeline(LogisticRegression(C=30.0, max_iter=steps))
+    boosted = HistGradientBoostingClassifier(**boosting(task, rows, classes))
+    if rows > SMALL:
+        return VotingClassifier([("boosting", boosted)], voting="soft")
+    trees = ExtraTreesClassifier(400, min_samples_leaf=2, random_state=task.seed)
+    models = {"boosting": boosted, "trees": trees, "linear": LogisticRegression(max_iter=1000)}
+    return VotingClassifier(
+        [(name, tabular_pipeline(model)) for name, model in models.items()], voting="soft"
+    )
+
+
+def regressor(task: Task, rows: int, classes: int) -> Any:
+    """Return a model of numbers for so many rows."""
+    trees = ExtraTreesRegressor(400, min_samples_leaf=2, random_state=task.seed)
+    if len(task.target_columns) > FEW_TARGETS:
+        return tabular_pipeline(trees.set_params(n_estimators=int(np.clip(4e6 / rows, 20, 400))))
+    boosted = HistGradientBoostingRegressor(loss=loss_of(task.metric), **boosting(task, rows, classes))
+    if rows > SMALL:
+        return VotingRegressor([("boosting", boosted)])
+    models = {"boosting": boosted, "trees": trees, "linear": RidgeCV(alphas=np.logspace(-1, 3, 9))}
+    return VotingRegressor([(name, tabular_pipeline(model)) for name, model in models.items()])

@@ -1,0 +1,31 @@
+"""Read the three tables; hand both submissions in."""
+
+from typing import NamedTuple
+
+import pandas as pd
+
+from comind.baseline.recipes.task import Task
+
+__all__ = ["Tables", "hand_in", "read_tables"]
+
+
+class Tables(NamedTuple):
+    """Rows with labels, and those to predict."""
+
+    train: pd.DataFrame
+    validation: pd.DataFrame
+    test: pd.DataFrame
+
+
+def read_tables(task: Task) -> Tables:
+    """Return the tables, with a type for each column."""
+    return Tables(*(pd.read_csv(f"{task.folder}/{part}.csv") for part in Tables._fields))
+
+
+def hand_in(task: Task, tables: Tables, predicted: list[pd.DataFrame]) -> None:
+    """Write both submissions: ids as they were read, and the target columns."""
+    names = ("validation_submission.csv", "submission.csv")
+    for rows, found, name in zip(tables[1:], predicted, names, strict=True):
+        ids, targets = rows[task.id_columns], found.set_index(rows.index)
+        pd.concat([ids, targets], axis=1).to_csv(name, index=False)
+    print(f"handed in {' and '.join(str(len(found)) for found in predicted)} rows")

@@ -1,0 +1,132 @@
+"""Text to text: the usual answer to the same input; for new inputs what did best on rows held back.
+
+Three ways are tried: the input itself, a run of its words, or the answer to the most similar input.
+Cells are read as they stand, as "NA" may well be what somebody wrote.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from sklearn.feature_extraction.text import TfidfVectorizer
+
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["predict", "read_texts"]
+
+
+def read_texts(task: Task) -> Tables:
+    """Return the tables with every cell as it stands: "NA" is a text here."""
+    paths = [f"{task.folder}/{part}.csv" for part in Tables._fields]
+    return Tables(*(pd.read_csv(path, dtype=str, keep_default_na=False) for path in paths))
+
+
+def predict(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return a table of target columns for validation and for test."""
+    (train, validation, test), source = prepared(task, tables)
+    asked = pd.concat([validation, test], ignore_index=True)
+    finder = Finder(source, task.metric, task.seed)
+    table = pd.DataFrame({target: finder.answer(train, asked, target) for target in task.target_columns})
+    return [table[: len(validation)], table[len(validation) :]]
+
+
+def prepared(task: Task, tables: Tables) -> tuple[Tables, str]:
+    """Return the tables with `group` and the whole `input`, and the column with the longest texts."""
+    train, _, test = tables
+    told = [c for c in test.columns if c not in task.id_columns and not test[c].str.isdecimal().all()]
+    inputs = told or list(test.columns)
+    groups = [c for c in inputs if len(inputs) > 1 and train[c].nunique() <= 50]
+    source = max(set(inputs) - set(groups) or inputs, key=lambda c: train[c].str.len().mean())
+    added = [
+        part.assign(
+            group=part[groups].agg("\n".join, axis=1) if groups else "",
+            input=part[inputs].agg("\n".join, axis=1),
+        )
+        for part in tables
+    ]
+    return Tables(*added), source
+
+
+@dataclass(frozen=True)
+class Finder:
+    """Finds answers in those that are known, and tries on rows held back how to find them best."""
+
+    source: str
+    metric: str
+    seed: int
+
+    def answer(self, train: pd.DataFrame, asked: pd.DataFrame, target: str) -> "pd.Series[Any]":
+        """Return an answer for each row that is asked for."""
+        held_back = train.sample(min(5_000, len(train) // 10), random_state=self.seed)
+        seen, found = train.drop(held_back.index), usual(train, asked, target)
+        trial = held_back[usual(seen, held_back, target).isna()]
+        tried = self.ways(seen, trial if len(trial) else held_back, target)
+        truth = held_back.loc[tried.index, target]
+        values = tried.apply(
+            lambda way: [float(value(self.metric, *pair)) for pair in zip(truth, way, strict=True)]
+        )
+        if len(new := asked[found.isna()]):
+            found[new.index] = self.ways(train, new, target)[values.mean().idxmax()]
+        return found
+
+    def ways(self, seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> pd.DataFrame:
+        """Return a table of answers, a column for each way to find them."""
+        source = self.source
+        found = {"same": rows[source], "nearest": self.nearest(seen, rows, target)}
+        inside = [answer in text for answer, text in zip(seen[target], seen[source], strict=True)]
+        if np.mean(inside) > 0.5:
+            shares = list(zip(rows[source], shares_of_words(seen, rows, source, target), strict=True))
+            for often in (0.2, 0.3, 0.4, 0.5, 0.6):  # a word in answers so often is worth taking
+                found[f"run {often}"] = [run(text, share - often) for text, share in shares]
+        return pd.DataFrame(found, index=rows.index)
+
+    def nearest(self, seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> NDArray[Any]:
+        """Return the answer to the input with the most similar runs of characters."""
+        pool = seen.sample(min(len(seen), 400_000_000 // len(rows) + 1), random_state=self.seed)
+        coder = TfidfVectorizer(analyzer="char_wb", ngram_range=(2, 4), max_features=200_000)
+        known, asked = coder.fit_transform(pool["input"]).T.tocsr(), coder.transform(rows["input"])
+        likeness = (asked[at : at + 200] @ known for at in range(0, len(rows), 200))
+        best = [np.asarray(part.argmax(axis=1)) for part in likeness]
+        answers: NDArray[Any] = pool[target].to_numpy()[np.concatenate(best).ravel()]
+        return answers
+
+
+def value(metric: str, answer: str, found: str) -> float:
+    """Return what an answer is worth that was found, next to the right one."""
+    if metric == "word-jaccard":
+        ours, theirs = set(answer.lower().split()), set(found.lower().split())
+        return len(ours & theirs) / max(len(ours | theirs), 1)
+    return answer == found if metric == "exact-match" else -Levenshtein.distance(answer, found)
+
+
+def usual(seen: pd.DataFrame, rows: pd.DataFrame, target: str) -> "pd.Series[Any]":
+    """Return the most frequent answer to the same input; missing where there is none."""
+    counts = seen.value_counts(["input", target]).reset_index().drop_duplicates("input")
+    return rows["input"].map(counts.set_index("input")[target])
+
+
+def shares_of_words(
+    seen: pd.DataFrame, rows: pd.DataFrame, source: str, target: str
+) -> "pd.Series[Any]":
+    """Return, for each row, how often each of its words is in the answer, in its group."""
+    words = seen.assign(word=seen[source].str.lower().str.split()).explode("word")
+    asked = rows.assign(word=rows[source].str.lower().str.split()).explode("word")
+    answers = {text: set(text.lower().split()) for text in seen[target]}
+    pairs = zip(words["word"], words[target], strict=True)
+    words["inside"] = [word in answers[text] for word, text in pairs]
+    counts = words.groupby(["group", "word"])["inside"].agg(["sum", "count"])
+    asked = asked.join(counts, on=["group", "word"]).fillna({"sum": 0, "count": 0})
+    typical = asked["group"].map(words.groupby("group")["inside"].mean()).fillna(0.0)
+    share = (asked["sum"] + 3 * typical) / (asked["count"] + 3)
+    return share.groupby(level=0, sort=False).agg(np.array)
+
+
+def run(text: str, gains: NDArray[Any]) -> str:
+    """Return the words in a row that gain most together."""
+    sums = np.cumsum([0.0, *gains])
+    end = 1 + np.argmax(sums[1:] - np.minimum.accumulate(sums)[:-1])
+    return " ".join(text.split()[np.argmin(sums[:end]) : end])

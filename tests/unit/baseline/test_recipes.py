@@ -1,0 +1,417 @@
+"""Each recipe by itself: what it learns, and the form in which it answers."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comind.baseline.recipes import audio, constant, images, panel, pixels, table, text, text_to_text
+from comind.baseline.recipes.files import side_files
+from comind.baseline.recipes.scale import loss_of, scale_of
+from comind.baseline.recipes.tables import Tables, hand_in, read_tables
+from comind.baseline.recipes.task import Task
+from comind.domain.problem import AnswerKind, DataShape, Problem
+from tests.unit.baseline import tiny
+
+# sklearn 1.11 will have another way to the same; until then predictions stay as they are.
+pytestmark = pytest.mark.filterwarnings("ignore:The `probability` parameter:FutureWarning")
+
+_TABLE, _TEXT, _IMAGES = DataShape.TABLE, DataShape.TEXT, DataShape.IMAGES
+_PROBABILITIES = AnswerKind.CLASS_PROBABILITIES
+
+
+@pytest.fixture(autouse=True)
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory of its own, as programs name their files relative to one."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def _task(problem: Problem, seed: int = 0) -> Task:
+    names = ("id_columns", "train_id_columns", "label_columns", "target_columns")
+    columns = {name: list(getattr(problem, name)) for name in names}
+    kind = problem.answer_kind.value
+    return Task(folder=problem.folder, answer_kind=kind, metric=problem.metric, seed=seed, **columns)
+
+
+def _read(recipe: ModuleType, task: Task) -> Tables:
+    return text_to_text.read_texts(task) if recipe is text_to_text else read_tables(task)
+
+
+def _answers(recipe: ModuleType, problem: Problem) -> list[pd.DataFrame]:
+    task = _task(problem)
+    tables = _read(recipe, task)
+    found: list[pd.DataFrame] = recipe.predict(task, tables)
+    assert [len(part) for part in found] == [problem.validation_rows, problem.test_rows]
+    assert all([*part.columns] == [*problem.target_columns] for part in found)
+    return found
+
+
+def _truth(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return what `rows` say of validation and test, as `tiny.competition` parts them."""
+    half, quarter = len(rows) // 2, len(rows) // 4
+    return [
+        part.reset_index(drop=True) for part in (rows[half : half + quarter], rows[half + quarter :])
+    ]
+
+
+def _share_right(found: list[pd.DataFrame], rows: pd.DataFrame, column: str = "y") -> float:
+    pairs = zip(found, _truth(rows), strict=True)
+    right = [np.equal(*(each[column].astype(str).to_numpy() for each in pair)) for pair in pairs]
+    return float(np.mean(np.concatenate(right)))
+
+
+# --- what recipes share ---------------------------------------------------------------------------
+
+
+def test_ids_are_handed_in_as_they_were_read(workspace: Path) -> None:
+    """Submissions hold the ids and the target columns, in the order of the rows."""
+    task = _task(tiny.table(workspace))
+    tables = read_tables(task)
+    hand_in(task, tables, [pd.DataFrame({"y": np.arange(len(part)) / 2}) for part in tables[1:]])
+    for name, rows in zip(("validation_submission.csv", "submission.csv"), tables[1:], strict=True):
+        found = pd.read_csv(name)
+        assert found["id"].tolist() == rows["id"].tolist()
+        assert found["y"].tolist() == [row / 2 for row in range(len(rows))]
+
+
+def test_texts_are_read_as_they_stand(workspace: Path) -> None:
+    """Where texts are asked for, `NA` and `1` are texts."""
+    task = _task(tiny.text_to_text(workspace))
+    assert set(text_to_text.read_texts(task).train["before"]) == {"1", "2", "NA", "cat"}
+    assert read_tables(task).train["before"].isna().any()
+
+
+def test_a_column_names_the_files_of_rows(workspace: Path) -> None:
+    """A row's file is found by its id with or without ending; a row without one has none."""
+    problem = tiny.images(workspace)
+    ours, held_back, asked = side_files(_task(problem), read_tables(_task(problem)), (".png",))
+    assert [path.stem for path in ours if path] == [f"p{row:02d}" for row in range(30)]
+    assert all(held_back)
+    assert asked[-1] is None
+
+
+def test_files_are_found_where_train_calls_its_ids_otherwise(workspace: Path) -> None:
+    """A column of train may have another name."""
+    rows = pd.DataFrame({"id": list("abcdefgh"), "y": 1})
+    problem = tiny.competition(workspace, _IMAGES, AnswerKind.NUMBER, rows, train_ids=["picture"])
+    for name in "abcdefgh":
+        (workspace / problem.folder / f"{name}.PNG").touch()
+    task = _task(problem)
+    found = side_files(task, read_tables(task), (".png",))
+    assert [[path.stem for path in part if path] for part in found] == [
+        list("abcd"),
+        ["e", "f"],
+        ["g", "h"],
+    ]
+
+
+@pytest.mark.parametrize("metric", ["rmse", "rmsle", "rmse-of-log", "mae"])
+def test_a_scale_has_a_way_back(metric: str) -> None:
+    """There and back is where it began; what wants a median is learnt with absolute errors."""
+    scale, y = scale_of(metric), np.array([0.5, 3.0, 1000.0])
+    assert np.allclose(scale.back(scale.forward(y)), y)
+    assert loss_of(metric) == ("absolute_error" if metric == "mae" else "squared_error")
+
+
+# --- constant -------------------------------------------------------------------------------------
+
+_Y = AnswerKind
+
+
+@pytest.mark.parametrize(
+    ("kind", "metric", "y", "answer"),
+    [
+        (_Y.NUMBER, "rmse", [1, 2, 6, 9] * 2, 4.5),
+        (_Y.NUMBER, "mae", [1, 2, 6, 90] * 2, 4.0),
+        (_Y.NUMBER, "rmse-of-log", [1, 10, 100, 10] * 2, 10.0),
+        (_Y.PROBABILITY, "auc", [1, 0, 0, 0] * 2, 0.25),
+        (_Y.LABEL, "accuracy", ["a", "b", "b", None] * 2, "b"),
+        (_Y.TEXT, "exact-match", [None] * 8, ""),
+    ],
+)
+def test_a_constant_is_least_wrong(workspace: Path, kind: _Y, metric: str, y: Any, answer: Any) -> None:
+    """Means, medians, shares and the commonest answer, whatever the features are."""
+    rows = pd.DataFrame({"id": range(8), "odd": [[]] * 8, "y": y})
+    found = _answers(constant, tiny.competition(workspace, _TABLE, kind, rows, metric=metric))
+    assert found[0]["y"].tolist() == pytest.approx([answer] * 2) if kind is _Y.NUMBER else [answer] * 2
+
+
+def test_a_constant_share_for_a_column_a_class(workspace: Path) -> None:
+    """A column that train has not is a class of the label; its answer is the share of that class."""
+    rows = pd.DataFrame({"id": range(8), "y": list("abaaabbb")})
+    problem = tiny.competition(workspace, _TABLE, _PROBABILITIES, rows, targets=["a", "b", "c"])
+    assert _answers(constant, problem)[1].iloc[0].tolist() == [0.75, 0.25, 0.0]
+
+
+# --- table ----------------------------------------------------------------------------------------
+
+
+def test_a_table_of_numbers(workspace: Path) -> None:
+    """It learns a number from the feature that says it, and stays within what was seen."""
+    found = _answers(table, tiny.table(workspace))
+    rows = tiny.numbers()
+    low, high = 10 * rows["x"][:30].min(), 10 * rows["x"][:30].max()
+    for part, truth in zip(found, _truth(rows), strict=True):
+        assert np.corrcoef(part["y"], truth["x"])[0, 1] > 0.95
+        assert part["y"].between(low, high).all()
+
+
+def test_a_table_of_many_numbers(workspace: Path) -> None:
+    """More than four targets are learnt by one model."""
+    rows = tiny.numbers()
+    labels = [f"y{number}" for number in range(5)]
+    rows = rows.assign(**{label: rows["x"] * number for number, label in enumerate(labels)})
+    found = _answers(table, tiny.competition(workspace, _TABLE, _Y.NUMBER, rows, labels=labels))
+    assert np.corrcoef(found[0]["y4"], _truth(rows)[0]["x"])[0, 1] > 0.9
+
+
+def test_a_table_of_labels(workspace: Path) -> None:
+    """It answers with the label's own words."""
+    rows = tiny.numbers(200)
+    rows = rows.assign(y=np.where(rows["x"] > 0, "up", "down"))
+    assert _share_right(_answers(table, tiny.competition(workspace, _TABLE, _Y.LABEL, rows)), rows) > 0.9
+
+
+def test_a_table_of_ordered_labels(workspace: Path) -> None:
+    """Where the metric knows an order, classes are rounded numbers within those that were seen."""
+    rows = tiny.numbers(200)
+    rows = rows.assign(y=np.rint(rows["x"] * 2).astype(int))
+    given = tiny.competition(workspace, _TABLE, _Y.LABEL, rows, metric="quadratic-weighted-kappa")
+    found = _answers(table, given)
+    assert found[0]["y"].dtype == int
+    assert set(found[0]["y"]) <= {-2, -1, 0, 1, 2}
+    assert _share_right(found, rows) > 0.7
+
+
+def test_a_table_of_probabilities(workspace: Path) -> None:
+    """Each target has its own model; one that is always the same needs none."""
+    rows = tiny.numbers(200)
+    rows = rows.assign(y=(rows["x"] > 0).astype(int), always=1)
+    problem = tiny.competition(workspace, _TABLE, _Y.PROBABILITY, rows, labels=["y", "always"])
+    for part, truth in zip(_answers(table, problem), _truth(rows), strict=True):
+        assert ((part["y"] > 0.5) == (truth["y"] == 1)).mean() > 0.9
+        assert (part["always"] == 1.0).all()
+
+
+def test_a_table_of_a_column_a_class(workspace: Path) -> None:
+    """Classes of one label share a row; a class that nobody has seen gets nothing."""
+    rows = tiny.numbers(200)
+    rows = rows.assign(y=np.where(rows["x"] > 0, "up", "down"))
+    names = ["down", "never", "up"]
+    found = _answers(table, tiny.competition(workspace, _TABLE, _PROBABILITIES, rows, targets=names))
+    assert np.allclose(found[0].sum(axis=1), 1)
+    assert (found[0]["never"] == 0).all()
+    assert ((found[0]["up"] > 0.5) == (_truth(rows)[0]["x"] > 0)).mean() > 0.9
+
+
+def test_a_table_of_many_classes(workspace: Path) -> None:
+    """More than twenty classes are left to a linear model."""
+    kinds = [f"kind {row % 25}" for row in range(100)]
+    rows = pd.DataFrame({"id": range(100), "y": kinds})
+    for number in range(25):
+        rows[f"x{number}"] = (rows["y"] == f"kind {number}").astype(float)
+    assert _share_right(_answers(table, tiny.competition(workspace, _TABLE, _Y.LABEL, rows)), rows) == 1
+
+
+def test_a_date_is_a_feature_even_as_an_id(workspace: Path) -> None:
+    """An id that is a date is learnt from; it is handed in as it stood, other ids are not looked at."""
+    rows = pd.DataFrame({"when": pd.date_range("2024-01-01", periods=60).strftime("%Y-%m-%d 00:00:00")})
+    rows = rows.assign(y=pd.to_datetime(rows["when"]).dt.month)
+    problem = tiny.competition(
+        workspace, _TABLE, _Y.NUMBER, rows.sample(frac=1, random_state=0), ids=["when"]
+    )
+    hand_in(_task(problem), read_tables(_task(problem)), _answers(table, problem))
+    found = pd.read_csv("submission.csv")
+    assert found["when"].str.endswith(" 00:00:00").all()
+    assert np.corrcoef(found["y"], pd.to_datetime(found["when"]).dt.month)[0, 1] > 0.9
+
+
+def test_many_rows_are_left_to_boosting() -> None:
+    """Above 30,000 rows there is one model; many targets or classes shorten its training."""
+    task = Task("input/x", ["id"], ["id"], ["y"], ["y"], "label", "accuracy", 0)
+    assert [name for name, _ in table.classifier(task, 30_000, 2).estimators] == [
+        "boosting",
+        "trees",
+        "linear",
+    ]
+    assert [name for name, _ in table.classifier(task, 30_001, 2).estimators] == ["boosting"]
+    assert table.boosting(task, 1_000_000, 2)["max_iter"] == 100
+    assert table.boosting(task, 1_000_000, 10)["max_iter"] == 40
+
+
+# --- texts ----------------------------------------------------------------------------------------
+
+
+def test_texts_with_labels(workspace: Path) -> None:
+    """It finds the word that tells the label."""
+    rows = tiny.texts(200)
+    rows = rows.assign(y=np.where(rows["text"].str.contains("dark"), "yes", "no"))
+    assert _share_right(_answers(text, tiny.competition(workspace, _TEXT, _Y.LABEL, rows)), rows) == 1
+
+
+def test_texts_with_numbers_beside_other_columns(workspace: Path) -> None:
+    """Columns that are no texts stand beside the words."""
+    rows = tiny.texts(200).assign(size=np.arange(200) % 7)
+    rows = rows.assign(y=rows["text"].str.count("dark") + rows["size"])
+    found = _answers(text, tiny.competition(workspace, _TEXT, _Y.NUMBER, rows))
+    assert np.corrcoef(found[0]["y"], _truth(rows)[0]["y"])[0, 1] > 0.9
+
+
+def test_texts_with_sets_of_labels(workspace: Path) -> None:
+    """A row gets every label that is probable, and at least one."""
+    rows = tiny.texts()
+    sets = [
+        " ".join(word for word in ("dark", "sea") if word in told) or "none" for told in rows["text"]
+    ]
+    found = _answers(text, tiny.competition(workspace, _TEXT, _Y.LABEL_SET, rows.assign(y=sets)))
+    assert found[0]["y"].str.len().all()
+    assert {label for cell in found[0]["y"] for label in cell.split()} <= {"dark", "sea", "none"}
+
+
+def test_many_texts_are_not_looked_into() -> None:
+    """Runs of characters are counted where there are few texts."""
+    assert len(text.encoders(small=True)) == 3
+    assert len(text.encoders(small=False)) == 2
+
+
+def test_the_usual_answer_to_the_same_input(workspace: Path) -> None:
+    """What was answered before is answered again, `NA` with `NA`."""
+    problem = tiny.text_to_text(workspace)
+    train, _, test = text_to_text.read_texts(_task(problem))
+    usual = train.drop_duplicates("before").set_index("before")["y"]
+    assert _answers(text_to_text, problem)[1]["y"].tolist() == test["before"].map(usual).tolist()
+
+
+def test_new_inputs_are_answered_in_the_best_way(workspace: Path) -> None:
+    """Where answers are the input itself, a new input is answered with itself."""
+    rows = tiny.texts()
+    rows["text"] += [f" {number}x" for number in range(len(rows))]
+    given = tiny.competition(workspace, DataShape.TEXT_TO_TEXT, _Y.TEXT, rows.assign(y=rows["text"]))
+    assert _share_right(_answers(text_to_text, given), rows.assign(y=rows["text"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer", "found", "worth"),
+    [
+        ("word-jaccard", "a b", "B c", 1 / 3),
+        ("exact-match", "a", "a", True),
+        ("levenshtein", "abc", "abd", -1),
+    ],
+)
+def test_an_answer_is_worth_what_the_metric_says(
+    metric: str, answer: str, found: str, worth: float
+) -> None:
+    """Ways to answer are compared by the metric, or else by the number of edits."""
+    assert text_to_text.value(metric, answer, found) == worth
+
+
+def test_a_run_is_the_words_that_gain_most() -> None:
+    """A run holds a loss between two larger gains, and ends where it would only lose."""
+    assert text_to_text.run("a b c d e", np.array([-1, 2, -1, 2, -3])) == "b c d"
+
+
+# --- files ----------------------------------------------------------------------------------------
+
+
+def test_images_with_labels(workspace: Path) -> None:
+    """It tells light from dark; a row without a file gets an answer, too."""
+    rows = pd.DataFrame({"y": ["light" if row % 2 else "dark" for row in range(60)]})
+    assert _share_right(_answers(images, tiny.images(workspace)), rows) > 0.9
+
+
+@pytest.mark.parametrize("kind", ["numbers", "sets"])
+def test_a_network_predicts_numbers_and_sets(kind: str) -> None:
+    """Numbers keep their form; labels of a set get a probability each."""
+    draw = np.random.RandomState(0)
+    x = images.torch.zeros(20, 3, images.SIDE, images.SIDE)
+    y = draw.randint(0, 2, (20, 3)).astype(float)
+    net = images.Net(kind, 2, draw).fit(x, y)
+    found = net.predict(x) if kind == "numbers" else net.predict_proba(x)
+    assert found.shape == (20, 3)
+    assert kind == "numbers" or ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize("one_id", [True, False], ids=["one id", "three ids"])
+def test_pixels_of_images(workspace: Path, *, one_id: bool) -> None:
+    """Stains go, and the folder with the answers is not learnt from."""
+    problem = tiny.pixels(workspace, one_id=one_id)
+    folders = pixels.image_folders(problem.folder)
+    assert {folder.name for folder in folders} == {"pages", "answers"}
+    found = _answers(pixels, problem)
+    for part, page in zip(found, ("3", "4"), strict=True):
+        shown = np.asarray(pixels.grey(folders[Path(problem.folder) / "pages"][page]), dtype=float)
+        assert np.corrcoef(part["value"], shown.ravel())[0, 1] > 0.95
+        assert part["value"].nunique() < 100
+
+
+def test_sounds_with_labels(workspace: Path) -> None:
+    """It tells rising from falling; a row without a file gets an answer, too."""
+    rows = pd.DataFrame({"y": ["up" if row % 2 else "down" for row in range(60)]})
+    assert _share_right(_answers(audio, tiny.audio(workspace)), rows) > 0.9
+
+
+def test_few_sounds_get_support_vectors() -> None:
+    """They stand beside trees; a sound that is not there has features of zeros."""
+    assert type(audio.regressor(0, few=False).model).__name__ == "ExtraTreesRegressor"
+    assert len(audio.regressor(0, few=True).estimators) == 2
+    assert not audio.features(None).any()
+
+
+# --- panel ----------------------------------------------------------------------------------------
+
+
+def test_a_panel_that_grows(workspace: Path) -> None:
+    """Counts go on growing, for each series at its own pace."""
+    found = _answers(panel, tiny.panel(workspace))
+    values = np.concatenate([part["y"] for part in found]).reshape(-1, 2)
+    assert (np.diff(values, axis=0) >= 0).mean() > 0.9
+    assert values[-1] == pytest.approx([60, 600], rel=0.4)
+
+
+def test_a_panel_knows_its_series_and_its_season(workspace: Path) -> None:
+    """Series are named by the columns that tell rows of a day apart; a season is a week of days."""
+    task = _task(tiny.panel(workspace))
+    found = panel.panel_of(task, read_tables(task))
+    assert (found.line.max() + 1, found.now, found.season) == (2, 29, 7)
+    assert found.ahead[~found.past].max() == 30
+    assert found.reach == 14
+
+
+def test_a_panel_of_one_series(workspace: Path) -> None:
+    """The date may be the only feature, and written with points; values stay near what they were."""
+    months = pd.date_range("2000-01-01", periods=120, freq="MS").strftime("%d.%m.%Y")
+    season = 50 + 10 * np.sin(np.arange(120) * 2 * np.pi / 12)
+    rows = pd.DataFrame({"id": range(120), "month": months, "y": season})
+    found = _answers(panel, tiny.competition(workspace, DataShape.PANEL, _Y.NUMBER, rows))
+    assert all(part["y"].between(35, 65).all() for part in found)
+
+
+_ALL: list[tuple[ModuleType, Callable[[Path], Problem]]] = [
+    (table, tiny.table),
+    (text, tiny.text),
+    (text_to_text, tiny.text_to_text),
+    (images, tiny.images),
+    (pixels, tiny.pixels),
+    (audio, tiny.audio),
+    (panel, tiny.panel),
+    (constant, tiny.table),
+]
+
+
+@pytest.mark.parametrize(("recipe", "make"), _ALL, ids=lambda each: each.__name__.rpartition(".")[2])
+def test_the_seed_decides(recipe: ModuleType, make: Callable[[Path], Problem], workspace: Path) -> None:
+    """With the same seed the answers are the same, whatever was drawn before, and the tables stay."""
+    task = _task(make(workspace))
+    tables = _read(recipe, task)
+    kept = Tables(*(part.copy() for part in tables))
+    first = recipe.predict(task, tables)
+    np.random.default_rng().random()
+    for part, before in zip(tables, kept, strict=True):
+        pd.testing.assert_frame_equal(part, before)
+    for one, other in zip(first, recipe.predict(task, tables), strict=True):
+        pd.testing.assert_frame_equal(one, other, check_exact=True)
