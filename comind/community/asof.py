@@ -90,21 +90,13 @@ class _Moment:
         return [current[name] for name in sorted(current)]
 
     def notebook(self, item: NotebookItem) -> Notebook:
-        return Notebook(
-            ref=item.ref,
-            version=item.version,
-            title=item.title,
-            author=item.author,
-            author_tier=self._tier(item),
-            created_at=item.created_at or item.updated_at,
-            votes=self._votes(item),
-            public_score=self._score(item),
-            language=item.language,
-            source=item.source,
-            datasets=item.datasets,
-            notebooks=item.notebooks,
-            forked_from=item.forked_from,
-        )
+        seen = {
+            "author_tier": self._tier(item),
+            "created_at": item.created_at or item.updated_at,
+            "votes": self._votes(item),
+            "public_score": self._score(item),
+        }
+        return Notebook(**item.model_dump(include=set(Notebook.model_fields)) | seen)
 
     def discussion(self, item: DiscussionItem) -> Discussion:
         comments = self.newest("comment", item.comments, lambda comment: comment.id)

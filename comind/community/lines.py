@@ -13,12 +13,19 @@ from comind.community.items import (
     NotebookItem,
     Observation,
 )
-from comind.community.text import clean_line, is_reference, prose
+from comind.community.text import (
+    BODY_LENGTH,
+    COMMENT_LENGTH,
+    NAME_LENGTH,
+    TITLE_LENGTH,
+    clean_line,
+    is_reference,
+    prose,
+)
 from comind.domain.value import Value
 
 __all__ = ["CommentLine", "DatasetLine", "DiscussionLine", "Line", "NotebookLine", "parse_time"]
 
-_TITLE, _NAME, _BODY, _COMMENT = 300, 100, 50_000, 10_000
 _MANY = 1_000_000_000
 _LINKS = 200
 
@@ -81,10 +88,12 @@ _Times = Annotated[
 _Ref = Annotated[StrictStr, AfterValidator(_reference)]
 _Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
 _Text = Annotated[StrictStr, BeforeValidator(_text)]
+_Title = Annotated[_Text, AfterValidator(lambda text: clean_line(text, TITLE_LENGTH))]
+_Name = Annotated[_Text, AfterValidator(lambda text: clean_line(text, NAME_LENGTH))]
 _Id = Annotated[
     StrictStr,
     BeforeValidator(_identity),
-    AfterValidator(lambda text: clean_line(text, _NAME)),
+    AfterValidator(lambda text: clean_line(text, NAME_LENGTH)),
     AfterValidator(_nonempty),
 ]
 _Count = Annotated[StrictInt, Field(ge=0, le=_MANY)]
@@ -106,19 +115,23 @@ class Line(Value, extra="ignore"):
 class _Observed(Line):
     """A line that may say when its totals were read: from then on they count, and not before."""
 
+    author: _Name = ""
+    author_tier: _Name = ""
+    updated_at: _Time = None
+    votes: _Balance = 0
     vote_times: _Times = None
     observed_at: _Time = None
 
-    @property
-    def _undated(self) -> bool:
-        """Whether nobody knows when the totals were those that the line tells."""
-        return self.observed_at is None
-
-    def _seen(self, votes: int, tier: str, score: float | None = None) -> tuple[Observation, ...]:
+    def _told(self, kind: type[Value], score: float | None = None) -> dict[str, Any]:
+        """Return what the line tells of an item of this kind, under the item's own names."""
+        told = self.model_dump(include=set(kind.model_fields))
         if self.observed_at is None:
-            return ()
-        known = votes if self.vote_times is None else None
-        return (Observation(at=self.observed_at, votes=known, author_tier=tier, public_score=score),)
+            return told
+        votes = self.votes if self.vote_times is None else None
+        tier = told.get("author_tier", "")
+        seen = Observation(at=self.observed_at, votes=votes, author_tier=tier, public_score=score)
+        undated = {"votes": 0, "author_tier": "", "public_score": None}
+        return told | {name: undated[name] for name in told.keys() & undated} | {"observed": (seen,)}
 
 
 class NotebookLine(_Observed):
@@ -128,14 +141,11 @@ class NotebookLine(_Observed):
 
     ref: _Ref
     version: _Count = 1
-    title: _Text = ""
-    author: _Text = ""
-    author_tier: _Text = ""
+    title: _Title = ""
     created_at: _Time = None
-    updated_at: _Time = None
     votes: _Count = 0
     public_score: float | None = None
-    language: _Text = "python"
+    language: _Name = "python"
     source: StrictStr | None = None
     path: StrictStr | None = None
     datasets: _Refs = ()
@@ -144,25 +154,13 @@ class NotebookLine(_Observed):
 
     def item(self, source: str) -> NotebookItem:
         """Return the item, with the source that the line holds or points to."""
-        tier = clean_line(self.author_tier, _NAME)
-        return NotebookItem(
-            ref=self.ref,
-            version=self.version,
-            title=clean_line(self.title, _TITLE) or self.ref,
-            author=clean_line(self.author, _NAME) or self.ref.split("/")[0],
-            author_tier=tier if self._undated else "",
-            created_at=self.created_at,
-            updated_at=self.updated_at,
-            votes=self.votes if self._undated else 0,
-            vote_times=self.vote_times,
-            observed=self._seen(self.votes, tier, self.public_score),
-            public_score=self.public_score if self._undated else None,
-            language=clean_line(self.language, _NAME).lower() or "python",
-            source=source,
-            datasets=self.datasets,
-            notebooks=self.notebooks,
-            forked_from=self.forked_from,
-        )
+        own = {
+            "title": self.title or self.ref,
+            "author": self.author or self.ref.split("/")[0],
+            "language": self.language.lower() or "python",
+            "source": source,
+        }
+        return NotebookItem(**self._told(NotebookItem, self.public_score) | own)
 
 
 class CommentLine(_Observed):
@@ -170,57 +168,36 @@ class CommentLine(_Observed):
 
     id: _Id
     parent: Annotated[str | None, BeforeValidator(_identity)] = None
-    author: _Text = ""
-    author_tier: _Text = ""
     posted_at: _Time = None
-    updated_at: _Time = None
-    votes: _Balance = 0
     body: _Text = ""
 
     def item(self) -> CommentItem:
         """Return the item; the tier of who comments is of no use."""
-        return CommentItem(
-            id=self.id,
-            parent=clean_line(self.parent, _NAME) if self.parent else None,
-            author=clean_line(self.author, _NAME),
-            created_at=self.posted_at,
-            updated_at=self.updated_at,
-            votes=self.votes if self._undated else 0,
-            vote_times=self.vote_times,
-            observed=self._seen(self.votes, ""),
-            body=prose(self.body, _COMMENT),
-        )
+        own = {
+            "parent": clean_line(self.parent, NAME_LENGTH) if self.parent else None,
+            "created_at": self.posted_at,
+            "body": prose(self.body, COMMENT_LENGTH),
+        }
+        return CommentItem(**self._told(CommentItem) | own)
 
 
 class DiscussionLine(_Observed):
     """A line of discussions.jsonl; its comments are checked one by one."""
 
     id: _Id
-    title: _Text = ""
-    author: _Text = ""
-    author_tier: _Text = ""
+    title: _Title = ""
     posted_at: _Time = None
-    updated_at: _Time = None
-    votes: _Balance = 0
     body: _Text = ""
     comments: Annotated[tuple[Any, ...], BeforeValidator(lambda v: v or ())] = ()
 
     def item(self, comments: tuple[CommentItem, ...]) -> DiscussionItem:
         """Return the item, with those of its comments that can be used."""
-        tier = clean_line(self.author_tier, _NAME)
-        return DiscussionItem(
-            id=self.id,
-            title=clean_line(self.title, _TITLE),
-            author=clean_line(self.author, _NAME),
-            author_tier=tier if self._undated else "",
-            created_at=self.posted_at,
-            updated_at=self.updated_at,
-            votes=self.votes if self._undated else 0,
-            vote_times=self.vote_times,
-            observed=self._seen(self.votes, tier),
-            body=prose(self.body, _BODY),
-            comments=comments,
-        )
+        own = {
+            "created_at": self.posted_at,
+            "body": prose(self.body, BODY_LENGTH),
+            "comments": comments,
+        }
+        return DiscussionItem(**self._told(DiscussionItem) | own)
 
 
 class DatasetLine(Line):
@@ -230,18 +207,18 @@ class DatasetLine(Line):
 
     ref: _Ref
     version: _Count = 1
-    title: _Text = ""
+    title: _Title = ""
     published_at: _Time = None
     path: StrictStr | None = None
-    licence: _Text = ""
+    licence: _Name = ""
 
     def item(self) -> DatasetItem:
         """Return the item; where its files lie is looked at when they are copied."""
         return DatasetItem(
             ref=self.ref,
             version=self.version,
-            title=clean_line(self.title, _TITLE) or self.ref,
+            title=self.title or self.ref,
             created_at=self.published_at,
             path=PurePosixPath(self.path) if self.path else None,
-            licence=clean_line(self.licence, _NAME),
+            licence=self.licence,
         )

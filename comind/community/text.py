@@ -8,7 +8,11 @@ from comind.community.noise import without_noise
 from comind.domain.value import Value
 
 __all__ = [
+    "BODY_LENGTH",
+    "COMMENT_LENGTH",
+    "NAME_LENGTH",
     "SOURCE_LENGTH",
+    "TITLE_LENGTH",
     "clean",
     "clean_line",
     "decode",
@@ -18,6 +22,10 @@ __all__ = [
     "prose",
 ]
 
+TITLE_LENGTH = 300
+NAME_LENGTH = 100
+BODY_LENGTH = 50_000
+COMMENT_LENGTH = 10_000
 SOURCE_LENGTH = 200_000
 """Characters of a notebook that are kept; with pictures taken out, hardly any is longer."""
 

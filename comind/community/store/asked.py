@@ -20,14 +20,21 @@ from comind.community.items import (
 )
 from comind.community.markup import plain
 from comind.community.store.engine import Engine
-from comind.community.text import clean_line, is_reference, prose
+from comind.community.text import (
+    BODY_LENGTH,
+    COMMENT_LENGTH,
+    NAME_LENGTH,
+    TITLE_LENGTH,
+    clean_line,
+    is_reference,
+    prose,
+)
 
 __all__ = ["TIERS", "items_of"]
 
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
 """Kaggle's tiers, in the order of its numbers."""
 
-_TITLE, _NAME, _BODY, _COMMENT = 300, 100, 50_000, 10_000
 _FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 - what is earlier stands for no time
 
 
@@ -64,9 +71,9 @@ def _notebooks(rows: list[dict[str, Any]]) -> Iterator[NotebookItem]:
                 **_dated(row),
                 ref=row["ref"],
                 version=row["version"],
-                title=clean_line(row["title"] or "", _TITLE) or row["ref"],
-                author=clean_line(row["author"] or "", _NAME),
-                language=clean_line(row["language"] or "", _NAME) or "python",
+                title=clean_line(row["title"] or "", TITLE_LENGTH) or row["ref"],
+                author=clean_line(row["author"] or "", NAME_LENGTH),
+                language=clean_line(row["language"] or "", NAME_LENGTH) or "python",
                 source="",
                 code=row["code"] or "",
                 datasets=tuple(filter(is_reference, row["datasets"] or ())),
@@ -79,9 +86,9 @@ def _discussion(row: dict[str, Any], comments: tuple[CommentItem, ...]) -> Discu
     return DiscussionItem(
         **_dated(row),
         id=row["id"],
-        title=clean_line(row["title"] or "", _TITLE),
-        author=clean_line(row["author"] or "", _NAME),
-        body=prose(_text(row), _BODY),
+        title=clean_line(row["title"] or "", TITLE_LENGTH),
+        author=clean_line(row["author"] or "", NAME_LENGTH),
+        body=prose(_text(row), BODY_LENGTH),
         comments=comments,
     )
 
@@ -91,8 +98,8 @@ def _comment(row: dict[str, Any]) -> CommentItem:
         **_dated(row),
         id=row["id"],
         parent=row["parent"],
-        author=clean_line(row["author"] or "", _NAME),
-        body=prose(_text(row), _COMMENT),
+        author=clean_line(row["author"] or "", NAME_LENGTH),
+        body=prose(_text(row), COMMENT_LENGTH),
     )
 
 
@@ -107,10 +114,10 @@ def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:
             yield DatasetItem(
                 ref=row["ref"],
                 version=row["version"],
-                title=clean_line(row["title"] or "", _TITLE) or row["ref"],
+                title=clean_line(row["title"] or "", TITLE_LENGTH) or row["ref"],
                 created_at=_time(row["since"]),
                 path=PurePosixPath(row["path"]) if row["path"] else None,
-                licence=clean_line(row["licence"] or "", _NAME),
+                licence=clean_line(row["licence"] or "", NAME_LENGTH),
             )
 
 

@@ -17,6 +17,7 @@ from comind.community.items import (
 from comind.community.store.code import Programs
 from comind.community.store.manifest import Dropped
 from comind.community.store.schema import KINDS
+from comind.domain.value import Value
 from comind.system.files import hash_tree
 
 __all__ = ["Records", "told"]
@@ -68,19 +69,8 @@ class Records:
         self.drop(f"{remark.file}, {place}" if place else remark.file, remark.reason)
 
     def _notebook(self, item: NotebookItem) -> None:
-        row = {
-            "competition": self._competition,
-            "ref": item.ref,
-            "version": item.version,
-            "title": item.title,
-            "author": item.author,
-            "created_at": item.created_at,
-            "language": item.language,
-            "code": self._programs.keep(item.source) if item.source else None,
-            "datasets": item.datasets,
-            "notebooks": item.notebooks,
-            "forked_from": item.forked_from,
-        }
+        row = self._row("notebooks", item)
+        row["code"] = self._programs.keep(item.source) if item.source else None
         if self._once("notebooks", (item.ref, item.version), item, row):
             self._known("notebook:" + item.ref, item, item.author_tier)
             scored = f"score:{self._competition}/{item.ref}"
@@ -91,44 +81,25 @@ class Records:
                     self._observe(scored, seen.at, version=item.version, score=seen.public_score)
 
     def _discussion(self, item: DiscussionItem) -> None:
-        row = {
-            "competition": self._competition,
-            "id": item.id,
-            "title": item.title,
-            "author": item.author,
-            "created_at": item.created_at,
-            "body": item.body,
-        }
+        row = self._row("discussions", item)
         if self._once("discussions", (item.id,), item, row):
             self._known(f"discussion:{self._competition}/{item.id}", item, item.author_tier)
             for comment in item.comments:
                 self._comment(item.id, comment)
 
     def _comment(self, discussion: str, item: CommentItem) -> None:
-        row = {
-            "competition": self._competition,
-            "discussion": discussion,
-            "id": item.id,
-            "parent": item.parent,
-            "author": item.author,
-            "created_at": item.created_at,
-            "body": item.body,
-        }
+        row = self._row("comments", item) | {"discussion": discussion}
         if self._once("comments", (discussion, item.id), item, row):
             self._known(f"comment:{self._competition}/{discussion}/{item.id}", item, "")
 
     def _dataset(self, item: DatasetItem) -> None:
-        row = {
-            "competition": self._competition,
-            "ref": item.ref,
-            "version": item.version,
-            "title": item.title,
-            "path": self._files(item),
-            "licence": item.licence,
-            "since": item.at,
-            "seen_at": None,
-        }
+        row = self._row("datasets", item)
+        row |= {"path": self._files(item), "since": item.at, "seen_at": None}
         self._put("datasets", (item.ref, item.version, item.at), row)
+
+    def _row(self, kind: str, item: Value) -> dict[str, Any]:
+        """Return what the columns of a kind of record say of an item, as far as they have its names."""
+        return item.model_dump(include=set(KINDS[kind].columns)) | {"competition": self._competition}
 
     def _files(self, item: DatasetItem) -> str | None:
         """Copy a dataset's files into the store; returns where they lie below it."""
