@@ -10,25 +10,22 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
+from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.system.cgroups import make_group
 from comind.system.leash import LeashedProcess, start_leashed
 
 __all__ = ["BubblewrapSandbox"]
 
-_WORKSPACE = Path("/workspace")
-_RUNTIME = Path("/run/comind")
-_TMP_BYTES = 1 << 30
 _PROBE_SECONDS = 20
 _PROCESSES_OF_ALL = 16_384
 
 
-class BubblewrapSandbox:
+class BubblewrapSandbox(Mounting):
     """Runs programs in fresh namespaces that end with the program, and with us."""
 
     name = "bubblewrap"
@@ -59,24 +56,19 @@ class BubblewrapSandbox:
                 hint="allow unprivileged user namespaces, or run as root",
             )
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
-        """Return the paths at which a program sees its two folders."""
-        del workspace, runtime
-        return _WORKSPACE, _RUNTIME
-
     def start(self, spec: SandboxSpec) -> LeashedProcess:
         """Start a program."""
         lay_out(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
-        for folder, seen in ((spec.workspace, _WORKSPACE), (spec.runtime, _RUNTIME)):
+        for folder, seen in ((spec.workspace, self.workspace), (spec.runtime, self.runtime)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
         if spec.gpus:  # all of them: which ones are meant stands in CUDA_VISIBLE_DEVICES alone
             devices = sorted(Path("/dev").glob("nvidia*"))
             argv += [part for path in devices for part in ("--dev-bind-try", str(path), str(path))]
         for given in spec.inputs:
-            target = _WORKSPACE / given.name
+            target = self.workspace / given.name
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]
-        argv += ["--chdir", str(_WORKSPACE), *self._user(), *_limits(spec), *spec.argv]
+        argv += ["--chdir", str(self.workspace), *self._user(), *_limits(spec), *spec.argv]
         try:
             # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
             return start_leashed(
@@ -109,7 +101,7 @@ class BubblewrapSandbox:
                 argv += ["--ro-bind", str(path), str(path)]
         argv += ["--proc", "/proc", "--dev", "/dev"]
         for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - in shared memory live joblib's semaphores
-            argv += ["--perms", "1777", "--size", str(_TMP_BYTES), "--tmpfs", folder]
+            argv += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", folder]
         for prefix in host_programs():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
@@ -124,8 +116,7 @@ class BubblewrapSandbox:
         return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
 
 
-def _environment(env: Iterable[tuple[str, str]] | object) -> list[str]:
-    assert isinstance(env, dict)
+def _environment(env: Mapping[str, str]) -> list[str]:
     return [part for name, value in env.items() for part in ("--setenv", name, value)]
 
 

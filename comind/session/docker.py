@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, host_programs, lay_out
+from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.system.leash import ending_of
 from comind.system.owner import is_gone, this_process
 from comind.system.scratch import ScratchFolder
@@ -39,9 +39,6 @@ IMAGES = (f"comind-sandbox:{__version__}", "comind-sandbox-host")
 
 _BUILD = "make image, or on this machine alone: make host-image"
 _SOCKET = "unix:///var/run/docker.sock"
-_WORKSPACE = Path("/workspace")
-_RUNTIME = Path("/run/comind")
-_TMP_BYTES = 1 << 30
 _OPEN_FILES = 4096  # not above what the engine itself may open, which can be little
 _ENGINE_SECONDS = 120
 _KEEPER = Path(__file__).with_name("container_keeper.py")
@@ -55,7 +52,7 @@ _NO_DEVICE_DRIVER = (
 _OWNER = "comind.owner"
 
 
-class DockerSandbox:
+class DockerSandbox(Mounting):
     """Runs programs in containers that end with the program, and with us."""
 
     sealed = True
@@ -82,11 +79,6 @@ class DockerSandbox:
         )
         self.python = sys.executable if self._programs else labels.get("comind.python", "python3")
         self._try()
-
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
-        """Return the paths at which a program sees its two folders."""
-        del workspace, runtime
-        return _WORKSPACE, _RUNTIME
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
@@ -128,14 +120,14 @@ class DockerSandbox:
             "environment": dict(spec.env),
             "use_config_proxy": False,  # a proxy's address may hold a password
             "mounts": self._mounts(spec),
-            "working_dir": str(_WORKSPACE),
+            "working_dir": str(self.workspace),
             "user": f"{uid}:{gid}",
             "hostname": "sandbox",
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
-            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={_TMP_BYTES},mode=1777"},  # noqa: S108
-            "shm_size": _TMP_BYTES,
+            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
+            "shm_size": TMP_BYTES,
             "cap_drop": ["ALL"],
             "security_opt": ["no-new-privileges"],
             "mem_limit": spec.memory_bytes,
@@ -159,9 +151,9 @@ class DockerSandbox:
             return Mount(str(target), str(source.absolute()), type="bind", read_only=read_only)
 
         mounts = [bind(path, path, read_only=True) for path in self._programs]
-        mounts += [bind(spec.workspace, _WORKSPACE, read_only=False)]
-        mounts += [bind(spec.runtime, _RUNTIME, read_only=False)]
-        return mounts + [bind(i.source, _WORKSPACE / i.name, read_only=True) for i in spec.inputs]
+        mounts += [bind(spec.workspace, self.workspace, read_only=False)]
+        mounts += [bind(spec.runtime, self.runtime, read_only=False)]
+        return mounts + [bind(i.source, self.workspace / i.name, read_only=True) for i in spec.inputs]
 
     def _remove(self, container: str) -> None:
         """Remove a container whose keeper could not; without an engine it stays for the next start."""

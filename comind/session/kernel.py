@@ -17,7 +17,7 @@ from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, 
 from comind.session.environment import environment, thread_settings
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
-from comind.session.output import Output, plain_text
+from comind.session.output import Output, bounded, plain_text
 from comind.session.packages import SEEN_AT, Packages, asked_for
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.keeper import remove_tree
@@ -295,7 +295,7 @@ class _Running:
         if frame.kind == OUTPUT:
             self.output.add(frame.text)
         elif frame.kind == ERROR:
-            self._error = _bounded(frame.text)
+            self._error = bounded(frame.text)
         elif frame.kind == BEGUN:
             self._begun = True
         elif frame.kind == GONE:
@@ -323,12 +323,6 @@ class _Running:
         error = self._error or ("" if not failed else f"the cell ended with status {self._status!r}")
         status = CellStatus.ERROR if failed else CellStatus.OK
         return CellResult(status=status, output=self.output.text(), error=error)
-
-
-def _bounded(traceback: str) -> str:
-    kept = Output(head=4_000, tail=12_000)
-    kept.add(traceback)
-    return kept.text()
 
 
 def _last_line(log: Path) -> str:

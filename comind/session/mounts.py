@@ -8,9 +8,22 @@ from pathlib import Path
 
 from comind.session.base import SandboxSpec
 
-__all__ = ["SANDBOX_UID", "host_programs", "lay_out"]
+__all__ = ["SANDBOX_UID", "TMP_BYTES", "Mounting", "host_programs", "lay_out"]
 
 SANDBOX_UID = 10001  # what programs run as where we are root; nobody on the host
+TMP_BYTES = 1 << 30  # of temporary files
+
+
+class Mounting:
+    """A sandbox that mounts a program's two folders where it always finds them."""
+
+    workspace = Path("/workspace")
+    runtime = Path("/run/comind")
+
+    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths at which a program sees its two folders."""
+        del workspace, runtime
+        return self.workspace, self.runtime
 
 
 def host_programs() -> list[Path]:

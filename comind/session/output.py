@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["Output", "plain_text"]
+__all__ = ["Output", "bounded", "plain_text"]
 
 # A title (OSC) ends at its terminator or at the end of the line: an open one must not hide what follows.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -73,3 +73,10 @@ class Output:
         if surplus > 0:
             self._dropped += surplus
             self._tail = self._tail[surplus:]
+
+
+def bounded(text: str) -> str:
+    """Return the beginning and the end of a text that may be of any length, as plain text."""
+    kept = Output(head=4_000, tail=12_000)
+    kept.add(text)
+    return kept.text()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.environment import environment
-from comind.session.output import Output
+from comind.session.output import bounded
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.scratch import ScratchFolder
 
@@ -59,7 +59,7 @@ def run_program(
         begun = time.monotonic()
         status, reason = _run(sandbox.start(spec), begun + seconds, quota)
         elapsed = round(time.monotonic() - begun, 3)
-        printed = _printed(folder / "log")
+        printed = bounded((folder / "log").read_bytes().decode(errors="replace"))
     error = (printed.strip() or reason) if status is CellStatus.ERROR else reason
     return CellResult(status=status, output=printed, error=error, seconds=elapsed)
 
@@ -78,10 +78,3 @@ def _run(handle: Handle, end: float, quota: QuotaWatch) -> tuple[CellStatus, str
         return CellStatus.ERROR, handle.exit_reason()
     finally:
         handle.stop()
-
-
-def _printed(log: Path) -> str:
-    kept = Output(head=4_000, tail=12_000)
-    with log.open("rb") as file:
-        kept.add(file.read().decode(errors="replace"))
-    return kept.text()
