@@ -3,11 +3,14 @@
 Each method is one request; who asks is settled in `signin.py`.
 """
 
+import base64
+import binascii
 import contextlib
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import requests
 from kagglesdk.competitions.types import competition_api_service as competitions
@@ -20,7 +23,6 @@ from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsLi
 
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle import port, wire
-from comind.kaggle.received import md5_sent, name_sent
 from comind.kaggle.refusals import explain
 from comind.kaggle.signin import signed_in, uploaded
 
@@ -123,7 +125,7 @@ class OfficialKaggle:
                     resume=resume,
                     max_retries=0,  # whoever is behind the port waits and asks again
                 )
-            return port.Received(path=target, name=name_sent(response, name), md5=md5_sent(response))
+            return port.Received(path=target, name=_name_sent(response, name), md5=_md5_sent(response))
 
     def _opened(self, slug: str, name: str | None) -> requests.Response:
         """Ask for a file, or for all; return the answer before its content is read."""
@@ -297,3 +299,25 @@ def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
     """Return the items of an answer that names the next place in its list."""
     found = tuple(make(each) for each in items or () if each is not None)
     return port.Chunk(items=found, following=answer.next_page_token or None)
+
+
+def _name_sent(response: requests.Response, asked: str | None) -> str:
+    """Return the name of what came: a file may be sent as a zip of itself."""
+    if response.request.method == "GET":
+        named = wire.last_part(unquote(urlsplit(response.url).path))
+        if named:
+            return named
+    return wire.last_part(asked) if asked else "all.zip"
+
+
+def _md5_sent(response: requests.Response) -> str | None:
+    """Return the checksum that the sender names, in hexadecimal."""
+    hashes = response.headers.get("x-goog-hash", "").replace(" ", "").split(",")
+    named = next((each[4:] for each in hashes if each.startswith("md5=")), None)
+    given = named or response.headers.get("Content-MD5")
+    if response.headers.get("Content-Encoding") or not given:
+        return None
+    try:
+        return base64.b64decode(given, validate=True).hex()
+    except (binascii.Error, ValueError):
+        return None

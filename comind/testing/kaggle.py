@@ -131,10 +131,10 @@ class ScriptedKaggle:
     def notebook(self, ref: str) -> port.NotebookFacts:
         """Return a notebook with its source."""
         self._note("notebook", ref)
-        found = [each for each in self.world.notebooks if each.ref == ref]
-        if not found:
-            raise KaggleUnknownError(f"{ref}: Kaggle has no such notebook")
-        return found[0]
+        for each in self.world.notebooks:
+            if each.ref == ref:
+                return each
+        raise KaggleUnknownError(f"{ref}: Kaggle has no such notebook")
 
     def topics(
         self, slug: str, order: port.TopicOrder, at: str | None = None
@@ -151,10 +151,10 @@ class ScriptedKaggle:
     def topic(self, number: int) -> port.TopicFacts:
         """Return a discussion with its body."""
         self._note("topic", str(number))
-        found = [each for each in self.world.topics if each.id == number]
-        if not found:
-            raise KaggleUnknownError(f"{number}: Kaggle has no such discussion")
-        return found[0]
+        for each in self.world.topics:
+            if each.id == number:
+                return each
+        raise KaggleUnknownError(f"{number}: Kaggle has no such discussion")
 
     def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
         """Return a part of a discussion's comments."""
