@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
 
+from comind.domain.community import Notebook
 from comind.domain.value import Value
 
 __all__ = [
@@ -74,22 +75,11 @@ class _Voted(_Item):
     observed: tuple[Observation, ...] = ()
 
 
-class NotebookItem(_Voted):
+class NotebookItem(_Voted, Notebook):
     """One version of a notebook; `source` is empty where its code is only read when it is needed."""
 
-    ref: str
-    version: int
-    title: str
-    author: str
-    author_tier: str = ""
-    public_score: float | None = None
-    language: str = "python"
-    source: str
     code: str = ""
     """Where a store keeps its code, for what was not read yet."""
-    datasets: tuple[str, ...] = ()
-    notebooks: tuple[str, ...] = ()
-    forked_from: str | None = None
 
 
 class CommentItem(_Voted):
