@@ -3,18 +3,42 @@
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.metrics.base import Metric
-from comind.evaluation.metrics.custom import CUSTOM_METRICS
+from comind.evaluation.metrics.boxes import BOX_METRICS
+from comind.evaluation.metrics.curves import CURVE_METRICS
 from comind.evaluation.metrics.labels import LABEL_METRICS
+from comind.evaluation.metrics.losses import LOSS_METRICS
+from comind.evaluation.metrics.masks import MASK_METRICS
 from comind.evaluation.metrics.numbers import NUMBER_METRICS
 from comind.evaluation.metrics.probabilities import PROBABILITY_METRICS
+from comind.evaluation.metrics.ranked import RANKED_METRICS
+from comind.evaluation.metrics.spans import SPAN_METRICS
 from comind.evaluation.metrics.texts import TEXT_METRICS
+from comind.evaluation.metrics.volumes import VOLUME_METRICS
 
-__all__ = ["ALIASES", "METRICS", "find_metric", "known_metric", "metric_named"]
+__all__ = ["ALIASES", "CUSTOM_METRICS", "METRICS", "find_metric", "known_metric", "metric_named"]
 
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (*LABEL_METRICS, *NUMBER_METRICS, *PROBABILITY_METRICS, *TEXT_METRICS)
 }
+
+CUSTOM_METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        *RANKED_METRICS,
+        *CURVE_METRICS,
+        *MASK_METRICS,
+        *LOSS_METRICS,
+        *BOX_METRICS,
+        *VOLUME_METRICS,
+        *SPAN_METRICS,
+    )
+}
+"""The metrics of past competitions that hardly any other competition names, found by their names alone.
+
+Those with a context take a part of their truth from columns that no competition folder of ours has; a
+`competition.yaml` can name the others.
+"""
 
 # A metric over several targets is the mean of its columns, so "mean columnwise" says nothing new.
 ALIASES: dict[str, str] = {

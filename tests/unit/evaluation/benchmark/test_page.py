@@ -16,7 +16,7 @@ from comind.evaluation.benchmark.registry import (
     metric_of,
 )
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.metrics.custom import CUSTOM_METRICS
+from comind.evaluation.metrics.registry import CUSTOM_METRICS
 
 _PAGE = Path(__file__).parents[4] / "docs" / "mle-bench.md"
 _ENTRIES = benchmark_competitions()

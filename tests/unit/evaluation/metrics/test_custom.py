@@ -14,7 +14,7 @@ from comind.evaluation.benchmark.answers import read_answers, targets_of
 from comind.evaluation.benchmark.registry import Mode, benchmark_competitions, metric_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
-from comind.evaluation.metrics.custom import CUSTOM_METRICS
+from comind.evaluation.metrics.registry import CUSTOM_METRICS
 from comind.evaluation.metrics.volumes import shared_area
 from tests.unit.evaluation.benchmark.worlds import make_world
 
