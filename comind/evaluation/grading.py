@@ -1,6 +1,7 @@
 """Compare a submission with answers: right form first, then the score."""
 
 import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NoReturn
 
@@ -8,13 +9,14 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
-from comind.errors import CompetitionError, SubmissionError
+from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
+from comind.evaluation.metrics.base import Parse
 from comind.evaluation.report import GradeReport
 from comind.evaluation.tables import read_table
 
-__all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "refuse_columns"]
+__all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "parsed", "refuse_columns"]
 
 
 class SubmissionForm:
@@ -55,13 +57,7 @@ class SubmissionForm:
         """
         if self.metric is None:
             return table[self.targets]
-        columns = {}
-        for name in self.targets:
-            try:
-                columns[name] = self.metric.parse(table[name])
-            except ValueError as error:
-                raise SubmissionError(f"column {name!r}: {error}") from None
-        return pd.DataFrame(columns)
+        return parsed(self.metric.parse, table, self.targets, SubmissionError)
 
     def check(self, path: Path) -> GradeReport:
         """Return whether the file in `path` has this form; it is not scored."""
@@ -88,14 +84,9 @@ class AnswerSheet:
         if form.metric is None:
             raise TypeError("a form without a metric has no answers to compare with")
         self._form = form
-        self._metric = metric = form.metric
-        columns = {}
-        for name in form.targets:
-            try:
-                columns[name] = metric.parse_truth(answers[name])
-            except ValueError as error:
-                raise CompetitionError(f"column {name!r}: {error}") from None
-        self._truth = pd.DataFrame(columns).reset_index(drop=True)
+        self._metric = form.metric
+        truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
+        self._truth = truth.reset_index(drop=True)
         self._resampling = Resampling(len(self._truth), groups)
 
     def grade(self, path: Path) -> GradeReport:
@@ -129,6 +120,23 @@ class AnswerSheet:
 def _invalid(path: Path, error: Exception) -> GradeReport:
     """Return what is wrong, without the place where we keep the file: its writer knows another."""
     return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+
+def parsed(
+    parse: Parse, table: pd.DataFrame, columns: Iterable[str], failure: type[ComindError]
+) -> pd.DataFrame:
+    """Return some columns of a table of text as a metric works on them.
+
+    Raises:
+        ComindError: of the kind `failure`; a cell is not of the metric's kind.
+    """
+    found = {}
+    for name in columns:
+        try:
+            found[name] = parse(table[name])
+        except ValueError as error:
+            raise failure(f"column {name!r}: {error}") from None
+    return pd.DataFrame(found)
 
 
 def keys_of(table: pd.DataFrame, ids: list[str]) -> pd.Index:

@@ -12,6 +12,7 @@ from comind.evaluation.benchmark.answers import read_answers, targets_of
 from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, metric_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.benchmark.values import check_text, check_values
+from comind.evaluation.grading import parsed
 from comind.evaluation.metrics import Metric
 from comind.evaluation.tables import read_table
 
@@ -78,13 +79,8 @@ class BenchmarkAnswers:
         table = read_table(submission, SubmissionError)
         answers, table = pair_rows(self.entry, self._answers, table, self._targets, mode)
         table = check_text(self.entry, self._answers, table, self._targets, mode)
-        parsed = {}
-        for name in self._targets:
-            try:
-                parsed[name] = metric.parse(table[name])
-            except ValueError as error:
-                raise SubmissionError(f"column {name!r}: {error}") from None
-        prediction = check_values(self.entry, answers, pd.DataFrame(parsed), mode)
+        prediction = parsed(metric.parse, table, self._targets, SubmissionError)
+        prediction = check_values(self.entry, answers, prediction, mode)
         if mode is Mode.MLEBENCH and Difference.IN_ORDER in self.entry.mlebench:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # what is grouped by its own ids
@@ -95,13 +91,11 @@ class BenchmarkAnswers:
         return value
 
     def _truth(self, answers: pd.DataFrame, metric: Metric) -> pd.DataFrame:
-        columns = {}
-        for name in self._targets:
-            if name not in answers.columns:  # a target that is scored without being known
-                continue
-            try:
-                columns[name] = metric.parse_truth(answers[name])
-            except ValueError as error:
-                raise CompetitionError(f"{self._path}: column {name!r}: {error}") from None
+        # A target may be scored without being known.
+        known = [name for name in self._targets if name in answers.columns]
+        try:
+            truth = parsed(metric.parse_truth, answers, known, CompetitionError)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self._path}: {error}") from None
         context = {name: answers[self.entry.context[name]] for name in metric.context}
-        return pd.DataFrame({**columns, **context}).reset_index(drop=True)
+        return truth.assign(**context).reset_index(drop=True)
