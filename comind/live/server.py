@@ -146,9 +146,12 @@ class LiveServer:
         return response
 
     async def _nowhere(self, request: Request, _fault: Exception) -> Response:
+        return self._logged(request, request.url.path[:_PATH], _error(404, "There is nothing here"))
+
+    def _logged(self, request: Request, route: str, response: Response) -> Response:
         agent = request.headers.get("user-agent", "")
-        self._log.write(request.method, request.url.path[:_PATH], agent, 404)
-        return _error(404, "There is nothing here")
+        self._log.write(request.method, route, agent, response.status_code)
+        return response
 
     # --- the client's calls ----------------------------------------------------------------------
 
@@ -156,10 +159,7 @@ class LiveServer:
         method = f"{request.path_params['service']}/{request.path_params['method']}"
         body = await _body(request, _BODY)
         response = await run_in_threadpool(self._answered, method, body, request)
-        self._log.write(
-            request.method, method, request.headers.get("user-agent", ""), response.status_code
-        )
-        return response
+        return self._logged(request, method, response)
 
     def _answered(self, method: str, body: bytes | None, request: Request) -> Response:
         refused = self._refused(method)
@@ -235,9 +235,7 @@ class LiveServer:
 
     async def _file(self, request: Request) -> Response:
         response = await run_in_threadpool(self._found, request.path_params["ticket"])
-        agent = request.headers.get("user-agent", "")
-        self._log.write(request.method, "files", agent, response.status_code)
-        return response
+        return self._logged(request, "files", response)
 
     def _found(self, address: str) -> Response:
         refused = self._refused("files")
@@ -258,9 +256,7 @@ class LiveServer:
         token = request.path_params["token"]
         body = await _body(request, LARGEST)
         response = self._taken(token, body, request.headers.get("content-range", ""))
-        agent = request.headers.get("user-agent", "")
-        self._log.write(request.method, "upload", agent, response.status_code)
-        return response
+        return self._logged(request, "upload", response)
 
     def _taken(self, token: str, body: bytes | None, content_range: str) -> Response:
         refused = self._refused("upload")
