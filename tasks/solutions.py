@@ -1,7 +1,5 @@
 """Solutions: what a scored attempt leaves behind for later ones, and for people."""
 
-import shutil
-import tempfile
 from pathlib import Path
 
 from prefect import task
@@ -11,7 +9,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.value import Value
-from comind.system.files import copy_plain_tree, copy_untrusted_tree
+from comind.system.files import copy_plain_tree, copy_untrusted_tree, staged_folder
 from comind.system.keeper import remove_tree
 
 __all__ = ["PublishedSolution", "publish_solution"]
@@ -46,9 +44,7 @@ def publish_solution(
         return target
     assert outcome.submitted is not None, "only a scored attempt is published"
     source = folder.campaign(campaign).work(work_id)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
-    try:
+    with staged_folder(target) as staged:
         copy_plain_tree(source.submissions(outcome.submitted.step), staged)
         note = _copy_checkpoints(source.workspace / "checkpoints", staged / "checkpoints")
         (staged / "code.py").write_text(outcome.code + "\n")
@@ -63,10 +59,6 @@ def publish_solution(
             note=note,
         )
         (staged / "solution.json").write_text(solution.model_dump_json(indent=2) + "\n")
-        staged.chmod(0o755)
-        staged.rename(target)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     return target
 
 

@@ -1,10 +1,13 @@
 """Durable writes, and reads that trust nothing about the file."""
 
+import contextlib
 import errno
 import hashlib
 import os
 import shutil
 import stat
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from comind.errors import SubmissionError
@@ -18,6 +21,7 @@ __all__ = [
     "hash_file",
     "hash_tree",
     "read_untrusted",
+    "staged_folder",
     "write_durably",
 ]
 
@@ -26,6 +30,19 @@ DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 ROOM = "make room; then go on with comind solve --resume"
 
 _CHUNK = 1 << 20
+
+
+@contextlib.contextmanager
+def staged_folder(target: Path) -> Iterator[Path]:
+    """Yield a new folder that becomes `target` in one step when the block ends well; else it is gone."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
+    try:
+        yield staged
+        staged.chmod(0o755)
+        staged.rename(target)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
 
 
 def write_durably(path: Path, content: bytes | str) -> None:

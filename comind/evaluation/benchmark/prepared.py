@@ -6,7 +6,6 @@
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import pandas as pd
@@ -22,6 +21,7 @@ from comind.evaluation.benchmark.registry import (
     metric_of,
 )
 from comind.evaluation.tables import read_header, read_table, write_table
+from comind.system.files import staged_folder
 
 __all__ = ["PreparedFolder", "adapt"]
 
@@ -111,17 +111,11 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     folder = out / entry.id
     if folder.exists():
         raise CompetitionError(f"{folder}: is there already", hint="name another place")
-    out.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=out))  # whole or not at all, however we end
-    try:
+    with staged_folder(folder) as staged:
         _fill(staged, public, entry, {labels.name: "train.csv", sample.name: "sample_submission.csv"})
         if answers is not None:
             (staged / "private").mkdir()
             write_table(_answers(entry, answers, staged / "public"), staged / "private" / "answers.csv")
-        staged.chmod(0o755)
-        staged.rename(folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     return folder
 
 

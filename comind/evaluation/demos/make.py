@@ -2,13 +2,14 @@
 
 import hashlib
 import shutil
-import tempfile
 from collections.abc import Callable
 from importlib import resources
 from pathlib import Path
 
 import pandas as pd
 import yaml
+
+from comind.system.files import staged_folder
 
 __all__ = ["DEMOS", "make_demo"]
 
@@ -26,18 +27,12 @@ def make_demo(name: str, folder: Path) -> Path:
     target = folder / name
     if target.is_dir():
         return target
-    folder.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=".new-", dir=folder))
-    try:
+    with staged_folder(target) as staged:
         for part in ("public", "private"):
             (staged / part).mkdir()
         make(staged)
         with resources.as_file(resources.files(__package__) / _COMMUNITIES / name) as community:
             shutil.copytree(community, staged / "community")
-        staged.chmod(0o755)
-        staged.rename(target)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
     return target
 
 
