@@ -31,8 +31,8 @@ from flows.campaign import solve_competition
 from flows.opening import open_campaign, take_up
 from flows.params import read_params
 from tasks.community import STORE, import_community
+from tasks.competitions import fetch_from_kaggle
 from tasks.git import commit_following
-from tasks.kaggle import fetch_from_kaggle
 from tasks.tracking import FollowingTracker
 from tasks.versioning import pointer_of, version
 

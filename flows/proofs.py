@@ -5,7 +5,7 @@ from pathlib import Path
 from comind.campaign.loop import Campaign
 from comind.campaign.state import CampaignState
 from comind.system.killpoints import passed
-from tasks.proofs import prove_script
+from tasks.attempts import prove_script
 
 __all__ = ["prove_scripts", "to_prove"]
 

@@ -1,4 +1,4 @@
-"""Attempts and thoughts: one piece of work each, from wherever its log stands."""
+"""Attempts and thoughts, each from wherever its log stands, and proofs of what attempts handed in."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,14 +6,16 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from comind.campaign.events import ScriptProved
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Think
 from comind.domain.metric import Paired
 from comind.evaluation.report import GradeReport
+from comind.wiring.proof import prove
 from comind.wiring.workshop import workshop_of
 from tasks.submissions import grade_submission
 
-__all__ = ["ideate", "run_attempt"]
+__all__ = ["ideate", "prove_script", "run_attempt"]
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
@@ -26,6 +28,12 @@ def run_attempt(project: Path, campaign: str, work_id: str, work: Code) -> Outco
 def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
     """Carry out one piece of thinking; a retry goes on from its log."""
     return _carry_out(project, campaign, work_id, work)
+
+
+@task(cache_policy=NO_CACHE, task_run_name="prove {work_id}", retries=1, retry_delay_seconds=2)
+def prove_script(project: Path, campaign: str, work_id: str, seconds: float) -> ScriptProved:
+    """Return whether an attempt's script gives its submissions again; it leaves nothing behind."""
+    return prove(workshop_of(project, campaign), work_id, seconds)
 
 
 def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:

@@ -1,15 +1,34 @@
-"""Competitions: read the folder, hold labels back."""
+"""Competitions: fetch them from Kaggle, hold labels back."""
 
 from pathlib import Path
+from typing import Any
 
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
+from comind.errors import KaggleBusyError
+from comind.kaggle.clock import ToldTime
+from comind.kaggle.fetch import Fetched, fetch_competition
+from comind.kaggle.settings import KaggleSettings
+from comind.wiring.kaggle import open_kaggle
 from comind.wiring.splitting import split_for
 
-__all__ = ["split_competition"]
+__all__ = ["fetch_from_kaggle", "split_competition"]
+
+
+def _may_answer_later(_task: Any, _run: Any, state: Any) -> bool:
+    return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
+
+
+# What has come stays, and only news is asked for; each request was made again politely before.
+@task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_may_answer_later)
+def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fetched:
+    """Bring a competition's folder up to date with Kaggle; times are those of the place asked."""
+    time = ToldTime()
+    kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
+    return fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming

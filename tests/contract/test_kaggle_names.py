@@ -14,7 +14,7 @@ from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from flows.cli.places import find_competition, find_solvable
 from flows.params import read_params
-from tasks.kaggle import fetch_from_kaggle
+from tasks.competitions import fetch_from_kaggle
 
 SLUG = "small-diabetes"
 
