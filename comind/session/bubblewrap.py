@@ -16,8 +16,8 @@ from pathlib import Path
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
-from comind.system.cgroups import make_group
-from comind.system.leash import LeashedProcess, start_leashed
+from comind.session.process import start_bounded
+from comind.system.leash import LeashedProcess
 
 __all__ = ["BubblewrapSandbox"]
 
@@ -69,19 +69,8 @@ class BubblewrapSandbox(Mounting):
             target = self.workspace / given.name
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]
         argv += ["--chdir", str(self.workspace), *self._user(), *_limits(spec), *spec.argv]
-        try:
-            # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
-            return start_leashed(
-                argv,
-                env={},
-                log=spec.log,
-                log_bytes=spec.log_bytes,
-                scratch=spec.scratch,
-                group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
-                grace=0.0,
-            )
-        except OSError as error:
-            raise SandboxError(f"bubblewrap could not be started: {error}") from None
+        # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
+        return start_bounded(spec, argv, env={})
 
     def _namespaces(self) -> list[str]:
         common = [self._program, "--die-with-parent", "--new-session", "--clearenv"]

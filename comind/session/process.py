@@ -6,6 +6,7 @@ read every file that we can, sealed labels and keys among them, and reach the ne
 
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.errors import SandboxError
@@ -14,7 +15,7 @@ from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
 from comind.system.leash import LeashedProcess, start_leashed
 
-__all__ = ["ProcessSandbox"]
+__all__ = ["ProcessSandbox", "start_bounded"]
 
 
 class ProcessSandbox:
@@ -35,16 +36,27 @@ class ProcessSandbox:
             if not target.exists():
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
-        try:
-            return start_leashed(
-                [*limits, *spec.argv],
-                env=spec.env,
-                cwd=spec.workspace,
-                log=spec.log,
-                log_bytes=spec.log_bytes,
-                scratch=spec.scratch,
-                group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
-                grace=0.0,
-            )
-        except OSError as error:
-            raise SandboxError(f"the session's process could not be started: {error}") from None
+        return start_bounded(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)
+
+
+def start_bounded(
+    spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
+) -> LeashedProcess:
+    """Start `argv` on a leash, with the log, the folder and the limits that a program was given.
+
+    Raises:
+        SandboxError: it could not be started.
+    """
+    try:
+        return start_leashed(
+            argv,
+            env=env,
+            cwd=cwd,
+            log=spec.log,
+            log_bytes=spec.log_bytes,
+            scratch=spec.scratch,
+            group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+            grace=0.0,
+        )
+    except OSError as error:
+        raise SandboxError(f"{argv[0]} could not be started: {error}") from None
