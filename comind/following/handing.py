@@ -14,7 +14,7 @@ from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate, Scored, Sending, Sent, Stood
 from comind.following.journal import FollowingLog
 from comind.kaggle.polite import walk
-from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts
+from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
 from comind.system.files import hash_file
 from comind.system.killpoints import passed
 
@@ -88,7 +88,7 @@ def standing(
     score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
 ) -> Stood | None:
     """Return where a public score stands; equal scores share the better rank. None on an empty board."""
-    scores = [number for row in rows if (number := _number(row.score)) is not None]
+    scores = [value for row in rows if (value := number(row.score)) is not None]
     if not scores:
         return None
     better = sum(other > score if maximize else other < score for other in scores)
@@ -99,15 +99,7 @@ def _scored(facts: SubmissionFacts, at: datetime) -> Scored:
     return Scored(
         at=at,
         reference=facts.ref,
-        public_score=_number(facts.public_score),
-        private_score=_number(facts.private_score),
+        public_score=number(facts.public_score),
+        private_score=number(facts.private_score),
         error=(facts.error or "it was refused") if facts.status == "error" else "",
     )
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None

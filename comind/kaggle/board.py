@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from comind.kaggle.port import LeaderboardRow
+from comind.kaggle.port import LeaderboardRow, number
 from comind.system.files import write_durably
 
 __all__ = ["keep_snapshot", "read_board"]
@@ -23,7 +23,7 @@ def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) 
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["rank", "score", "team", "time"])
-    kept = [row for row in rows if _is_number(row.score)]
+    kept = [row for row in rows if number(row.score) is not None]
     for rank, row in enumerate(kept, start=1):
         writer.writerow([rank, row.score, row.team, row.submitted.isoformat() if row.submitted else ""])
     newest = folder / "public.csv"
@@ -48,10 +48,3 @@ def read_board(folder: Path) -> tuple[LeaderboardRow, ...]:
             )
             for row in csv.DictReader(file)
         )
-
-
-def _is_number(score: str) -> bool:
-    try:
-        return abs(float(score)) < float("inf")
-    except ValueError:
-        return False

@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import yaml
 
 from comind.kaggle.metrics import Reading, read_metric
-from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page
+from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, number
 from comind.kaggle.tables import Form
 
 __all__ = ["competition_yaml", "description", "numbers_of", "page_named", "pages_hash"]
@@ -66,13 +66,8 @@ def pages_hash(pages: Sequence[Page], name: str | None = None) -> str:
 
 def numbers_of(rows: Sequence[LeaderboardRow]) -> list[float]:
     """Return the scores of a leaderboard that are numbers, best first."""
-    found = []
-    for row in rows:
-        try:
-            found.append(float(row.score.replace(",", "")))
-        except ValueError:
-            continue
-    return [score for score in found if abs(score) < float("inf")]
+    found = (number(row.score.replace(",", "")) for row in rows)
+    return [score for score in found if score is not None]
 
 
 def _name(page: Page) -> str:

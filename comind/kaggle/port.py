@@ -1,5 +1,6 @@
 """The port to Kaggle: a request a method, values and errors of ours; behind it a client or a double."""
 
+import math
 from datetime import datetime
 from pathlib import Path
 from typing import Generic, Literal, Protocol, TypeVar
@@ -22,9 +23,20 @@ __all__ = [
     "SubmissionFacts",
     "TopicFacts",
     "TopicOrder",
+    "number",
 ]
 
 T = TypeVar("T")
+
+
+def number(score: str) -> float | None:
+    """Return a score, which Kaggle has as text, as a finite number; None where it is none."""
+    try:
+        value = float(score)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
 
 NotebookOrder = Literal["votes", "score-ascending", "score-descending", "newest"]
 TopicOrder = Literal["top", "recent"]
