@@ -7,7 +7,7 @@ What comes later leaves no trace, not even a remark that there was something.
 """
 
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from comind.community.items import (
@@ -19,13 +19,12 @@ from comind.community.items import (
     Observation,
     Remark,
 )
-from comind.domain.community import Comment, CommunityView, Dataset, Discussion, Notebook
+from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Discussion, Notebook
 
 __all__ = ["as_of"]
 
 _REMARKS = 100
 _COMMENTS = 1000
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 _Item = TypeVar("_Item", NotebookItem, DiscussionItem, DatasetItem, CommentItem)
 
@@ -146,10 +145,10 @@ class _Moment:
         """Return what had been observed by then, the latest last."""
         dated = [each for each in item.observed if each.at is not None]
         if self._moment is None:
-            dated.sort(key=lambda each: each.at or _NEVER)
+            dated.sort(key=lambda each: each.at or NEVER)
             return [each for each in item.observed if each.at is None] + dated
         there = [each for each in dated if each.at is not None and each.at <= self._moment]
-        return sorted(there, key=lambda each: each.at or _NEVER)
+        return sorted(there, key=lambda each: each.at or NEVER)
 
     def _say(self, text: str) -> None:
         self._said.append(text)

@@ -1,9 +1,9 @@
 """Items of a community with all their times, as they are told; not yet seen from any moment."""
 
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import PurePosixPath
 
-from comind.domain.community import Notebook
+from comind.domain.community import NEVER, Notebook
 from comind.domain.value import Value
 
 __all__ = [
@@ -15,8 +15,6 @@ __all__ = [
     "Observation",
     "Remark",
 ]
-
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Remark(Value):
@@ -51,7 +49,7 @@ class _Item(Value):
     @property
     def order(self) -> datetime:
         """The same for sorting: what has no time comes first."""
-        return self.at or _NEVER
+        return self.at or NEVER
 
 
 class Observation(Value):

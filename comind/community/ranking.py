@@ -22,10 +22,10 @@ few lines changed, and would be read twice.
 import math
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from comind.domain.community import CommunityView, Dataset, Discussion, Notebook
+from comind.domain.community import NEVER, CommunityView, Dataset, Discussion, Notebook
 
 __all__ = ["rank"]
 
@@ -38,7 +38,6 @@ _SAME = 0.85
 """So great a share of a program in common makes it a copy."""
 _COMPARED = 50_000
 _NAMED, _COPIES = 3, 20
-_NEVER = datetime.min.replace(tzinfo=UTC)
 
 _WORD = re.compile(r"\w+")
 _Read = TypeVar("_Read", Notebook, Discussion)
@@ -108,7 +107,7 @@ def rank(
 def _worth_of_notebooks(notebooks: Sequence[Notebook], *, maximize: bool) -> Callable[[Notebook], float]:
     sign = 1 if maximize else -1
     scores = _ranks(sign * each.public_score for each in notebooks if each.public_score is not None)
-    times = _ranks(each.created_at or _NEVER for each in notebooks)
+    times = _ranks(each.created_at or NEVER for each in notebooks)
     most = max((each.votes for each in notebooks), default=0)
 
     def worth(each: Notebook) -> float:
@@ -116,14 +115,14 @@ def _worth_of_notebooks(notebooks: Sequence[Notebook], *, maximize: bool) -> Cal
         return (
             _SCORE * score
             + _VOTES * _share(each.votes, most)
-            + _FRESHNESS * times[each.created_at or _NEVER]
+            + _FRESHNESS * times[each.created_at or NEVER]
         )
 
     return worth
 
 
 def _worth_of_discussions(discussions: Sequence[Discussion]) -> Callable[[Discussion], float]:
-    times = _ranks(each.posted_at or _NEVER for each in discussions)
+    times = _ranks(each.posted_at or NEVER for each in discussions)
     votes = max((each.votes for each in discussions), default=0)
     comments = max((len(each.comments) for each in discussions), default=0)
 
@@ -131,7 +130,7 @@ def _worth_of_discussions(discussions: Sequence[Discussion]) -> Callable[[Discus
         return (
             _DISCUSSION_VOTES * _share(each.votes, votes)
             + _DISCUSSION_COMMENTS * _share(len(each.comments), comments)
-            + _DISCUSSION_FRESHNESS * times[each.posted_at or _NEVER]
+            + _DISCUSSION_FRESHNESS * times[each.posted_at or NEVER]
         )
 
     return worth
@@ -195,7 +194,7 @@ def _choose(
 def _by_use(datasets: Sequence[Dataset], notebooks: Sequence[Notebook]) -> tuple[Dataset, ...]:
     uses = [ref for notebook in notebooks for ref in set(notebook.datasets)]
     by_name = sorted(datasets, key=lambda each: each.ref)
-    newest = sorted(by_name, key=lambda each: each.published_at or _NEVER, reverse=True)
+    newest = sorted(by_name, key=lambda each: each.published_at or NEVER, reverse=True)
     return tuple(sorted(newest, key=lambda each: -uses.count(each.ref)))
 
 

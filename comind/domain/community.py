@@ -1,16 +1,19 @@
 """What a community knows of a competition at one moment: notebooks, discussions, datasets."""
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["Comment", "CommunityView", "Dataset", "Discussion", "Notebook"]
+__all__ = ["NEVER", "Comment", "CommunityView", "Dataset", "Discussion", "Notebook"]
 
 T = TypeVar("T")
+
+NEVER = datetime.min.replace(tzinfo=UTC)
+"""For sorting: what has no time comes before everything that has one."""
 
 
 class Notebook(Value):

@@ -2,10 +2,10 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from comind.domain.community import Comment, Dataset, Discussion, Notebook
+from comind.domain.community import NEVER, Comment, Dataset, Discussion, Notebook
 from comind.live import objects, wire
 from comind.live.catalogue import Hosted
 from comind.live.files import PlainFiles
@@ -13,7 +13,6 @@ from comind.live.routes import Answer, Asker, Method, RouteError, Shown, Ticket,
 
 __all__ = ["DatasetRoutes", "DiscussionRoutes", "NotebookRoutes"]
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
 _DAY = 86_400
 _DEEPEST = 10
 
@@ -197,7 +196,7 @@ class DatasetRoutes:
             if asked.user in ("", None, dataset.ref.split("/")[0])
             and all(word in f"{dataset.ref} {dataset.title}".lower() for word in words)
         }
-        newest = sorted(found.values(), key=lambda pair: pair[1].published_at or _NEVER, reverse=True)
+        newest = sorted(found.values(), key=lambda pair: pair[1].published_at or NEVER, reverse=True)
         page, token = page_of(newest, asked)
         listed = [self._facts(*pair) for pair in page]
         return wire.answer("ListDatasets", datasets=listed, next_page_token=token)
@@ -255,7 +254,7 @@ class DatasetRoutes:
 
 def _order(sort_by: str, hosted: Hosted, notebook: Notebook) -> tuple[Any, ...]:
     """Return the place of a notebook in the order asked for; names settle what is equal."""
-    time = notebook.created_at or _NEVER
+    time = notebook.created_at or NEVER
     name = (hosted.id, notebook.ref)
     if sort_by in ("DATE_CREATED", "DATE_RUN"):
         return (-time.timestamp(), name)
@@ -270,14 +269,14 @@ def _order(sort_by: str, hosted: Hosted, notebook: Notebook) -> tuple[Any, ...]:
 
 def _heat(votes: int, time: datetime | None, hosted: Hosted) -> float:
     """Return votes that fade with age; of this order at Kaggle nothing more is known."""
-    days = (hosted.world.clock.now() - (time or _NEVER)).total_seconds() / _DAY
+    days = (hosted.world.clock.now() - (time or NEVER)).total_seconds() / _DAY
     return (votes + 1) / (max(0.0, days) + 2)
 
 
 def _topic_order(sort_by: str, hosted: Hosted) -> Callable[[Discussion], tuple[Any, ...]]:
     def place(topic: Discussion) -> tuple[Any, ...]:
-        posted = (topic.posted_at or _NEVER).timestamp()
-        last = (objects.last_word(topic) or _NEVER).timestamp()
+        posted = (topic.posted_at or NEVER).timestamp()
+        last = (objects.last_word(topic) or NEVER).timestamp()
         worth = {
             "TOPIC_LIST_SORT_BY_TOP": topic.votes,
             "TOPIC_LIST_SORT_BY_NEW": posted,
