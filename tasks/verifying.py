@@ -11,8 +11,6 @@ from tasks.versioning import cached_objects
 
 __all__ = ["damaged", "damaged_cache"]
 
-_CHUNK = 1 << 20
-
 
 def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
     """Yield what is wrong with a versioned file or folder, a line each.
@@ -82,8 +80,5 @@ def _listed(project: Path, expected: str) -> dict[str, str] | None:
 
 
 def _md5(path: Path) -> str:
-    digest = hashlib.md5()  # noqa: S324 - DVC's
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "md5").hexdigest()  # DVC's

@@ -6,7 +6,6 @@
 <slug>/fetched.json                  what is there, and of when
 """
 
-import hashlib
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -25,7 +24,7 @@ from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRo
 from comind.kaggle.record import FetchRecord
 from comind.kaggle.refusals import rules_error
 from comind.kaggle.tables import Form, arrange
-from comind.system.files import write_durably
+from comind.system.files import hash_file, write_durably
 
 __all__ = ["Fetched", "fetch_competition", "slug_of"]
 
@@ -170,7 +169,7 @@ class _Fetch:
     ) -> None:
         """Bring data and description up to date; the record is written last."""
         described = self._folder / "competition.yaml"
-        own = described.is_file() and (record is None or _hash(described) != record.described_sha256)
+        own = described.is_file() and (record is None or hash_file(described) != record.described_sha256)
         same = record is not None and record.files == tuple(listed)
         unclear: CompetitionError | None = None
         made = record.made if record is not None else {}
@@ -204,7 +203,7 @@ class _Fetch:
             if reading.metric is None:
                 self._notes.append(f"the metric is not certain ({reading.reason}), so none is named")
             write_durably(described, text)
-            described_sha256 = _hash(described)
+            described_sha256 = hash_file(described)
         FetchRecord(
             facts=facts,
             fetched_at=self._clock.now(),
@@ -234,7 +233,3 @@ def _renamed(made: dict[str, tuple[str, ...]], form: Form | None) -> dict[str, t
     """Return what the data files became, by the names that they have now."""
     now = {before: usual for usual, before in form.renamed.items() if before} if form else {}
     return {name: tuple(now.get(each, each) for each in files) for name, files in made.items()}
-
-
-def _hash(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -199,11 +199,8 @@ def copy_plain_tree(source: Path, target: Path) -> None:
 
 def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file's content, as hexadecimal text."""
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def hash_tree(root: Path) -> str:
