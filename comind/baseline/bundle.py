@@ -50,7 +50,7 @@ def bundle(recipe: str, ending: str, folder: Traversable = RECIPES) -> str:
     imports = {meaning for meaning in meanings.values() if meaning.startswith(("import ", "from "))}
     head = f"{modules[-1].comment}\n{_statements(imports)}"
     shared = [f"{module.comment}\n{module.body}" for module in modules[:-1]]
-    code = "\n\n\n".join([head, *shared, modules[-1].body, ending])
+    code = "\n\n\n".join(part.strip("\n") for part in (head, *shared, modules[-1].body, ending)) + "\n"
     for node in ast.walk(ast.parse(code, recipe)):
         if isinstance(node, ast.Import | ast.ImportFrom) and _OURS.match(text := ast.unparse(node)):
             raise ValueError(f"{recipe}: where programs run, nobody can `{text}`")
