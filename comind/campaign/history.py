@@ -182,6 +182,24 @@ class AttemptState:
         """The step whose cell was started last."""
         return self.cells.last.step if self.cells.last else 0
 
+    def replayable(self, before: int | None = None) -> list[CellRun]:
+        """Return the cells that bring a fresh interpreter to where one was, oldest first.
+
+        A cell that had to be stopped would have to be stopped again, so it is left out.
+
+        Args:
+            before: number of the cell that is to run next; None for the one after the last.
+        """
+        found: list[CellRun] = []
+        for cell in self.cells:
+            if cell.result is None or (before is not None and cell.number >= before):
+                continue
+            if cell.result.status in (CellStatus.OK, CellStatus.ERROR):
+                found.append(cell)
+            if cell.result.state_lost:
+                found = []
+        return found
+
     @property
     def last_error(self) -> str:
         """Traceback of the last cell that ended, when that cell failed."""

@@ -19,7 +19,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
 from comind.campaign.history import AttemptState
 from comind.campaign.monitor import Monitor
-from comind.campaign.outcome import Execution, Submitted
+from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
@@ -34,9 +34,6 @@ from comind.system.killpoints import passed
 __all__ = ["Desk", "Step", "Workbench"]
 
 T = TypeVar("T", bound=BaseModel)
-
-# Of what an outcome keeps, in characters; the ends are kept.
-_PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 
 
 class Desk:
@@ -80,13 +77,6 @@ class Step:
     """Why the files it named could not be taken in."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Cell:
-    code: str
-    seconds: float
-    succeeded: bool
-
-
 class Workbench(Desk):
     """A session, a grader and a clock besides the model; what a `Code` needs."""
 
@@ -118,14 +108,6 @@ class Workbench(Desk):
         self._open_session = open_session
         self._grader = grader
         self._monitor = monitor
-        self._cells: list[_Cell] = []  # what the interpreter's present state came from
-        self._ran: tuple[_Cell, ...] = ()  # what the files of the last cell came from
-        self.code = ""
-        """The cells that led to the best submission so far, in order."""
-        self.code_seconds = 0.0
-        """How long these cells ran."""
-        self.last: Execution | None = None
-        """What ran last, and how it ended."""
         self._session: Session | None = None
 
     @property
@@ -162,10 +144,6 @@ class Workbench(Desk):
         if ended.submitted is None:
             return Step(code, ended.result, ended.files, refused=ended.refused)
         report = self._grade(ended.submitted)
-        if self.state.best == ended.submitted:
-            cells = [cell for cell in self._ran if cell.succeeded]
-            self.code = "\n\n".join(cell.code for cell in cells)
-            self.code_seconds = sum(cell.seconds for cell in cells)
         return Step(code, ended.result, ended.files, report=report)
 
     def close(self) -> None:
@@ -202,26 +180,8 @@ class Workbench(Desk):
             )
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
-        self._remember(code, ended.result)
         passed("cell-recorded")
         return ended
-
-    def _remember(self, code: str, result: CellResult) -> None:
-        """Keep what a fresh interpreter would have to run to be where this one is.
-
-        A cell that had to be stopped would have to be stopped again, so it is left out.
-        """
-        whole = "\n\n".join([*(cell.code for cell in self._cells), code])
-        self.last = Execution(
-            program=whole[-_PROGRAM_KEPT:],
-            output=result.output[-_OUTPUT_KEPT:],
-            error=result.error[-_ERROR_KEPT:],
-        )
-        if result.status in (CellStatus.OK, CellStatus.ERROR):
-            self._cells.append(_Cell(code, result.seconds, result.status is CellStatus.OK))
-        self._ran = tuple(self._cells)
-        if result.state_lost:
-            self._cells.clear()
 
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed
@@ -248,15 +208,17 @@ class Workbench(Desk):
         if self._session is None:
             self._session = self._open_session()
             begun = time.monotonic()
-            for cell in self._cells:
-                allowed = min(max(60.0, 3 * cell.seconds), self._live_seconds_left())
+            cells = self.state.replayable()
+            for cell in cells:
+                took = cell.result.seconds if cell.result else 0.0
+                allowed = min(max(60.0, 3 * took), self._live_seconds_left())
                 self._session.run(cell.code, seconds=allowed)
             self._recorder.note(
                 SessionOpened(
                     sandbox=self._session.sandbox,
                     sealed=self._session.sealed,
-                    replayed_cells=len(self._cells),
-                    replayed_seconds=round(time.monotonic() - begun, 3) if self._cells else 0.0,
+                    replayed_cells=len(cells),
+                    replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
                     threads=self._session.threads,
                 )
             )

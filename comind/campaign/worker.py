@@ -12,9 +12,11 @@ from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
+from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
+    Execution,
     Failure,
     FailureKind,
     Finish,
@@ -33,7 +35,7 @@ from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel
 from comind.llm.gate import Gate
-from comind.session.base import Session
+from comind.session.base import CellStatus, Session
 from comind.system.files import DISK_FULL, ROOM
 from comind.system.killpoints import passed
 
@@ -42,6 +44,8 @@ __all__ = ["Equipment", "carry_out"]
 T = TypeVar("T")
 
 _MESSAGE_LENGTH = 200
+# Of what an outcome keeps, in characters; the ends are kept.
+_PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 
 _log = logging.getLogger(__name__)
 
@@ -184,16 +188,39 @@ def _code_outcome(
 ) -> CodeOutcome:
     state = bench.state
     succeeded = state.best is not None
+    ran = _led_to_best(state)
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
-        code=bench.code,
-        code_seconds=round(bench.code_seconds, 3),
-        last=bench.last,
+        code="\n\n".join(cell.code for cell in ran),
+        code_seconds=round(sum(cell.result.seconds for cell in ran if cell.result), 3),
+        last=_last_execution(state),
         steps=state.steps,
         report=finish.report,
         failure=failure if failure or succeeded else _why_nothing(bench),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
+    )
+
+
+def _led_to_best(state: AttemptState) -> list[CellRun]:
+    """Return the cells that the best submission came from, without those that failed."""
+    handed_in = [cell for cell in state.cells if state.best and cell.submitted == state.best]
+    if not handed_in:
+        return []
+    cells = [*state.replayable(handed_in[-1].number), handed_in[-1]]
+    return [cell for cell in cells if cell.result and cell.result.status is CellStatus.OK]
+
+
+def _last_execution(state: AttemptState) -> Execution | None:
+    """Return what ran last, with the cells that its interpreter had run before."""
+    ended = [cell for cell in state.cells if cell.result is not None]
+    if not ended or ended[-1].result is None:
+        return None
+    program = [cell.code for cell in (*state.replayable(ended[-1].number), ended[-1])]
+    return Execution(
+        program="\n\n".join(program)[-_PROGRAM_KEPT:],
+        output=ended[-1].result.output[-_OUTPUT_KEPT:],
+        error=ended[-1].result.error[-_ERROR_KEPT:],
     )
 
 
