@@ -4,7 +4,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.stats import rankdata
 
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics.base import DrawMetric, Metric, RowMetric, Statistic
@@ -81,6 +80,8 @@ def _lwlrap_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 
 
 def _precisions(true: np.ndarray, scores: np.ndarray) -> np.ndarray:
+    from scipy.stats import rankdata
+
     among_all = rankdata(-scores, method="max", axis=1)
     among_true = rankdata(np.where(true, -scores, np.inf), method="max", axis=1)
     precisions = np.where(true, among_true / among_all, 0.0)
