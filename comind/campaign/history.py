@@ -54,9 +54,6 @@ class Row(Generic[T]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def __getitem__(self, number: int) -> T:
-        return self._values[number]
-
     def __iter__(self) -> Iterator[T]:
         return (self._values[number] for number in range(len(self)))
 
