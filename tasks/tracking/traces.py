@@ -178,7 +178,7 @@ class TraceBook:
         if isinstance(outcome, CodeOutcome):
             said = str(outcome.score) if outcome.score else outcome.report
         else:
-            said = json.dumps(outcome.result, ensure_ascii=False)
+            said = json.dumps(outcome.result.root, ensure_ascii=False)
         return Trace(
             name=f"{self._campaign}/{self._work_id}",
             title=self._work_id,
