@@ -4,9 +4,12 @@ import ast
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from comind.wiring.agents import GROUP, agent_type
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("comind", "tasks", "flows")
@@ -55,6 +58,9 @@ def test_the_floors_hold() -> None:
         ("comind/campaign/loop.py", "import tasks.git", "Building"),
         ("tasks/git.py", "import mlflow", "One third-party client"),
         ("comind/campaign/state.py", "import comind.campaign.loop", "No package has a ring"),
+        ("comind/wiring/purse.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
+        ("flows/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
+        ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
     ids=[
         "upwards",
@@ -65,6 +71,9 @@ def test_the_floors_hold() -> None:
         "library to tasks",
         "client",
         "ring",
+        "agent for the wiring",
+        "agent for a flow",
+        "agent for an agent",
     ],
 )
 def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract: str) -> None:
@@ -78,6 +87,53 @@ def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract
     assert done.returncode != 0
     broken = [line for line in done.stdout.splitlines() if "BROKEN" in line]
     assert any(contract in line for line in broken), done.stdout
+
+
+def _agents_named(root: Path) -> dict[str, set[str]]:
+    """Return the agents that are named by a text outside of comind/agents, by module."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    names = {name for name in declared if agent_type(name).needs_model}
+    found = {}
+    for package in PACKAGES:
+        for path in (root / package).rglob("*.py"):
+            module = path.relative_to(root).as_posix()
+            texts = {
+                node.value
+                for node in ast.walk(ast.parse(path.read_text()))
+                if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            }
+            named = {text for text in texts if text in names or text.startswith(f"{GROUP}.")}
+            if named and not module.startswith("comind/agents/"):
+                found[module] = named
+    return found
+
+
+def test_nobody_knows_an_agent_by_name() -> None:
+    """No module outside of the agents names one that needs a model, but for the default of `--agent`."""
+    the_program = dict.fromkeys(
+        (
+            "comind/kaggle/signin.py",  # who asks
+            "flows/cli/main.py",  # how we are called
+            "flows/cli/solve.py",
+            "flows/schedule.py",  # Prefect's work pool
+            "tasks/git.py",  # the folder of our code
+        ),
+        {"comind"},
+    )
+    assert _agents_named(ROOT) == {"flows/params.py": {"comind"}} | the_program
+
+
+@pytest.mark.parametrize(
+    "sin",
+    ['def plan(agent):\n    return agent == "comind"', 'AGENT = "comind.agents.comind:CoMind"'],
+    ids=["name", "module"],
+)
+def test_a_module_that_knows_an_agent_is_found(tmp_path: Path, sin: str) -> None:
+    """A comparison with an agent's name, or the place of its class, is seen; in an agent it is not."""
+    for module in ("comind/wiring/stray.py", "comind/agents/comind/stray.py"):
+        (tmp_path / module).parent.mkdir(parents=True)
+        (tmp_path / module).write_text(sin)
+    assert set(_agents_named(tmp_path)) == {"comind/wiring/stray.py"}
 
 
 def test_importing_the_library_is_cheap() -> None:
