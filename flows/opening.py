@@ -32,6 +32,7 @@ from comind.wiring.agents import (
     origin_of,
     parameters_of,
     roles_of_all,
+    runs_own_code,
 )
 from comind.wiring.models import (
     DEFAULT,
@@ -251,7 +252,7 @@ def _writes_no_evaluator(spec: CampaignSpec) -> bool:
 
 def _sandbox_of(spec: CampaignSpec) -> str:
     """Return which sandbox will be used and why no stronger one; fails where there is none."""
-    return explain_choice(spec.sandbox, own_code=only_offline(spec.model, spec.models))
+    return explain_choice(spec.sandbox, own_code=runs_own_code(spec))
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:

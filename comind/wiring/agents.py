@@ -22,6 +22,7 @@ __all__ = [
     "origin_of",
     "parameters_of",
     "roles_of_all",
+    "runs_own_code",
 ]
 
 GROUP = "comind.agents"
@@ -81,6 +82,11 @@ def agent_of(spec: CampaignSpec) -> type[Agent]:
     if found.needs_model and only_offline(spec.model, spec.models):
         return agent_type(WITHOUT_MODEL)
     return found
+
+
+def runs_own_code(spec: CampaignSpec) -> bool:
+    """Return whether all code of a campaign is the baseline's, which may run unsealed."""
+    return agent_of(spec) is agent_type(WITHOUT_MODEL)
 
 
 def origin_of(name: str) -> str:

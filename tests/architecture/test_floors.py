@@ -89,51 +89,50 @@ def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract
     assert any(contract in line for line in broken), done.stdout
 
 
-def _agents_named(root: Path) -> dict[str, set[str]]:
-    """Return the agents that are named by a text outside of comind/agents, by module."""
+def _agents_named(root: Path) -> set[tuple[str, str]]:
+    """Return each module outside of comind/agents with a text that names an agent, and that text."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
     names = {name for name in declared if agent_type(name).needs_model}
-    found = {}
-    for package in PACKAGES:
-        for path in (root / package).rglob("*.py"):
-            module = path.relative_to(root).as_posix()
-            texts = {
-                node.value
-                for node in ast.walk(ast.parse(path.read_text()))
-                if isinstance(node, ast.Constant) and isinstance(node.value, str)
-            }
-            named = {text for text in texts if text in names or text.startswith(f"{GROUP}.")}
-            if named and not module.startswith("comind/agents/"):
-                found[module] = named
-    return found
+    return {
+        (path.relative_to(root).as_posix(), node.value)
+        for package in PACKAGES
+        for path in (root / package).rglob("*.py")
+        if root / "comind" / "agents" not in path.parents
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in names or node.value.startswith(f"{GROUP}.")
+    }
+
+
+_DEFAULT_AGENT = ("flows/params.py", "comind")
+_THE_PROGRAM = {
+    ("comind/kaggle/signin.py", "comind"),  # who asks
+    ("flows/cli/main.py", "comind"),  # how we are called
+    ("flows/cli/solve.py", "comind"),
+    ("flows/schedule.py", "comind"),  # Prefect's work pool
+    ("tasks/git.py", "comind"),  # the folder of our code
+}
 
 
 def test_nobody_knows_an_agent_by_name() -> None:
     """No module outside of the agents names one that needs a model, but for the default of `--agent`."""
-    the_program = dict.fromkeys(
-        (
-            "comind/kaggle/signin.py",  # who asks
-            "flows/cli/main.py",  # how we are called
-            "flows/cli/solve.py",
-            "flows/schedule.py",  # Prefect's work pool
-            "tasks/git.py",  # the folder of our code
-        ),
-        {"comind"},
-    )
-    assert _agents_named(ROOT) == {"flows/params.py": {"comind"}} | the_program
+    assert _agents_named(ROOT) == {_DEFAULT_AGENT} | _THE_PROGRAM
 
 
 @pytest.mark.parametrize(
-    "sin",
-    ['def plan(agent):\n    return agent == "comind"', 'AGENT = "comind.agents.comind:CoMind"'],
-    ids=["name", "module"],
+    ("sin", "text"),
+    [
+        ('def plan(agent):\n    return agent == "comind"', "comind"),
+        ('AGENT = "comind.agents.comind:CoMind"', "comind.agents.comind:CoMind"),
+    ],
+    ids=["name", "class"],
 )
-def test_a_module_that_knows_an_agent_is_found(tmp_path: Path, sin: str) -> None:
+def test_a_module_that_knows_an_agent_is_found(tmp_path: Path, sin: str, text: str) -> None:
     """A comparison with an agent's name, or the place of its class, is seen; in an agent it is not."""
     for module in ("comind/wiring/stray.py", "comind/agents/comind/stray.py"):
         (tmp_path / module).parent.mkdir(parents=True)
         (tmp_path / module).write_text(sin)
-    assert set(_agents_named(tmp_path)) == {"comind/wiring/stray.py"}
+    assert _agents_named(tmp_path) == {("comind/wiring/stray.py", text)}
 
 
 def test_importing_the_library_is_cheap() -> None:

@@ -16,6 +16,7 @@ from comind.wiring.agents import (
     origin_of,
     parameters_of,
     roles_of_all,
+    runs_own_code,
 )
 from comind.wiring.models import resolved
 from flows.cli.main import main
@@ -110,6 +111,16 @@ def test_without_a_language_model_the_baseline_runs(plugins: Installed) -> None:
     assert agent_of(spec(agent="weaver", model="offline")) is agent_type("baseline")
     one = {"weaver": ModelSettings(name="large")}
     assert agent_of(spec(agent="weaver", model="offline", models=one)) is weaver
+
+
+def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
+    """A plug-in may run what strangers wrote, so its code is sealed though no model is asked."""
+    plugins.add("some-weaver", "weaver", AGENT + "    needs_model = False\n")
+    assert agent_of(spec(agent="weaver", model="offline")) is agent_type("weaver")
+    assert not runs_own_code(spec(agent="weaver", model="offline"))
+    assert runs_own_code(spec(agent="comind", model="offline"))
+    assert runs_own_code(spec(agent="baseline", model="large"))
+    assert not runs_own_code(spec(agent="comind", model="large"))
 
 
 @pytest.mark.parametrize(
