@@ -12,8 +12,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.state import CampaignState
 from comind.system.files import write_durably
-from comind.wiring.agents import agent_of
-from comind.wiring.models import only_offline
+from comind.wiring.agents import agent_of, runs_own_code
 from comind.wiring.workshop import close_workshops, workshop_of
 from flows.executor import PrefectExecutor
 from flows.housekeeping import Housekeeping
@@ -94,8 +93,7 @@ def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
 def _note_environment(running: Campaign) -> None:
     """Record what the campaign's work will run in, where that is not what was recorded last."""
     spec = running.state.spec
-    own_code = only_offline(spec.model, spec.models)
-    prompts = agent_of(spec).prompts
+    own_code, prompts = runs_own_code(spec), agent_of(spec).prompts
     environment, diff = read_environment(spec.sandbox, own_code=own_code, prompts=prompts)
     if diff:
         write_durably(running.folder.code_diff(environment.diff_sha256), diff)

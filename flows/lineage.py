@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from comind.campaign.agent import Agent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
@@ -15,7 +16,7 @@ from comind.campaign.state import CampaignState
 from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
-from comind.errors import CampaignError, CommunityError
+from comind.errors import CampaignError, CommunityError, UsageError
 from comind.wiring.agents import agent_of
 from tasks.git import campaign_commit
 from tasks.restoring import find_campaign, restore_logs
@@ -45,7 +46,12 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         parents = _refitted(state, attempt)
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
-        graph = agent_of(state.spec).graph(state, view)
+        try:
+            graph = agent_of(state.spec).graph(state, view)
+        except UsageError as error:
+            graph = Agent.graph(state, view)
+            origin = state.spec.agent_origin or f"the agent {state.spec.agent}"
+            missing.append(f"{error}, so what {origin} adds is left out")
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
         nodes = [_node(each, state, view) for each in (*graph.lineage(root), graph[root])]

@@ -25,12 +25,14 @@ from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
 from comind.system.killpoints import passed
 from comind.wiring.agents import (
+    WITHOUT_MODEL,
+    agent_names,
     agent_of,
     agent_type,
-    agent_without_model,
     origin_of,
     parameters_of,
     roles_of_all,
+    runs_own_code,
 )
 from comind.wiring.models import (
     DEFAULT,
@@ -71,8 +73,8 @@ def open_campaign(
     tell(_sandbox_of(spec))
     if loaded.metric is None and _writes_no_evaluator(spec):
         raise CompetitionError(
-            f"{loaded.folder}: competition.yaml names no metric, and the offline model cannot "
-            "write an evaluator",
+            f"{loaded.folder}: competition.yaml names no metric, and without a language "
+            "model nobody can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
     estimate = _estimate(spec)
@@ -80,9 +82,8 @@ def open_campaign(
         tell(f"estimate: {estimate}")
     _prepare(project)
     folder = ProjectFolder(project).campaign(spec.id)
-    campaign = Campaign(folder)
-    campaign.record(CampaignOpened(spec=spec))
-    campaign.close()
+    with Campaign(folder) as campaign:
+        campaign.record(CampaignOpened(spec=spec))
     passed("campaign-opened")
     return folder
 
@@ -98,6 +99,7 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
 
     Raises:
         CampaignError: there is no such campaign, or someone else is running it.
+        UsageError: its agent is not installed, or has other parameters by now.
     """
     _prepare(project)
     runs = ProjectFolder(project).runs
@@ -108,13 +110,14 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
             hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
         )
     folder = ProjectFolder(project).campaign(name)
-    campaign = Campaign(folder)
-    given = {field: limit for field, limit in limits.items() if limit is not None}
-    budget = campaign.state.budget.model_copy(update=given)
-    if campaign.state.ended is None or budget != campaign.state.budget:
-        tell(_sandbox_of(campaign.state.spec))
-        campaign.resume(budget)
-    campaign.close()
+    with Campaign(folder) as campaign:
+        given = {field: limit for field, limit in limits.items() if limit is not None}
+        budget = campaign.state.budget.model_copy(update=given)
+        if campaign.state.ended is None or budget != campaign.state.budget:
+            spec = campaign.state.spec
+            parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
+            tell(_sandbox_of(spec))
+            campaign.resume(budget)
     return folder
 
 
@@ -211,13 +214,17 @@ def _agent(
     Without a language model that is the baseline alone; the parameters of the agent that was named are
     checked all the same.
     """
-    agent = agent_type(name)
-    where = f"--set, for the agent {name}" if given else f"params.yaml: agents.{name}"
-    values = parameters_of(agent, {**params.agents.get(name, {}), **given}, where)
+    unknown = sorted(set(params.agents) - set(agent_names()))
+    if unknown:
+        known = ", ".join(agent_names())
+        raise UsageError(f"params.yaml: agents: unknown agent {unknown[0]!r}", hint=f"one of {known}")
+    agent, own = agent_type(name), params.agents.get(name, {})
+    parameters_of(agent, own, f"params.yaml: agents.{name}")
+    values = parameters_of(agent, {**own, **given}, f"--set, for the agent {name}")
     if not agent.needs_model:
         return name, values.model_dump(mode="json")
     if only_offline(model, models):
-        return agent_without_model(), {}
+        return WITHOUT_MODEL, {}
     for role in agent.roles:
         if settings_of(role, models, model).name == OFFLINE:
             raise UsageError(
@@ -245,7 +252,7 @@ def _writes_no_evaluator(spec: CampaignSpec) -> bool:
 
 def _sandbox_of(spec: CampaignSpec) -> str:
     """Return which sandbox will be used and why no stronger one; fails where there is none."""
-    return explain_choice(spec.sandbox, own_code=only_offline(spec.model, spec.models))
+    return explain_choice(spec.sandbox, own_code=runs_own_code(spec))
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:

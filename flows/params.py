@@ -126,7 +126,7 @@ def read_params(project: Path) -> Params:
         return Params()
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError):
+    except (yaml.YAMLError, ValueError):  # a time such as 2023-13-45, or no text at all
         raise UsageError(f"{path}: is not YAML") from None
     return _validated(Params, values or {}, str(path))
 

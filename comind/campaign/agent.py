@@ -34,7 +34,7 @@ class Role(NamedTuple):
     task: str
     """What it does, in one line."""
     settings: ModelSettings = ModelSettings()
-    """Its defaults; those of params.yaml go first."""
+    """Its defaults; those of params.yaml go first, and which model it is stands there alone."""
 
 
 class NoParameters(Value):

@@ -9,6 +9,7 @@ from comind.campaign.works import Attempt
 __all__ = ["attempt_lines", "journal_of", "plain"]
 
 _LENGTH = 300
+_MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})
 
 
 def journal_of(state: CampaignState) -> str:
@@ -18,11 +19,11 @@ def journal_of(state: CampaignState) -> str:
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:
     """Yield a line for each attempt, in the order of planning, indented below its first parent."""
-    attempts = state.works.attempts()
-    known, children = {attempt.id for attempt in attempts}, defaultdict(list)
-    for attempt in attempts:
+    known, children = set(), defaultdict(list)
+    for attempt in state.works.attempts():
         parents = [parent for parent in attempt.work.parents if parent in known]
         children[parents[0] if parents else ""].append(attempt)
+        known.add(attempt.id)
     waiting = [(attempt, "") for attempt in reversed(children[""])]
     while waiting:
         attempt, indent = waiting.pop()
@@ -33,13 +34,12 @@ def attempt_lines(state: CampaignState) -> Iterator[str]:
 def _line(attempt: Attempt) -> str:
     draft = attempt.work.draft
     sources = f", from {plain(', '.join(draft.sources))}" if draft.sources else ""
-    kind = f" ({draft.kind})" if draft.kind else ""
+    kind = f" ({plain(draft.kind)})" if draft.kind else ""
     return f"- {attempt.id}{kind}: {plain(draft.title)}{sources}: {plain(attempt.result)}"
 
 
 def plain(text: str) -> str:
     """Return text as one short line that no Markdown reader takes for markup."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    for mark in "\\`*_<>[]|#!":
-        line = line.replace(mark, f"\\{mark}")
-    return line[:_LENGTH] + (" ..." if len(line) > _LENGTH else "")
+    shown = line[:_LENGTH] + (" ..." if len(line) > _LENGTH else "")
+    return shown.translate(_MARKS)

@@ -107,7 +107,7 @@ def _perform(
     model = RecordedModel(metered, recorder)
     if isinstance(work, Think):
         desk = Desk(recorder, model)
-        result, failure = _guarded(lambda: Payload.of(agent.think(work, desk)), Payload())
+        result, failure = _guarded(lambda: _thought(agent, work, desk), Payload())
         spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
     bench = Workbench(
@@ -124,6 +124,15 @@ def _perform(
     finally:
         bench.close()
     return _code_outcome(bench, finish, failure, log.elapsed)
+
+
+def _thought(agent: Agent, work: Think, desk: Desk) -> Payload:
+    """Return what the agent found, once it is known to be of its purpose's type."""
+    found = Payload.of(agent.think(work, desk))
+    for purpose in agent.purposes:
+        if purpose.name == work.purpose:
+            purpose.result_of(found)
+    return found
 
 
 def _code(

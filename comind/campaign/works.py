@@ -82,7 +82,7 @@ class Works:
         return [self._records[number] for number in sorted(self._in_flight)]
 
     def attempts(self) -> list[Attempt]:
-        """Return all `Code` work that the agent planned, oldest first."""
+        """Return all attempts, the baseline among them, oldest first."""
         return [each for each in self._codes() if each.work.operator is not Operator.REFIT]
 
     def best_first(self) -> list[Attempt]:

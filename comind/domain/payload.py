@@ -19,10 +19,8 @@ class Payload(RootModel[dict[str, JsonValue]]):
 
     @classmethod
     def of(cls, value: BaseModel) -> Self:
-        """Return the payload that reads as `value`."""
-        payload = cls(value.model_dump(mode="json"))
-        payload.parsed[type(value)] = value
-        return payload
+        """Return the payload that reads as `value`; by way of its JSON, as a replay will read it."""
+        return cls.model_validate_json(value.model_dump_json())
 
     def read(self, kind: type[T]) -> T:
         """Return the payload as a `kind`.

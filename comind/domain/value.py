@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
-__all__ = ["Name", "Text", "Value"]
+__all__ = ["Name", "Text", "Value", "check_name"]
 
 
 class Value(BaseModel):
@@ -19,7 +19,12 @@ class Value(BaseModel):
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
-def _check_name(text: str) -> str:
+def check_name(text: str) -> str:
+    """Return `text` if it is a `Name`.
+
+    Raises:
+        ValueError: it is none; the message says what one looks like.
+    """
     if not _NAME.fullmatch(text) or ".." in text or text.endswith((".", ".lock")):
         raise ValueError(
             f"{text!r} is not a name: letters, digits, dot, dash and underscore, "
@@ -28,7 +33,7 @@ def _check_name(text: str) -> str:
     return text
 
 
-Name = Annotated[str, AfterValidator(_check_name)]
+Name = Annotated[str, AfterValidator(check_name)]
 """Text that is safe as a folder name and as a part of a git ref."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]

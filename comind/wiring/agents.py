@@ -9,23 +9,25 @@ from pydantic import ValidationError
 
 from comind.campaign.agent import Agent
 from comind.campaign.events import CampaignSpec
-from comind.domain.value import Value
+from comind.domain.value import Value, check_name
 from comind.errors import UsageError
 from comind.wiring.models import only_offline
 
 __all__ = [
     "GROUP",
+    "WITHOUT_MODEL",
     "agent_names",
     "agent_of",
     "agent_type",
-    "agent_without_model",
     "origin_of",
     "parameters_of",
     "roles_of_all",
+    "runs_own_code",
 ]
 
 GROUP = "comind.agents"
-_OURS = "comind-pipeline"
+WITHOUT_MODEL = "baseline"
+"""The agent that runs where no role has a language model."""
 
 
 @cache
@@ -52,18 +54,25 @@ def agent_type(name: str) -> type[Agent]:
     """
     found = _registered().get(name, [])
     if not found:
-        raise UsageError(f"unknown agent {name!r}", hint=f"one of {', '.join(agent_names())}")
+        known = ", ".join(agent_names())
+        hint = f"one of {known}" if known else "CoMind itself is not installed: pip install --no-deps ."
+        raise UsageError(f"unknown agent {name!r}", hint=hint)
     if len(found) > 1:
         raise UsageError(
             f"the agent {name!r} is declared by {origin_of(name)}", hint="uninstall all but one"
         )
+    where = f"the agent {name!r} of {origin_of(name)}"
     try:
+        check_name(name)  # it is a part of campaigns' names
         loaded = found[0].load()
-    except Exception as error:  # noqa: BLE001 - whatever a plug-in does when it is imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in does when imported
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        raise UsageError(f"the agent {name!r} of {origin_of(name)} cannot be loaded: {reason}") from None
+        raise UsageError(f"{where} cannot be loaded: {reason}") from None
     if not (isinstance(loaded, type) and issubclass(loaded, Agent)):
-        raise UsageError(f"the agent {name!r} of {origin_of(name)} is no comind.campaign.agent.Agent")
+        raise UsageError(f"{where} is no comind.campaign.agent.Agent")
+    missing = ", ".join(sorted(loaded.__abstractmethods__))
+    if missing:
+        raise UsageError(f"{where} has no method {missing}")
     return loaded
 
 
@@ -71,18 +80,13 @@ def agent_of(spec: CampaignSpec) -> type[Agent]:
     """Return the class of a campaign's agent; the baseline alone where no role has a language model."""
     found = agent_type(spec.agent)
     if found.needs_model and only_offline(spec.model, spec.models):
-        return agent_type(agent_without_model())
+        return agent_type(WITHOUT_MODEL)
     return found
 
 
-def agent_without_model() -> str:
-    """Return the name of our own agent that needs no language model."""
-    names = [
-        name
-        for name, (first, *_) in _registered().items()
-        if first.dist is not None and first.dist.name == _OURS
-    ]
-    return next(name for name in names if not agent_type(name).needs_model)
+def runs_own_code(spec: CampaignSpec) -> bool:
+    """Return whether all code of a campaign is the baseline's, which may run unsealed."""
+    return agent_of(spec) is agent_type(WITHOUT_MODEL)
 
 
 def origin_of(name: str) -> str:
@@ -124,5 +128,5 @@ def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> 
         return kind.model_validate(dict(values))
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {place}: {first['msg'].lower()}") from None
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(": ".join(filter(None, (where, place, first["msg"].lower())))) from None

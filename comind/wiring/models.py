@@ -124,7 +124,7 @@ def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> M
 
 
 def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
-    """Return whether no role has a language model: then all code that runs is the baseline's."""
+    """Return whether no role has a language model."""
     return all(name in (None, OFFLINE) for name in (model, *(each.name for each in models.values())))
 
 

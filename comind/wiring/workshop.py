@@ -49,8 +49,8 @@ from comind.session.program import run_program
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
-from comind.wiring.agents import agent_of, parameters_of
-from comind.wiring.models import build_model, only_offline, settings_of
+from comind.wiring.agents import agent_of, parameters_of, runs_own_code
+from comind.wiring.models import build_model, settings_of
 from comind.wiring.purse import purse_of
 
 __all__ = ["Workshop", "close_workshops", "workshop_of"]
@@ -221,9 +221,8 @@ class Workshop:
         Raises:
             SandboxError: there is none.
         """
-        ours = only_offline(self.spec.model, self.spec.models) or work.role == BASELINE_ROLE
-        own_code = ours and not self._foreign
-        return choose_sandbox(self.spec.sandbox, own_code=own_code)
+        ours = not self._foreign and (work.role == BASELINE_ROLE or runs_own_code(self.spec))
+        return choose_sandbox(self.spec.sandbox, own_code=ours)
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
         refit = work.operator is Operator.REFIT

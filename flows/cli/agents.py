@@ -28,21 +28,21 @@ def run(args: argparse.Namespace) -> Answer:
 
 
 def _described(name: str) -> dict[str, Any]:
-    from comind.wiring.agents import agent_type, origin_of
+    from comind.wiring.agents import agent_type, origin_of, parameters_of
 
     described: dict[str, Any] = {"name": name, "origin": origin_of(name)}
     try:
         agent = agent_type(name)
+        defaults = parameters_of(agent, {}, f"the parameters of {name}").model_dump(mode="json")
     except UsageError as error:
         return described | {"error": str(error)}
-    fields = agent.parameters.model_fields.items()
     return described | {
-        "summary": (agent.__doc__ or "").partition("\n")[0],
+        "summary": (agent.__doc__ or "").strip().partition("\n")[0],
         "needs_model": agent.needs_model,
         "roles": {role: each.task for role, each in agent.roles.items()},
         "parameters": {
-            field: {"default": each.get_default(), "description": each.description or ""}
-            for field, each in fields
+            field: {"default": defaults[field], "description": each.description or ""}
+            for field, each in agent.parameters.model_fields.items()
         },
     }
 

@@ -40,7 +40,7 @@ def assignment(text: str) -> tuple[str, Any]:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
     try:
         return name.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, ValueError):
         raise argparse.ArgumentTypeError(f"{text!r}: the value is not YAML") from None
 
 

@@ -102,7 +102,7 @@ def _endpoint() -> Check:
         return Check(
             "model endpoint",
             ok=True,
-            found="none configured; campaigns use the offline model",
+            found="none configured; campaigns run the baseline alone (--model offline)",
             mend="set OPENAI_API_KEY or OPENAI_BASE_URL",
         )
     if not base_url:

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
     parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day (solve.max_usd)")
-    parser.add_argument("--model", help="offline, or a model at the configured endpoint")
+    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
     parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
     parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
     parser.add_argument(

@@ -4,9 +4,12 @@ import ast
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from comind.wiring.agents import GROUP, agent_type
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("comind", "tasks", "flows")
@@ -55,6 +58,9 @@ def test_the_floors_hold() -> None:
         ("comind/campaign/loop.py", "import tasks.git", "Building"),
         ("tasks/git.py", "import mlflow", "One third-party client"),
         ("comind/campaign/state.py", "import comind.campaign.loop", "No package has a ring"),
+        ("comind/wiring/purse.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
+        ("flows/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
+        ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
     ids=[
         "upwards",
@@ -65,6 +71,9 @@ def test_the_floors_hold() -> None:
         "library to tasks",
         "client",
         "ring",
+        "agent for the wiring",
+        "agent for a flow",
+        "agent for an agent",
     ],
 )
 def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract: str) -> None:
@@ -78,6 +87,52 @@ def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract
     assert done.returncode != 0
     broken = [line for line in done.stdout.splitlines() if "BROKEN" in line]
     assert any(contract in line for line in broken), done.stdout
+
+
+def _agents_named(root: Path) -> set[tuple[str, str]]:
+    """Return each module outside of comind/agents with a text that names an agent, and that text."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    names = {name for name in declared if agent_type(name).needs_model}
+    return {
+        (path.relative_to(root).as_posix(), node.value)
+        for package in PACKAGES
+        for path in (root / package).rglob("*.py")
+        if root / "comind" / "agents" not in path.parents
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        if node.value in names or node.value.startswith(f"{GROUP}.")
+    }
+
+
+_DEFAULT_AGENT = ("flows/params.py", "comind")
+_THE_PROGRAM = {
+    ("comind/kaggle/signin.py", "comind"),  # who asks
+    ("flows/cli/main.py", "comind"),  # how we are called
+    ("flows/cli/solve.py", "comind"),
+    ("flows/schedule.py", "comind"),  # Prefect's work pool
+    ("tasks/git.py", "comind"),  # the folder of our code
+}
+
+
+def test_nobody_knows_an_agent_by_name() -> None:
+    """No module outside of the agents names one that needs a model, but for the default of `--agent`."""
+    assert _agents_named(ROOT) == {_DEFAULT_AGENT} | _THE_PROGRAM
+
+
+@pytest.mark.parametrize(
+    ("sin", "text"),
+    [
+        ('def plan(agent):\n    return agent == "comind"', "comind"),
+        ('AGENT = "comind.agents.comind:CoMind"', "comind.agents.comind:CoMind"),
+    ],
+    ids=["name", "class"],
+)
+def test_a_module_that_knows_an_agent_is_found(tmp_path: Path, sin: str, text: str) -> None:
+    """A comparison with an agent's name, or the place of its class, is seen; in an agent it is not."""
+    for module in ("comind/wiring/stray.py", "comind/agents/comind/stray.py"):
+        (tmp_path / module).parent.mkdir(parents=True)
+        (tmp_path / module).write_text(sin)
+    assert _agents_named(tmp_path) == {("comind/wiring/stray.py", text)}
 
 
 def test_importing_the_library_is_cheap() -> None:

@@ -76,11 +76,11 @@ def test_a_broken_folder_is_told_by_the_real_command(name: str, tmp_path: Path) 
 def test_a_competition_without_a_metric_takes_a_model(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Its evaluator has to be written, which the offline model says that it cannot do."""
+    """Its evaluator has to be written, which nobody can do without a language model."""
     folder = competition_folder(tmp_path, metric=None)
     code, told = _error(capfd, "solve", folder, "--model", "offline", "--out", tmp_path / "out")
     assert code == 2
-    assert "names no metric, and the offline model cannot write an evaluator" in told
+    assert "names no metric, and without a language model nobody can write an evaluator" in told
     assert "add `metric: NAME` (accuracy, " in told
 
 
@@ -118,7 +118,7 @@ _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "nothing": (("solve",), "name a COMPETITION, or --resume CAMPAIGN"),
     "both": (("solve", "x", "--resume", "y"), "name a COMPETITION, or --resume CAMPAIGN"),
     "no such folder": (("solve", "../nowhere"), "../nowhere: there is no such folder"),
-    "unknown agent": (("solve", "demo-tumours", "--agent", "x"), "unknown agent 'x' | one of comind"),
+    "unknown agent": (("solve", "demo-tumours", "--agent", "x"), "unknown agent 'x' | one of "),
     "unknown profile": (("solve", "demo-tumours", "--profile", "x"), "no profile 'x'"),
     "unknown sandbox": (("solve", "x", "--sandbox", "moon"), "invalid choice: 'moon'"),
     "unknown option": (("solve", "x", "--fast"), "unrecognized arguments: --fast"),

@@ -16,10 +16,11 @@ from comind.campaign.state import CampaignState
 from comind.community.snapshot import SnapshotFolder
 from comind.community.store.ingest import ingest_folder
 from flows.cli.main import main
-from tests.e2e.command import comind
+from tests.e2e.command import MODEL, comind
 from tests.unit.community.folders import community, notebook
 
 _SOLVE = ("solve", "demo-tumours", "--model", "offline", "--no-refit")
+_READS = ("solve", "demo-tumours", "--model", MODEL, "--iterations", "0", "--no-refit")
 
 
 def _state(project: Path, answer: dict[str, Any]) -> CampaignState:
@@ -28,7 +29,7 @@ def _state(project: Path, answer: dict[str, Any]) -> CampaignState:
 
 def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: str) -> None:
     """Without a word about it, the community of the competition's folder is kept and versioned."""
-    ran = comind(*_SOLVE, "--as-of", "2023-04-01T00:00:00+02:00", "--out", tmp_path, "--json")
+    ran = comind(*_READS, "--as-of", "2023-04-01T00:00:00+02:00", "--out", tmp_path, "--json")
     assert ran.exit_code == 0, ran.stderr
     read = _state(tmp_path, ran.json).community
     assert read is not None
@@ -49,7 +50,7 @@ def test_the_competitions_own_community_is_read(tmp_path: Path, shared_server: s
 
 def test_a_campaign_without_a_community(tmp_path: Path, shared_server: str) -> None:
     """With `--community none` nothing is read and nothing is kept."""
-    ran = comind(*_SOLVE, "--community", "none", "--out", tmp_path, "--json")
+    ran = comind(*_READS, "--community", "none", "--out", tmp_path, "--json")
     assert ran.exit_code == 0, ran.stderr
     assert _state(tmp_path, ran.json).community is None
     assert not ProjectFolder(tmp_path).communities.exists()

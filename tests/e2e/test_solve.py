@@ -47,11 +47,20 @@ def test_the_answer_has_the_promised_keys(solved: tuple[Path, dict[str, Any]]) -
     """`--json` prints one object with every key of the contract, and nothing else on stdout."""
     _, answer = solved
     assert set(answer) >= _CONTRACT
-    assert answer["best_from"] == "baseline"
+    assert (answer["agent"], answer["best_from"]) == ("baseline", "baseline")
+    assert answer["campaign"].startswith("demo-tumours-baseline-")
     assert answer["sealed"] is True
     low, high = answer["validation_interval"]
     assert low < answer["validation_score"] <= high
     assert (answer["attempts"], answer["valid_attempts"]) == (1, 1)
+
+
+def test_without_a_model_nobody_reads_or_thinks(solved: tuple[Path, dict[str, Any]]) -> None:
+    """The baseline alone leaves one attempt and its refit; the competition's community is not kept."""
+    project, _ = solved
+    work = sorted(path.parent.name for path in (project / "runs").glob("*/*/log.jsonl"))
+    assert work == ["attempt-000", "refit-000"]
+    assert not (project / "data" / "community").exists()
 
 
 def test_the_submission_is_as_good_as_it_says(solved: tuple[Path, dict[str, Any]]) -> None:
@@ -200,5 +209,7 @@ def test_a_help_page_is_instant() -> None:
         [sys.executable, "-m", "flows.cli", "--help"], capture_output=True, text=True, check=True
     )
     listed = re.findall(r"^ {4}([a-z]+)\b", done.stdout.split("COMMAND\n", 1)[1], re.MULTILINE)
-    named = "solve grade track ingest report bench live lineage reproduce repair push gc doctor ui"
+    named = (
+        "solve grade track ingest agents report bench live lineage reproduce repair push gc doctor ui"
+    )
     assert sorted(listed) == sorted(named.split())

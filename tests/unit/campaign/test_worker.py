@@ -3,19 +3,24 @@
 import re
 import shutil
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded
 from comind.campaign.history import fold
-from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome
+from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome, ThinkOutcome
+from comind.campaign.plan import Purpose, Think
+from comind.campaign.workbench import Desk
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend
+from comind.domain.value import Value
 from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
+from comind.testing import TinyAgent
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, reply
 
@@ -240,3 +245,40 @@ def test_replies_of_former_fingerprints_are_not_asked_again(tmp_path: Path) -> N
     assert world.model.requests == []
     assert outcome.submitted == expected.submitted
     assert outcome.failure is None
+
+
+class _Seen(Value):
+    number: int
+
+
+class _Thinker(TinyAgent):
+    """Thinks of whatever it is given."""
+
+    purposes: ClassVar = (Purpose("look", role="eye", facts=_Seen, result=_Seen),)
+    found: Value
+
+    def think(self, work: Think, desk: Desk) -> Value:
+        del work, desk
+        return self.found
+
+
+@pytest.mark.parametrize(
+    ("found", "result", "failure"),
+    [
+        (_Seen(number=3), {"number": 3}, None),
+        (NoParameters(), {}, "LogError: a recorded look is no _Seen: number: Field required"),
+        (None, {}, "AttributeError: 'NoneType' object has no attribute 'model_dump_json'"),
+    ],
+    ids=["right", "another type", "nothing"],
+)
+def test_a_thought_ends_with_the_result_of_its_purpose(
+    tmp_path: Path, found: Value, result: dict[str, int], failure: str | None
+) -> None:
+    """A result of another type is a failure of this work, and never in the log of the campaign."""
+    world, agent = World(tmp_path), _Thinker()
+    agent.found = found
+    folder = world.folder.work("think-000")
+    outcome = carry_out(agent, agent.purposes[0].work(_Seen(number=1)), folder, world.equipment())
+    assert isinstance(outcome, ThinkOutcome)
+    assert outcome.result.root == result
+    assert (outcome.failure and outcome.failure.message) == failure

@@ -79,8 +79,8 @@ def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch
     assert "set A_KEY" in caught.value.hint
 
 
-def test_one_role_with_a_language_model_is_enough_to_distrust_code() -> None:
-    """Only where every role is the offline model, all code that runs is ours."""
+def test_one_role_with_a_language_model_is_enough() -> None:
+    """A campaign is without a model only where no role has one of its own."""
     other = {"coding_agent": ModelSettings(name="large")}
     assert only_offline("offline", resolved("offline", {}, _ROLES))
     assert only_offline("offline", {})

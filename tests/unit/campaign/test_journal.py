@@ -1,0 +1,83 @@
+"""The journal of any agent: a line an attempt, below what it came from, and nothing but plain text."""
+
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.events import CampaignEvent
+from comind.campaign.journal import attempt_lines, journal_of, plain
+from comind.campaign.outcome import CodeOutcome
+from comind.domain.draft import Draft
+from tests.unit.agents.rounds import attempt, state_of
+from tests.unit.campaign.samples import code, failed, scored
+
+
+def _tried(
+    number: int, *parents: str, outcome: CodeOutcome | None = None, **draft: object
+) -> list[CampaignEvent]:
+    values = {"title": f"draft {number}", "method": "m"} | draft
+    changes = {"draft": Draft.model_validate(values), "parents": parents}
+    return attempt(number, code().model_copy(update=changes), outcome)
+
+
+def test_an_attempt_stands_below_what_it_came_from() -> None:
+    """Children are indented below their first parent, in the order of planning."""
+    state = state_of(
+        *_tried(0, outcome=scored(0.7)),
+        *_tried(1, outcome=failed()),
+        *_tried(2, "attempt-000", outcome=scored(0.8)),
+        *_tried(3, "attempt-002", "attempt-001"),
+        *_tried(4, "attempt-000", kind="ensemble", sources=("attempt-000", "idea-000")),
+    )
+    assert journal_of(state).splitlines() == [
+        "# demo-tiny-1",
+        "",
+        "## Attempts",
+        "",
+        "- attempt-000: draft 0: accuracy 0.7 \\[0.7, 0.7\\]",
+        "  - attempt-002: draft 2: accuracy 0.8 \\[0.8, 0.8\\]",
+        "    - attempt-003: draft 3: running",
+        "  - attempt-004 (ensemble): draft 4, from attempt-000, idea-000: running",
+        "- attempt-001: draft 1: KeyError: 'x'",
+    ]
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))
+def test_every_attempt_has_one_line(parents: list[list[int]]) -> None:
+    """Whatever an agent names as parents, itself and later attempts among them, none is left out."""
+    events = [
+        event
+        for number, each in enumerate(parents)
+        for event in _tried(number, *(f"attempt-{parent:03d}" for parent in each))
+    ]
+    told = [line.lstrip(" -").partition(":")[0] for line in attempt_lines(state_of(*events))]
+    assert sorted(told) == [f"attempt-{number:03d}" for number in range(len(parents))]
+
+
+def test_hostile_words_stay_on_their_line() -> None:
+    """Titles, kinds and messages that models wrote make neither lines nor markup."""
+    hostile = "a <img src=x>\n\n# b ![c](http://d) `e`"
+    error = failed()
+    assert error.failure is not None
+    error = error.model_copy(update={"failure": error.failure.model_copy(update={"message": hostile})})
+    title = hostile.replace("\n", "\r")
+    [line] = attempt_lines(state_of(*_tried(0, outcome=error, title=title, kind=hostile)))
+    assert line.startswith("- attempt-000 (a \\<img src=x\\> \\# b \\!\\[c\\](http://d) \\`e\\`): ")
+    assert not re.search(r"(?<!\\)[<>`#!\[\]]", line)
+
+
+@given(st.text())
+def test_plain_text_is_one_short_line_without_markup(text: str) -> None:
+    """Each mark of Markdown has its backslash, however long the text is and wherever it is cut."""
+    line = plain(text * 200)
+    assert line.isprintable()
+    bare = re.sub(r"\\[\\`*_<>\[\]|#!]", "", line)
+    assert not set(bare) & set("\\`*_<>[]|#!")
+    assert len(line) <= 2 * 300 + len(" ...")
+
+
+def test_a_long_text_is_cut() -> None:
+    """What is left out is told by three dots."""
+    assert plain("y" * 301) == "y" * 300 + " ..."
+    assert plain("y" * 300) == "y" * 300

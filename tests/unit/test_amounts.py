@@ -1,0 +1,44 @@
+"""Values on the command line are read as what they look like, and wrong ones are told."""
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flows.cli.amounts import assignment
+
+
+@pytest.mark.parametrize(
+    ("text", "pair"),
+    [
+        ("width=5", ("width", 5)),
+        (" width = 0.5", ("width", 0.5)),
+        ("width=", ("width", None)),
+        ("mode=a=b", ("mode", "a=b")),
+        ("mode='5'", ("mode", "5")),
+        ("on=true", ("on", True)),
+        ("parts=[a, 2]", ("parts", ["a", 2])),
+    ],
+)
+def test_an_assignment_is_read_as_yaml(text: str, pair: tuple[str, object]) -> None:
+    """Numbers, switches, lists and words need no quotation marks."""
+    assert assignment(text) == pair
+
+
+@pytest.mark.parametrize("text", ["width", "=5", " =5", "", "mode=[1", "mode=2023-13-45", "a=!!x y"])
+def test_what_is_no_assignment_is_told(text: str) -> None:
+    """The text is quoted, with what is wrong with it."""
+    with pytest.raises(argparse.ArgumentTypeError) as caught:
+        assignment(text)
+    assert repr(text) in str(caught.value)
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    """Nothing that can be typed is a fault of ours."""
+    try:
+        name, _ = assignment(f"x={text}")
+    except argparse.ArgumentTypeError:
+        return
+    assert name == "x"

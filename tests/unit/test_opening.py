@@ -1,0 +1,127 @@
+"""Which agent a campaign runs, with which parameters and models, is decided once, before it starts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.campaign.events import CampaignSpec
+from comind.domain.competition import Competition
+from comind.errors import UsageError
+from comind.evaluation.folder import load_competition
+from flows import opening
+from flows.params import Params, read_params
+from tests.unit.evaluation.folders import competition_folder
+from tests.unit.wiring.plugins import Installed, installed
+
+
+@pytest.fixture
+def plugins(tmp_path: Path) -> Iterator[Installed]:
+    """A folder for distributions, with one agent in it."""
+    with installed(tmp_path / "site") as folder:
+        folder.add("some-weaver", "weaver", version="2.1")
+        yield folder
+
+
+@pytest.fixture
+def competition(tmp_path: Path) -> Competition:
+    """A small competition."""
+    return load_competition(competition_folder(tmp_path))
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> str:
+    """The name of a model that says nothing."""
+    (tmp_path / "script.yaml").write_text("[]")
+    return f"scripted:{tmp_path / 'script.yaml'}"
+
+
+def _spec(competition: Competition, params: dict[str, Any], **wishes: Any) -> CampaignSpec:
+    return opening._specification(competition, Params.model_validate(params), wishes)
+
+
+def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        _spec(competition, params, **wishes)
+    assert "\n" not in str(caught.value)
+    return f"{caught.value} | {caught.value.hint}"
+
+
+def test_an_agents_parameters_are_written_down(
+    plugins: Installed, competition: Competition, script: str
+) -> None:
+    """Defaults, then params.yaml, then --set; all of them are in the log, with the agent's origin."""
+    given = {"agents": {"weaver": {"width": 5, "mode": "dense"}, "comind": {}}}
+    asked = {"agent": "weaver", "model": script}
+    for params, more, parameters in (
+        ({}, {}, {"width": 2, "mode": "plain"}),
+        (given, {}, {"width": 5, "mode": "dense"}),
+        (given, {"set": {"width": 7}}, {"width": 7, "mode": "dense"}),
+    ):
+        spec = _spec(competition, params, **asked, **more)
+        assert (spec.agent, spec.agent_origin) == ("weaver", "some-weaver 2.1")
+        assert spec.parameters == parameters
+        assert spec.id.startswith(f"{competition.id}-weaver-")
+        assert spec.models["weaver"].temperature == 0.3
+
+
+def test_without_a_model_the_baseline_is_written_down(
+    plugins: Installed, competition: Competition
+) -> None:
+    """`--model offline` is the baseline alone, and nobody reads a community."""
+    spec = _spec(competition, {}, agent="weaver", model="offline", set={"width": 7})
+    assert (spec.agent, spec.parameters, spec.community) == ("baseline", {}, "none")
+    assert spec.id.startswith(f"{competition.id}-baseline-")
+    told = _refused(competition, {}, agent="weaver", model="offline", set={"with": 7})
+    assert told == "--set, for the agent weaver: there is no parameter 'with' | there is: width, mode"
+
+
+def test_a_wrong_parameter_is_blamed_on_its_place(
+    plugins: Installed, competition: Competition, script: str
+) -> None:
+    """A bad value in params.yaml is told as such, whatever the command line adds."""
+    params = {"agents": {"weaver": {"width": 0}}}
+    for more in ({}, {"set": {"mode": "dense"}}):
+        told = _refused(competition, params, agent="weaver", model=script, **more)
+        assert told.startswith("params.yaml: agents.weaver: width: input should be greater than")
+    told = _refused(competition, {}, agent="weaver", model=script, set={"width": "wide"})
+    assert told.startswith("--set, for the agent weaver: width: input should be a valid integer")
+
+
+def test_a_section_for_an_unknown_agent_is_refused(
+    plugins: Installed, competition: Competition, script: str
+) -> None:
+    """A misspelt section of params.yaml is told, not passed over."""
+    told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
+    assert told == "params.yaml: agents: unknown agent 'waver' | one of baseline, comind, weaver"
+
+
+def test_a_role_without_a_model_is_told(
+    plugins: Installed, competition: Competition, script: str
+) -> None:
+    """Where some role has a language model, each role of the agent has to have one."""
+    models = {"solve": {"models": {"monitor": {"name": script}}}}
+    told = _refused(competition, models, agent="weaver", model="offline")
+    assert told.startswith("the role weaver of the agent weaver has no model | ")
+    assert "solve.models.weaver.name" in told
+    models = {"solve": {"models": {"weaver": {"name": script}}}}
+    assert _spec(competition, models, agent="weaver", model="offline").agent == "weaver"
+    assert _spec(competition, models, agent="baseline", model="offline").agent == "baseline"
+
+
+def test_sections_of_agents_stand_in_the_file(tmp_path: Path) -> None:
+    """params.yaml has a section for each agent; what holds no values is told in one line."""
+    file = tmp_path / "params.yaml"
+    file.write_text("agents:\n  weaver: {width: 3}\n")
+    assert read_params(tmp_path).agents == {"weaver": {"width": 3}}
+    file.write_text("agents:\n  weaver: 3\n")
+    with pytest.raises(UsageError, match=r"agents\.weaver: input should be a valid dictionary"):
+        read_params(tmp_path)
+
+
+def test_a_time_that_is_none_is_told(tmp_path: Path) -> None:
+    """A value that YAML takes for a time, and that is none, is one line like any other."""
+    (tmp_path / "params.yaml").write_text("solve:\n  as_of: 2023-13-45\n")
+    with pytest.raises(UsageError, match="is not YAML"):
+        read_params(tmp_path)

@@ -1,0 +1,85 @@
+"""Distributions that declare agents, as an installer leaves them in a folder."""
+
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from comind.wiring import agents
+
+AGENT = '''
+from pydantic import Field
+
+from comind.campaign.agent import Agent, Role
+from comind.campaign.outcome import Finish
+from comind.campaign.plan import Done
+from comind.domain.value import Value
+from comind.llm.settings import ModelSettings
+
+
+class Parameters(Value):
+    width: int = Field(default=2, ge=1, description="drafts side by side")
+    mode: str = "plain"
+
+
+class Plugged(Agent):
+    """Plans nothing."""
+
+    parameters = Parameters
+    roles = {"weaver": Role("weaves", ModelSettings(temperature=0.3))}
+
+    def plan(self, state):
+        return Done(reason="nothing to do")
+
+    def code(self, work, bench):
+        return Finish()
+'''
+"""An agent that can be loaded."""
+
+
+class Installed:
+    """A folder on the import path, for as long as the block lasts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._modules: list[str] = []
+
+    def add(self, distribution: str, name: str, source: str = AGENT, *, version: str = "1.0") -> None:
+        """Install a distribution with one agent; its module is named after the distribution."""
+        module = distribution.replace("-", "_")
+        (self._folder / f"{module}.py").write_text(textwrap.dedent(source))
+        described = self._folder / f"{module}-{version}.dist-info"
+        described.mkdir()
+        (described / "METADATA").write_text(f"Name: {distribution}\nVersion: {version}\n")
+        (described / "entry_points.txt").write_text(f"[{agents.GROUP}]\n{name} = {module}:Plugged\n")
+        self._modules.append(module)
+        self.forget()
+
+    def forget(self) -> None:
+        """Have what is installed looked up again."""
+        import importlib
+
+        importlib.invalidate_caches()
+        agents._registered.cache_clear()
+
+    def remove(self) -> None:
+        """Uninstall everything."""
+        shutil.rmtree(self._folder)
+        for module in self._modules:
+            sys.modules.pop(module, None)
+        self.forget()
+
+
+@contextmanager
+def installed(folder: Path) -> Iterator[Installed]:
+    """Yield a folder for distributions, ahead of everything else on the import path."""
+    folder.mkdir()
+    sys.path.insert(0, str(folder))
+    plugins = Installed(folder)
+    try:
+        yield plugins
+    finally:
+        sys.path.remove(str(folder))
+        plugins.remove()
