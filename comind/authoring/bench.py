@@ -9,7 +9,7 @@ import pandas as pd
 from comind.authoring.programs import ScriptEvaluation, run_split
 from comind.campaign.attempt import CellEnded, CellStarted
 from comind.campaign.recorder import Recorder, cell_identity
-from comind.campaign.workbench import Desk
+from comind.campaign.workbench import Desk, Models
 from comind.evaluation.scripts import HeldBack, ScriptCheckError, check_metric, check_split
 from comind.evaluation.splits import SplitPlan
 from comind.llm.base import ChatModel
@@ -24,7 +24,7 @@ class AuthorBench(Desk):
     def __init__(
         self, recorder: Recorder, model: ChatModel, plan: SplitPlan, sandbox: Sandbox, workspace: Path
     ) -> None:
-        super().__init__(recorder, model)
+        super().__init__(recorder, Models(model))
         self.plan = plan
         self._sandbox = sandbox
         self._workspace = workspace

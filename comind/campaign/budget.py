@@ -1,19 +1,24 @@
-"""The campaign's purse, and the model that pays from it: limits hold whatever runs at once."""
+"""The campaign's purse, and the meter that pays from it: limits hold whatever runs at once."""
 
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
 
 from comind.campaign.attempt import TryFailed
 from comind.campaign.signals import BudgetOver, TimeOver
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
-from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
 from comind.llm.gate import Gate, own_fault
+from comind.llm.tokens import count_tokens
 
-__all__ = ["MeteredModel", "Purse"]
+__all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse"]
+
+T = TypeVar("T", ModelReply, Embedded)
 
 
 class Purse:
@@ -94,41 +99,41 @@ def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
     )
 
 
-class MeteredModel:
-    """A model that asks the gate for leave and the purse for money, and tries again what may succeed."""
+class Meter:
+    """Asks the gate for leave and the purse for money, and tries again what may succeed."""
 
     def __init__(
         self,
-        model: ChatModel,
         purse: Purse,
         gate: Gate,
         *,
         note: Callable[[TryFailed], None] | None = None,
         seconds_left: Callable[[], float] = lambda: math.inf,
     ) -> None:
-        """Put a model behind gate and purse.
+        """Stand before a model.
 
         Args:
-            model: makes one try.
-            purse: pays for it.
+            purse: pays for each try.
             gate: lets it pass.
             note: records a try that failed; without it, nothing is tried twice.
-            seconds_left: how long a reply is of any use.
+            seconds_left: how long an answer is of any use.
         """
-        self._model = model
         self._purse = purse
         self._gate = gate
         self._note = note
         self._seconds_left = seconds_left
-        self.name = model.name
-        self.context_tokens = model.context_tokens
 
-    def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that one try of `request` can cost."""
-        return self._model.bound(request)
+    def call(
+        self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
+    ) -> T:
+        """Return what came of a call, tried again as long as that makes sense.
 
-    def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the reply to `request`, tried again as long as that makes sense.
+        Args:
+            model: who is asked.
+            attempt: makes one try.
+            bound: the most that it can take.
+            about: how many tokens it may well take.
+            closing: whether it may be paid from the share that is kept back.
 
         Raises:
             BudgetOver: the next try could exceed the budget.
@@ -136,17 +141,14 @@ class MeteredModel:
             ModelServiceError: the endpoint refuses, or is gone.
             ReplyError: this very request cannot be answered.
         """
-        bound = self._model.bound(request)
-        request = request.within(bound)
-        about = prompt_tokens(request.messages) + request.max_tokens
         failures, answered, not_before = 0, self._gate.successes, -math.inf
         while True:
             if not self._gate.enter(
-                self.name, about, not_before=not_before, seconds_left=self._seconds_left()
+                model, about, not_before=not_before, seconds_left=self._seconds_left()
             ):
-                raise TimeOver(f"the model {self.name} was not to be had while there was time")
+                raise TimeOver(f"the model {model} was not to be had while there was time")
             try:
-                return self._try(request, bound)
+                return self._try(model, attempt, bound, closing=closing)
             except ModelBusyError as error:
                 failures += 1
                 try:
@@ -160,12 +162,12 @@ class MeteredModel:
                 if own_fault(failures, self._gate.successes - answered):
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
-    def _try(self, request: ModelRequest, bound: Usage) -> ModelReply:
+    def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
         """Make one try; tell the gate of every end but a failure that may be tried again."""
         try:
-            with self._purse.reserve(bound, closing=request.closing) as reservation:
+            with self._purse.reserve(bound, closing=closing) as reservation:
                 try:
-                    reply = self._model.complete(request)
+                    came = attempt()
                 except ModelBusyError as error:
                     if not error.billed:
                         reservation.settle(Usage())
@@ -173,14 +175,56 @@ class MeteredModel:
                 except Exception:
                     reservation.settle(Usage())  # refused before any work was done
                     raise
-                reservation.settle(reply.usage)
+                reservation.settle(came.usage)
         except ModelBusyError:
             raise
         except ModelRefusedError as error:
-            self._gate.refused(self.name, error)
+            self._gate.refused(model, error)
             raise
         except BaseException:
             self._gate.left()
             raise
         self._gate.succeeded()
-        return reply
+        return came
+
+
+class MeteredModel:
+    """A model whose calls pass a meter."""
+
+    def __init__(self, model: ChatModel, meter: Meter) -> None:
+        self._model = model
+        self._meter = meter
+        self.name = model.name
+        self.context_tokens = model.context_tokens
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return the most that one try of `request` can cost."""
+        return self._model.bound(request)
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the reply to `request`; raises what the meter raises."""
+        bound = self._model.bound(request)
+        request = request.within(bound)
+        about = prompt_tokens(request.messages) + request.max_tokens
+        attempt = partial(self._model.complete, request)
+        return self._meter.call(self.name, attempt, bound, about, closing=request.closing)
+
+
+class MeteredEmbedder:
+    """An embedder whose calls pass a meter."""
+
+    def __init__(self, embedder: Embedder, meter: Meter) -> None:
+        self._embedder = embedder
+        self._meter = meter
+        self.name = embedder.name
+
+    def bound(self, texts: Sequence[str]) -> Usage:
+        """Return the most that one try can cost."""
+        return self._embedder.bound(texts)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return a vector for each text; raises what the meter raises."""
+        bound, about = self.bound(texts), sum(map(count_tokens, texts))
+        # The gate knows refusals by name, and a server may have one name for all that it does.
+        name = f"{self.name} (embeddings)"
+        return self._meter.call(name, partial(self._embedder.embed, texts), bound, about)

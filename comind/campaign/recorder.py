@@ -9,6 +9,7 @@ import hashlib
 import threading
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import TypeVar
 
 from comind.campaign.attempt import (
@@ -109,6 +110,44 @@ class Recorder:
         self.note(event)
         return event
 
+    def call(
+        self,
+        role: str,
+        model: str,
+        fingerprint: str,
+        bound: Usage,
+        ask: Callable[[], ModelReply],
+        *,
+        at_fault: tuple[type[Exception], ...] = (ReplyError,),
+    ) -> ModelReply:
+        """Return the recorded reply of `model` to a call with this fingerprint, or `ask` and record it.
+
+        A call that ended with an error of `at_fault` is not made again: a replay raises a ReplyError.
+        """
+        ordinal = self.next_ordinal()
+        sent = CallSent(
+            ordinal=ordinal,
+            fingerprint=fingerprint,
+            fingerprint_version=_FINGERPRINT_VERSION,
+            role=role,
+            model=model,
+            bound=bound,
+        )
+
+        def perform() -> CallAnswered:
+            passed("call-sent")
+            try:
+                reply = ask()
+            except (ComindError, WorkOver) as error:
+                over = isinstance(error, at_fault)
+                self.note(CallFailed(ordinal=ordinal, message=str(error), at_fault=over))
+                raise
+            return CallAnswered(ordinal=ordinal, reply=reply)
+
+        answered = self.effect(sent, CallAnswered, call_identity(fingerprint), perform)
+        passed("reply-recorded")
+        return answered.reply
+
     def note(self, event: WorkEvent) -> None:
         """Record something that is not an effect, or one half of one."""
         with self._lock:  # a monitor's question may fail while a cell is being recorded
@@ -161,28 +200,6 @@ class RecordedModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply to `request`, or ask for it and record it."""
-        ordinal = self._recorder.next_ordinal()
-        fingerprint, bound = request.fingerprint(), self._model.bound(request)
-        sent = CallSent(
-            ordinal=ordinal,
-            fingerprint=fingerprint,
-            fingerprint_version=_FINGERPRINT_VERSION,
-            role=request.role,
-            model=self.name,
-            bound=bound,
-        )
-
-        def ask() -> CallAnswered:
-            passed("call-sent")
-            try:
-                reply = self._model.complete(request.within(bound))
-            except (ComindError, WorkOver) as error:
-                at_fault = isinstance(error, ReplyError)
-                failed = CallFailed(ordinal=ordinal, message=str(error), at_fault=at_fault)
-                self._recorder.note(failed)
-                raise
-            return CallAnswered(ordinal=ordinal, reply=reply)
-
-        answered = self._recorder.effect(sent, CallAnswered, call_identity(fingerprint), ask)
-        passed("reply-recorded")
-        return answered.reply
+        bound = self._model.bound(request)
+        answer = partial(self._model.complete, request.within(bound))
+        return self._recorder.call(request.role, self.name, request.fingerprint(), bound, answer)

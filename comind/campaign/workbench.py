@@ -1,9 +1,9 @@
 """What an agent may do while it carries out work; every effect goes through the recorder."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
@@ -21,27 +21,36 @@ from comind.campaign.history import AttemptState
 from comind.campaign.monitor import Monitor
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
+from comind.campaign.ranking import rank
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
 from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.evaluation.report import Grader, GradeReport
-from comind.llm.base import ChatModel
+from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.killpoints import passed
 
-__all__ = ["Desk", "Step", "Workbench"]
+__all__ = ["Desk", "Models", "Step", "Workbench"]
 
 T = TypeVar("T", bound=BaseModel)
+
+
+class Models(NamedTuple):
+    """What agents may ask, already metered."""
+
+    chat: ChatModel
+    """Recorded, too."""
+    embedder: Embedder | None = None
 
 
 class Desk:
     """Model calls, recorded; enough for a `Think`."""
 
-    def __init__(self, recorder: Recorder, model: ChatModel) -> None:
+    def __init__(self, recorder: Recorder, models: Models) -> None:
         self._recorder = recorder
-        self._model = model
+        self._models = models
 
     @property
     def state(self) -> AttemptState:
@@ -51,7 +60,7 @@ class Desk:
     @property
     def context_tokens(self) -> int:
         """How much the model reads, prompt and reply together."""
-        return self._model.context_tokens
+        return self._models.chat.context_tokens
 
     def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         """Return the model's reply as a `reply_type`, with its text.
@@ -60,7 +69,20 @@ class Desk:
             ReplyError: the replies did not have the promised form, after the stated retries.
             ModelServiceError: the endpoint is unreachable or refuses.
         """
-        return ask(self._model, prompt, reply_type)
+        return ask(self._models.chat, prompt, reply_type)
+
+    def rank(self, query: str, texts: Sequence[str], *, top: int) -> tuple[int, ...]:
+        """Return the indices of the texts nearest to a query, the nearest first.
+
+        By the embedding model of the role `embeddings`; by BM25 where there is none, where it fails for
+        good, and where the budget does not allow it. Ties go by index. Blank texts come last; for a
+        blank query the rest stays in order.
+
+        Raises:
+            TimeOver: the endpoint is not well before the work's time is over.
+            ModelServiceError: the endpoint is unreachable.
+        """
+        return rank(self._recorder, self._models.embedder, query, texts, top=top)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +107,7 @@ class Workbench(Desk):
         work: Code,
         folder: WorkFolder,
         recorder: Recorder,
-        model: ChatModel,
+        models: Models,
         *,
         open_session: Callable[[], Session],
         grader: Grader,
@@ -97,12 +119,12 @@ class Workbench(Desk):
             work: the attempt.
             folder: where it keeps its things.
             recorder: of its log.
-            model: already recorded and metered.
+            models: what it may ask.
             open_session: opens a fresh session on the folder's workspace.
             grader: scores the submissions.
             monitor: watches the cells, but not those that only bring a new session back.
         """
-        super().__init__(recorder, model)
+        super().__init__(recorder, models)
         self.work = work
         self._folder = folder
         self._open_session = open_session

@@ -10,7 +10,7 @@ from comind.baseline import Program
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
-from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
@@ -27,13 +27,13 @@ from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.signals import WorkOver
-from comind.campaign.workbench import Desk, Workbench
+from comind.campaign.workbench import Desk, Models, Workbench
 from comind.domain.draft import Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
-from comind.llm.base import ChatModel
+from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
 from comind.session.base import CellStatus, Session
 from comind.system.files import DISK_FULL, ROOM
@@ -67,6 +67,8 @@ class Equipment:
     """How long the campaign may still run."""
     baseline: Callable[[], Sequence[Program]] = tuple
     """The programs of the baseline, the best first."""
+    embedder: Embedder | None = None
+    """Embeds texts that agents have ranked; None for BM25."""
 
 
 def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
@@ -97,16 +99,18 @@ def _perform(
 ) -> Outcome:
     recorder = Recorder(log)
     asked = equipment.model_of(agent.role_of(work) if isinstance(work, Think) else work.role)
-    metered = MeteredModel(
-        asked,
+    meter = Meter(
         equipment.purse,
         equipment.gate,
         note=recorder.note,
         seconds_left=lambda: min(_work_seconds(work) - recorder.elapsed, equipment.seconds_left()),
     )
-    model = RecordedModel(metered, recorder)
+    models = Models(
+        RecordedModel(MeteredModel(asked, meter), recorder),
+        MeteredEmbedder(equipment.embedder, meter) if equipment.embedder else None,
+    )
     if isinstance(work, Think):
-        desk = Desk(recorder, model)
+        desk = Desk(recorder, models)
         result, failure = _guarded(lambda: _thought(agent, work, desk), Payload())
         spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
@@ -114,7 +118,7 @@ def _perform(
         work,
         folder,
         recorder,
-        model,
+        models,
         open_session=lambda: equipment.open_session(work, folder),
         grader=equipment.grader,
         monitor=_monitor(work, recorder, equipment),
@@ -153,12 +157,8 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
     """Return who watches the cells; our own code needs nobody."""
     if equipment.monitor is None or work.role in (BASELINE_ROLE, REFIT_ROLE):
         return None
-    model = MeteredModel(
-        equipment.model_of(MONITOR_ROLE),
-        equipment.purse,
-        equipment.gate,
-        seconds_left=equipment.seconds_left,
-    )
+    meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
+    model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
     return Monitor(model, recorder.note, equipment.monitor)
 
 

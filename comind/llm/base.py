@@ -1,13 +1,14 @@
 """The port behind which every model stands."""
 
 import hashlib
-from typing import Literal, Protocol
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field, JsonValue
 
 from comind.domain.value import Value
 
-__all__ = ["ChatModel", "Message", "ModelReply", "ModelRequest", "Usage"]
+__all__ = ["ChatModel", "Embedded", "Embedder", "Message", "ModelReply", "ModelRequest", "Usage"]
 
 
 class Message(Value):
@@ -92,4 +93,28 @@ class ChatModel(Protocol):
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that one try of `request` can cost; what a lost call is booked at."""
+        ...
+
+
+class Embedded(NamedTuple):
+    """What came back for a few texts; `exact` as in a reply."""
+
+    vectors: object
+    """As the server sent them: what is wrong with them is found by whoever uses them."""
+    usage: Usage
+    exact: bool = True
+    seconds: float = 0.0
+
+
+class Embedder(Protocol):
+    """Anything that turns texts into vectors; raises what a `ChatModel` raises."""
+
+    name: str
+
+    def bound(self, texts: Sequence[str]) -> Usage:
+        """Return the most that one try can cost."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return a vector for each of a few texts, none of them empty."""
         ...

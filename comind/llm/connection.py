@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple, NoReturn
 
 import httpx2  # what the client of openai 3 sends with
 import openai
@@ -67,7 +67,7 @@ class Connection:
         self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
         """Who is asked, for messages."""
 
-    def post(self, protocol: Protocol, body: dict[str, Any]) -> Answered:
+    def post(self, protocol: Protocol | Literal["embeddings"], body: dict[str, Any]) -> Answered:
         """Return the whole answer to a request, be it a refusal.
 
         Raises:
@@ -75,6 +75,8 @@ class Connection:
         """
         if protocol == "chat":
             create: Any = self._client.chat.completions.with_streaming_response.create
+        elif protocol == "embeddings":
+            create = self._client.embeddings.with_streaming_response.create
         else:
             create = self._client.responses.with_streaming_response.create
         try:

@@ -1,6 +1,7 @@
 """Doubles and tiny examples, for our tests and for anyone who builds an agent.
 
 ScriptedModel       replies from a list or a function
+ScriptedEmbedder    vectors of the words in a text
 RecordedReplies     replies from the logs of earlier work
 Endpoint            an OpenAI-compatible HTTP server that errs on command and keeps its own count
 QuickClock          time that passes at once
@@ -11,6 +12,7 @@ TinyAgent           the smallest agent that improves on a baseline
 
 from comind.testing.agent import TinyAgent
 from comind.testing.clock import QuickClock
+from comind.testing.embedder import ScriptedEmbedder
 from comind.testing.endpoint import Endpoint
 from comind.testing.executor import ThreadExecutor
 from comind.testing.grader import ColumnGrader
@@ -23,6 +25,7 @@ __all__ = [
     "Endpoint",
     "QuickClock",
     "RecordedReplies",
+    "ScriptedEmbedder",
     "ScriptedModel",
     "ScriptedSession",
     "ThreadExecutor",

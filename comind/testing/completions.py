@@ -5,7 +5,7 @@ from typing import Any
 
 from comind.llm.base import Usage
 
-__all__ = ["as_stream", "chat_body", "responses_body"]
+__all__ = ["as_stream", "chat_body", "embeddings_body", "responses_body"]
 
 _PIECE = 7  # characters; about a token or two
 
@@ -44,6 +44,16 @@ def responses_body(text: str, usage: Usage) -> dict[str, Any]:
             "output_tokens_details": {"reasoning_tokens": usage.reasoning_tokens},
         },
     }
+
+
+def embeddings_body(vectors: list[list[float]], usage: Usage) -> dict[str, Any]:
+    """Return the body of embeddings."""
+    data = [
+        {"object": "embedding", "index": number, "embedding": vector}
+        for number, vector in enumerate(vectors)
+    ]
+    tokens = {"prompt_tokens": usage.prompt_tokens, "total_tokens": usage.prompt_tokens}
+    return {"object": "list", "data": data, "model": "test-model", "usage": tokens}
 
 
 def as_stream(body: dict[str, Any], *, counted: bool) -> bytes:

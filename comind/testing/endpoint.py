@@ -5,8 +5,8 @@
 
 Faults (comind/testing/faults.py) are used up in order, one a request; None lets a request pass, as does
 an empty list. A function in place of the list is asked for each request. A reply comes at once or piece
-by piece, as is asked. The server counts calls and tokens itself, so that whoever keeps an account of
-them can be checked.
+by piece, as is asked; embeddings count words. The server counts calls and tokens itself, so that whoever
+keeps an account of them can be checked.
 """
 
 import json
@@ -19,7 +19,8 @@ from typing import Any, Self
 
 from comind.llm.base import Usage
 from comind.llm.tokens import count_tokens
-from comind.testing.completions import as_stream, chat_body, responses_body
+from comind.testing.completions import as_stream, chat_body, embeddings_body, responses_body
+from comind.testing.embedder import counted_words
 from comind.testing.faults import Answer, Fault
 
 __all__ = ["Asked", "Endpoint"]
@@ -38,8 +39,13 @@ class Asked:
     @property
     def messages(self) -> list[dict[str, Any]]:
         """The conversation."""
-        found: list[dict[str, Any]] = self.body.get("messages") or self.body.get("input") or []
-        return found
+        found = self.body.get("messages") or self.body.get("input") or []
+        return [each if isinstance(each, dict) else {"content": each} for each in found]
+
+    @property
+    def embeds(self) -> bool:
+        """Whether vectors are asked for."""
+        return self.path.endswith("/embeddings")
 
     @property
     def text(self) -> str:
@@ -136,9 +142,13 @@ class Endpoint:
             self.requests.append(asked)
             number = len(self.requests) - 1
         fault = self._faults(number, asked)
-        text = self._answer(asked)
+        text = "" if asked.embeds else self._answer(asked)
         usage = self._usage(asked, text)
-        good = chat_body(text, usage) if "messages" in asked.body else responses_body(text, usage)
+        if asked.embeds:
+            usage = Usage(prompt_tokens=usage.prompt_tokens)
+            good = embeddings_body([counted_words(text) for text in asked.body["input"]], usage)
+        else:
+            good = chat_body(text, usage) if "messages" in asked.body else responses_body(text, usage)
         found = good if fault is None else fault(good)
         with self._lock:
             if isinstance(found, dict) or found.completed:

@@ -5,14 +5,16 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from comind.campaign.agent import Role
+from comind.campaign.ranking import EMBEDDINGS_ROLE
 from comind.errors import ModelServiceError, UsageError
-from comind.llm.base import ChatModel
+from comind.llm.base import ChatModel, Embedder
 from comind.llm.offline import OFFLINE, NoModel
 from comind.llm.settings import ModelSettings
 
 __all__ = [
     "DEFAULT",
     "PLATFORM_ROLES",
+    "build_embedder",
     "build_model",
     "configured_model",
     "only_offline",
@@ -25,6 +27,7 @@ DEFAULT = "default"
 PLATFORM_ROLES = {
     "evaluator": Role("writes split and metric of a competition that names none"),
     "monitor": Role("says whether a running cell should be stopped"),
+    EMBEDDINGS_ROLE: Role("embeds texts that are ranked by a query"),
 }
 """The platform's own roles, beside those of the campaign's agent."""
 
@@ -52,15 +55,25 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
         if not path.is_file():
             raise UsageError(f"{path}: there is no such script")
         return ScriptedModel.from_file(path)
-    base_url, key = _endpoint(settings)
-    if not base_url and not key:
-        raise ModelServiceError(
-            f"no endpoint for the model {name}",
-            hint=f"set {settings.key_variable} or OPENAI_BASE_URL, or use --model offline",
-        )
+    base_url, key = _known_endpoint(name, settings)
     from comind.llm.openai_model import OpenAIModel
 
-    return OpenAIModel(name, base_url=base_url or None, api_key=key, settings=settings)
+    return OpenAIModel(name, base_url=base_url, api_key=key, settings=settings)
+
+
+def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
+    """Return who embeds texts; None where no model is named for that.
+
+    Raises:
+        ModelServiceError: neither a base URL nor a key is set.
+    """
+    settings = models.get(EMBEDDINGS_ROLE, ModelSettings())
+    if settings.name in (None, OFFLINE):
+        return None
+    base_url, key = _known_endpoint(settings.name, settings)
+    from comind.llm.openai_embedder import OpenAIEmbedder
+
+    return OpenAIEmbedder(settings.name, base_url=base_url, api_key=key, settings=settings)
 
 
 def configured_model() -> str:
@@ -86,8 +99,8 @@ def resolved(
     """Return what a campaign's models are, with every name and context filled in.
 
     What a role's settings leave open is as in the default's, then as the agent has it; a role with a
-    model of its own takes nothing from the default's. All is written down once, so that a resumed
-    campaign asks the same.
+    model of its own takes nothing from the default's, but for the endpoint of embeddings; these have no
+    model unless it is named. All is written down once, so that a resumed campaign asks the same.
 
     Args:
         model: the campaign's.
@@ -107,7 +120,14 @@ def resolved(
     if default.name not in (None, model):
         default = ModelSettings()  # said of another model
     found = {DEFAULT: _complete(default, model)}
+    embeddings = models.get(EMBEDDINGS_ROLE, ModelSettings())
+    if embeddings.name:
+        shared = set() if embeddings.base_url else {"base_url", "key_variable"}
+        said = default.model_dump(include=shared) | embeddings.model_dump(exclude_unset=True)
+        found[EMBEDDINGS_ROLE] = ModelSettings.model_validate(said)
     for role, agents_own in roles.items():
+        if role == EMBEDDINGS_ROLE:
+            continue
         own = models.get(role, ModelSettings()).model_dump(exclude_unset=True)
         given = agents_own.settings.model_dump(exclude_unset=True)
         if own or given:
@@ -125,7 +145,8 @@ def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> M
 
 def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
     """Return whether no role has a language model."""
-    return all(name in (None, OFFLINE) for name in (model, *(each.name for each in models.values())))
+    names = [each.name for role, each in models.items() if role != EMBEDDINGS_ROLE]
+    return all(name in (None, OFFLINE) for name in (model, *names))
 
 
 def _complete(settings: ModelSettings, name: str) -> ModelSettings:
@@ -150,6 +171,16 @@ def _context_of(name: str, settings: ModelSettings) -> int | None:
             if model.name == name and model.context_tokens is not None:
                 return model.context_tokens
     return known_context(name)
+
+
+def _known_endpoint(name: str, settings: ModelSettings) -> tuple[str | None, str | None]:
+    base_url, key = _endpoint(settings)
+    if not base_url and not key:
+        raise ModelServiceError(
+            f"no endpoint for the model {name}",
+            hint=f"set {settings.key_variable} or OPENAI_BASE_URL, or use --model offline",
+        )
+    return base_url, key
 
 
 def _endpoint(settings: ModelSettings) -> tuple[str | None, str | None]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comind.authoring import author_split
 from comind.campaign.attempt import WorkEvent
-from comind.campaign.budget import MeteredModel
+from comind.campaign.budget import Meter, MeteredModel
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
@@ -41,7 +41,7 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
 
     def metered(note: Callable[[WorkEvent], None]) -> MeteredModel:
         model = build_model(settings.name or state.spec.model, settings)
-        return MeteredModel(model, purse, gate, note=note, seconds_left=state.seconds_left)
+        return MeteredModel(model, Meter(purse, gate, note=note, seconds_left=state.seconds_left))
 
     split = seal(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now

@@ -37,7 +37,7 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
 from comind.evaluation.splits import SplitFolder
 from comind.eventlog.log import read_log
-from comind.llm.base import ChatModel
+from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
 from comind.llm.settings import ModelSettings
 from comind.session.base import CellResult, Input, Sandbox, Session
@@ -50,7 +50,7 @@ from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code
-from comind.wiring.models import build_model, settings_of
+from comind.wiring.models import build_embedder, build_model, settings_of
 from comind.wiring.purse import purse_of
 
 __all__ = ["Workshop", "close_workshops", "workshop_of"]
@@ -132,6 +132,11 @@ class Workshop:
         """What the campaign may still spend, counted over the logs of all its work."""
         return purse_of(self.folder, self._budget)
 
+    @cached_property
+    def embedder(self) -> Embedder | None:
+        """Who embeds the texts that agents rank; None for BM25."""
+        return build_embedder(self.spec.models)
+
     def model_of(self, role: str) -> ChatModel:
         """Return the model that a role asks.
 
@@ -165,6 +170,7 @@ class Workshop:
             gate=self.gate,
             seconds_left=self.seconds_left,
             baseline=self.baseline,
+            embedder=self.embedder,
         )
         with _present(work, folder):
             return carry_out(self.agent, work, folder, equipment)

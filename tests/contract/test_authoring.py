@@ -10,7 +10,7 @@ import pytest
 from comind.authoring import WrittenGrader, author_split
 from comind.authoring.author import REPAIRS
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.budget import Meter, MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
@@ -82,7 +82,7 @@ def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
     plan = author_split(
         load_competition(folder),
         WorkFolder(root / "evaluator"),
-        lambda note: MeteredModel(model, Purse(Budget(), Spend()), Gate(), note=note),
+        lambda note: MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(), note=note)),
         BubblewrapSandbox(),
     )
     return seal(plan, root / "splits")

@@ -18,6 +18,10 @@ passes at once, cells are scripted. The tests run each row; this page is written
 In every row the spend stays within the budget, replies are booked as the server counted them,
 and no work that was paid for is lost: after exit code 4, `comind solve --resume` goes on from there.
 
+Embeddings (role `embeddings`) are tried again as replies are. Where they fail for good, BM25 ranks in
+their place and the attempt goes on; only an endpoint that is gone ends the campaign
+(`tests/unit/campaign/test_ranking.py`).
+
 | name | what the endpoint does | what the user gets | exit code | said |
 |---|---|---|---|---|
 """

@@ -27,7 +27,7 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.budget import Meter, MeteredModel, Purse
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.folder import WorkFolder
 from comind.campaign.monitor import Monitor, MonitorSettings
@@ -225,7 +225,7 @@ def _write_an_evaluator(data: st.DataObject) -> None:
                 author_split(
                     competition,
                     folder,
-                    lambda note: MeteredModel(model, Purse(Budget(), Spend()), Gate(), note=note),
+                    lambda note: MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(), note=note)),
                     _NothingRuns(),
                 )
         assert len(model.requests) <= _TRIES * (REPAIRS + 1)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.attempt import TryFailed
-from comind.campaign.budget import MeteredModel, Purse
+from comind.campaign.budget import Meter, MeteredModel, Purse
 from comind.campaign.signals import BudgetOver, TimeOver
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
@@ -44,7 +44,9 @@ def _metered(
 ) -> tuple[MeteredModel, Purse, list[TryFailed]]:
     purse, noted = Purse(Budget(usd=usd, closing_share=0), Spend()), []
     gate = Gate(Traffic.model_validate(traffic), clock=QuickClock(), jitter=lambda: 1.0)
-    metered = MeteredModel(model, purse, gate, note=noted.append, seconds_left=lambda: seconds_left)
+    metered = MeteredModel(
+        model, Meter(purse, gate, note=noted.append, seconds_left=lambda: seconds_left)
+    )
     return metered, purse, noted
 
 
@@ -168,7 +170,7 @@ def test_a_request_that_alone_fails_is_given_up() -> None:
     noted: list[TryFailed] = []
     model = Erring(*[ModelBusyError("500")] * 99)
     gate = OthersAnswered(clock=QuickClock())
-    metered = MeteredModel(model, Purse(Budget(), Spend()), gate, note=noted.append)
+    metered = MeteredModel(model, Meter(Purse(Budget(), Spend()), gate, note=noted.append))
     with pytest.raises(ReplyError, match="6 times, while others were answered"):
         metered.complete(REQUEST)
     assert len(noted) == 6
@@ -177,7 +179,7 @@ def test_a_request_that_alone_fails_is_given_up() -> None:
 def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
     """Without anyone to note failures, a call is made once."""
     model = Erring(ModelBusyError("reset"))
-    metered = MeteredModel(model, Purse(Budget(), Spend()), Gate(clock=QuickClock()))
+    metered = MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(clock=QuickClock())))
     with pytest.raises(ModelBusyError):
         metered.complete(REQUEST)
     assert json.loads(metered.complete(REQUEST).text) == {}

@@ -7,7 +7,7 @@ from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
-from comind.wiring.models import build_model, only_offline, resolved, settings_of
+from comind.wiring.models import build_embedder, build_model, only_offline, resolved, settings_of
 
 _ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
 _ASKED = ModelRequest(
@@ -86,3 +86,53 @@ def test_one_role_with_a_language_model_is_enough() -> None:
     assert only_offline("offline", {})
     assert not only_offline("offline", resolved("offline", other, _ROLES))
     assert not only_offline("large", {})
+
+
+def test_embeddings_have_a_model_only_where_one_is_named() -> None:
+    """Nothing but a name makes an embedder; the campaign's own model is never taken for one."""
+    for said in ({}, {"embeddings": ModelSettings(temperature=0.1)}):
+        found = resolved("large", {"default": ModelSettings(base_url="http://a/v1"), **said}, _ROLES)
+        assert "embeddings" not in found
+        assert build_embedder(found) is None
+    assert build_embedder({"embeddings": ModelSettings(name="offline")}) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "base_url", "key_variable"),
+    [
+        ({}, "http://a/v1", "A_KEY"),
+        ({"key_variable": "B_KEY"}, "http://a/v1", "B_KEY"),
+        ({"base_url": "http://b/v1"}, "http://b/v1", "OPENAI_API_KEY"),
+    ],
+)
+def test_embeddings_share_the_endpoint_of_the_default_alone(
+    said: dict[str, str], base_url: str, key_variable: str
+) -> None:
+    """Endpoint and key come from the default, unless an endpoint is named; nothing else does."""
+    default = ModelSettings(
+        base_url="http://a/v1", key_variable="A_KEY", temperature=0.7, context_tokens=2_000
+    )
+    models = {"default": default, "embeddings": ModelSettings.model_validate({"name": "e", **said})}
+    found = resolved("large", models, _ROLES)["embeddings"]
+    wanted = ModelSettings(name="e", base_url=base_url, key_variable=key_variable)
+    assert found == wanted
+
+
+def test_an_embedder_asks_the_endpoint_of_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its settings lead to its endpoint and key; without an endpoint that is told, as for any model."""
+    monkeypatch.setenv("OTHER_KEY", "sk-other")
+    with Endpoint(lambda asked: "") as server:
+        settings = ModelSettings(name="e", base_url=server.url, key_variable="OTHER_KEY")
+        embedder = build_embedder({"embeddings": settings})
+        assert embedder is not None
+        embedder.embed(["one", "two"])
+        assert [(asked.path, asked.key) for asked in server.requests] == [("/v1/embeddings", "sk-other")]
+    with pytest.raises(ModelServiceError, match="no endpoint for the model e"):
+        build_embedder({"embeddings": ModelSettings(name="e", key_variable="A_KEY")})
+
+
+def test_embeddings_write_no_code() -> None:
+    """Where the only model embeds texts, all code that runs is ours."""
+    found = resolved("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
+    assert found["embeddings"].name == "e"
+    assert only_offline("offline", found)

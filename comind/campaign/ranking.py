@@ -1,0 +1,88 @@
+"""Texts ranked by their nearness to a query, recorded like any model call.
+
+With an embedding model, a call is the query and a few texts, and its reply the cosines between them.
+Without one, or once it has failed for good, one call of the model `bm25` is answered here and takes
+nothing. A reply is a JSON list with a number for each text; a replay asks nobody.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from comind.campaign.recorder import Recorder
+from comind.campaign.signals import BudgetOver
+from comind.errors import ModelRefusedError, ReplyError
+from comind.llm.base import Embedder, ModelReply, Usage
+from comind.llm.retrieval import bm25, cosines, nearest
+
+__all__ = ["BM25", "EMBEDDINGS_ROLE", "rank"]
+
+EMBEDDINGS_ROLE = "embeddings"
+BM25 = "bm25"  # in the log, in place of an embedding model's name
+
+_AT_ONCE = 9  # texts in a call, beside the query: some servers take no more than ten
+_FOR_GOOD = (ReplyError, ModelRefusedError, BudgetOver)
+
+
+def rank(
+    recorder: Recorder, embedder: Embedder | None, query: str, texts: Sequence[str], *, top: int
+) -> tuple[int, ...]:
+    """Return the indices of the texts nearest to a query; see `Desk.rank`. An embedder is metered."""
+    query, *texts = (_clean(text) for text in (query, *texts))
+    order = [number for number, text in enumerate(texts) if text]
+    blank = [number for number, text in enumerate(texts) if not text]
+    if query and len(order) > 1:
+        scores = _scores(recorder, embedder, query, [texts[number] for number in order])
+        order = [order[place] for place in nearest(scores)]
+    return tuple([*order, *blank][: max(0, top)])
+
+
+def _scores(
+    recorder: Recorder, embedder: Embedder | None, query: str, texts: Sequence[str]
+) -> list[float]:
+    """Return how near each text is; where embeddings fail for good, the log says why."""
+    if embedder is not None:
+        try:
+            scores: list[float] = []
+            for start in range(0, len(texts), _AT_ONCE):
+                asked = [query, *texts[start : start + _AT_ONCE]]
+                embed = partial(_embed, embedder, asked)
+                scores += _recorded(recorder, embedder.name, asked, embedder.bound(asked), embed)
+        except _FOR_GOOD:
+            pass
+        else:
+            return scores
+
+    def by_words() -> ModelReply:
+        return ModelReply(text=json.dumps(bm25(query, texts)), model=BM25)
+
+    return _recorded(recorder, BM25, [query, *texts], Usage(), by_words)
+
+
+def _embed(embedder: Embedder, asked: Sequence[str]) -> ModelReply:
+    came = embedder.embed(asked)
+    try:
+        text = json.dumps(cosines(came.vectors, len(asked) - 1))
+    except ReplyError as error:
+        text = str(error)  # it was answered, and is paid for
+    return ModelReply(
+        text=text, model=embedder.name, usage=came.usage, exact=came.exact, seconds=came.seconds
+    )
+
+
+def _recorded(
+    recorder: Recorder, model: str, asked: Sequence[str], bound: Usage, ask: Callable[[], ModelReply]
+) -> list[float]:
+    fingerprint = hashlib.sha256(json.dumps([EMBEDDINGS_ROLE, *asked]).encode()).hexdigest()
+    reply = recorder.call(EMBEDDINGS_ROLE, model, fingerprint, bound, ask, at_fault=_FOR_GOOD)
+    try:
+        scores: list[float] = json.loads(reply.text)
+    except ValueError:
+        raise ReplyError(reply.text) from None
+    return scores
+
+
+def _clean(text: str) -> str:
+    """Return a text without blanks around it, and without halves of characters."""
+    return text.strip().encode("utf-8", "replace").decode()

@@ -1,0 +1,378 @@
+"""Texts ranked for an agent: by embeddings where there are some, by BM25 else, and asked for once."""
+
+import dataclasses
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent, fold
+from comind.campaign.budget import Purse
+from comind.campaign.ledger import Ledger
+from comind.campaign.outcome import CodeOutcome, FailureKind, Finish
+from comind.campaign.plan import Code
+from comind.campaign.ranking import rank
+from comind.campaign.recorder import Recorder
+from comind.campaign.workbench import Workbench
+from comind.campaign.worker import Equipment, carry_out
+from comind.domain.spend import Budget, Spend
+from comind.errors import (
+    ContextError,
+    ModelBusyError,
+    ModelRefusedError,
+    ModelServiceError,
+)
+from comind.eventlog.log import EventLog, read_log
+from comind.llm.base import Embedded, Embedder, Message, Usage
+from comind.llm.exchange import Prompt
+from comind.llm.gate import Gate
+from comind.llm.openai_embedder import OpenAIEmbedder
+from comind.llm.settings import ModelSettings, Price, Traffic
+from comind.testing import Endpoint, QuickClock, ScriptedEmbedder, TinyAgent
+from comind.testing.faults import Fault, status
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World, reply
+
+QUERY = "boosting of the trees"
+TEXTS = ("a network on pictures", "boosting trees of the trees of trees", "pots of the", "boosting")
+BY_WORDS, BY_VECTORS = (1, 3), (1, 2)
+CALL = Usage(prompt_tokens=10)
+
+
+class Cell(BaseModel):
+    code: str
+
+
+class Reader(TinyAgent):
+    """Ranks texts before it asks for a cell, as often as there are queries."""
+
+    def __init__(self, texts: Sequence[str] = TEXTS, *queries: str) -> None:
+        super().__init__()
+        self.texts, self.queries = texts, queries or (QUERY,)
+
+    def code(self, work: Code, bench: Workbench) -> Finish:
+        """Ask for one cell, with what was found before the eyes."""
+        del work
+        found = [bench.rank(query, self.texts, top=2) for query in self.queries]
+        messages = (Message(role="user", content=f"read {found}"),)
+        answer = bench.ask(Prompt(role="coding_agent", messages=messages), Cell)
+        bench.step("next", answer.value.code)
+        return Finish(report=str(found[0]))
+
+
+class Erring(ScriptedEmbedder):
+    """Raises what it is told to, in turn; then it embeds."""
+
+    def __init__(self, *errors: Exception | None) -> None:
+        super().__init__()
+        self._errors = iter(errors)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Raise the next error, if there is one."""
+        came = super().embed(texts)
+        error = next(self._errors, None)
+        if error is not None:
+            raise error
+        return came
+
+
+class Bench:
+    """One attempt of an agent that ranks, over one folder."""
+
+    def __init__(self, root: Path, embedder: Embedder | None, **budget: int) -> None:
+        self.world = World(root, [reply("good")] * 3)
+        self.folder = self.world.folder.work("attempt-000")
+        self.purse = Purse(Budget(closing_share=0, **budget), Spend())
+        self.gate = Gate(Traffic(patience_minutes=15), clock=QuickClock(), jitter=lambda: 1.0)
+        self.equipment: Equipment = dataclasses.replace(
+            self.world.equipment(), purse=self.purse, gate=self.gate, embedder=embedder
+        )
+
+    def carry_out(self, agent: Reader | None = None) -> CodeOutcome:
+        outcome = carry_out(agent or Reader(), code(steps=1), self.folder, self.equipment)
+        assert isinstance(outcome, CodeOutcome)
+        return outcome
+
+    def events(self) -> list[WorkEvent]:
+        return [record.event for record in read_log(self.folder.log, WORK_EVENTS)]
+
+    def sent(self) -> list[str]:
+        return [event.model for event in self.events() if isinstance(event, CallSent)]
+
+    def failures(self) -> list[str]:
+        return [event.message for event in self.events() if isinstance(event, CallFailed)]
+
+
+def test_an_embedding_model_ranks_where_there_is_one(tmp_path: Path) -> None:
+    """The query and the texts are one call of its role, whose reply holds how near each text is."""
+    embedder = ScriptedEmbedder(usage=CALL)
+    bench = Bench(tmp_path, embedder)
+    outcome = bench.carry_out()
+    assert outcome.report == str(BY_VECTORS)
+    assert embedder.requests == [[QUERY, *TEXTS]]
+    sent, answered, *_ = bench.events()
+    assert isinstance(sent, CallSent)
+    assert isinstance(answered, CallAnswered)
+    assert (sent.role, sent.model, sent.bound) == ("embeddings", "scripted-embedder", CALL)
+    assert len(json.loads(answered.reply.text)) == len(TEXTS)
+    assert bench.world.model.requests[0].messages[-1].content == f"read [{BY_VECTORS}]"
+
+
+def test_words_rank_where_there_is_none(tmp_path: Path) -> None:
+    """Without an embedding model BM25 answers, which takes nothing."""
+    bench = Bench(tmp_path, None)
+    outcome = bench.carry_out()
+    assert outcome.report == str(BY_WORDS)
+    assert bench.sent() == ["bm25", "scripted"]
+    assert outcome.spend.tokens == 120
+
+
+def test_many_texts_are_ranked_as_one(tmp_path: Path) -> None:
+    """Servers take few texts at once: each call has the query, and the order is that of all texts."""
+    embedder = ScriptedEmbedder(usage=CALL)
+    bench = Bench(tmp_path, embedder)
+    outcome = bench.carry_out(Reader([*TEXTS[2:], *["something else"] * 20, *TEXTS[:2]]))
+    assert outcome.report == "(23, 0)"
+    assert [len(asked) for asked in embedder.requests] == [10, 10, 7]
+    assert all(asked[0] == QUERY for asked in embedder.requests)
+    assert outcome.spend.tokens == 3 * 10 + 120
+
+
+def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
+    """Tokens and dollars, failed tries too, stand in spend, ledger and purse under the role."""
+    settings = ModelSettings(price=Price(prompt=1.0, completion=0.0))
+    faults = [None, status(500), status(503)]
+    with Endpoint(lambda asked: "", faults) as server:
+        embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
+        bench = Bench(tmp_path, embedder)
+        outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
+    ledger = Ledger("attempt-000")
+    for record in read_log(bench.folder.log, WORK_EVENTS):
+        ledger.read(record)
+    mine = [entry for entry in ledger.entries if entry.role == "embeddings"]
+    assert [entry.model for entry in mine] == ["mine", "mine"]
+    assert [entry.spend.retries for entry in mine] == [0, 2]
+    assert sum(entry.spend.tokens for entry in mine) == server.counted.tokens
+    assert outcome.spend.tokens == server.counted.tokens + 120 == bench.purse.spent.tokens
+    assert outcome.spend.usd == pytest.approx(server.counted.tokens / 1e6)
+    assert bench.purse.spent.usd == pytest.approx(outcome.spend.usd)
+
+
+@pytest.mark.parametrize(
+    ("query", "texts", "top", "order"),
+    [
+        ("", ["a", "b"], 2, (0, 1)),
+        ("  \n", ["a", "", "b"], 2, (0, 2)),
+        ("a", [], 2, ()),
+        ("a", ["anything"], 2, (0,)),
+        ("a", ["", " ", "anything", ""], 4, (2, 0, 1, 3)),
+        ("a", ["", " "], 1, (0,)),
+    ],
+)
+def test_what_needs_no_ranking_asks_nobody(
+    tmp_path: Path, query: str, texts: list[str], top: int, order: tuple[int, ...]
+) -> None:
+    """Blank queries, single texts and blank texts have an order without a call."""
+    with EventLog(tmp_path / "log.jsonl", WORK_EVENTS) as log:
+        assert rank(Recorder(log), ScriptedEmbedder(), query, texts, top=top) == order
+        assert not log.records
+
+
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
+def test_no_more_than_wanted_are_named(tmp_path: Path, embedder: Embedder | None) -> None:
+    """`top` is the most that is returned; equal texts go by index, halves of characters do no harm."""
+    with EventLog(tmp_path / "log.jsonl", WORK_EVENTS) as log:
+        recorder = Recorder(log)
+        texts = ["\ud800", "tree", "", "Größe 房价 🙂", "tree"]
+        assert rank(recorder, embedder, "tree", texts, top=3) == (1, 4, 0)
+        assert rank(recorder, embedder, "tree \udfff", texts, top=9)[-1] == 2
+        assert rank(recorder, embedder, "tree", texts, top=0) == ()
+        assert rank(recorder, embedder, "tree", texts, top=-1) == ()
+
+
+@settings(max_examples=30)
+@given(st.text(), st.lists(st.text(max_size=20), max_size=12), st.integers(-1, 15), st.booleans())
+def test_an_order_is_the_beginning_of_a_permutation(
+    tmp_path_factory: pytest.TempPathFactory, query: str, texts: list[str], top: int, embeds: bool
+) -> None:
+    """Whatever is ranked, no index comes twice, and as many as are wanted and there."""
+    path = tmp_path_factory.mktemp("ranked") / "log.jsonl"
+    with EventLog(path, WORK_EVENTS) as log:
+        order = rank(Recorder(log), ScriptedEmbedder() if embeds else None, query, texts, top=top)
+    assert len(set(order)) == len(order) == min(max(0, top), len(texts))
+    assert set(order) <= set(range(len(texts)))
+
+
+def _lying(_text: str) -> object:
+    return [0.0, 0.0]
+
+
+def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder], int]) -> None:
+    """Cut the log of an attempt after every record, and look whether all comes out the same."""
+    whole = Bench(root / "whole", make())
+    agent = Reader([*TEXTS, *["something else"] * 10], QUERY, "pots")
+    expected = whole.carry_out(agent)
+    lines = whole.folder.log.read_bytes().splitlines(keepends=True)
+    models = whole.sent()
+    for cut in range(len(lines) + 1):
+        place = root / f"cut-{cut}"
+        shutil.copytree(root / "whole", place)
+        embedder = make()
+        bench = Bench(place, embedder)
+        bench.folder.log.write_bytes(b"".join(lines[:cut]))
+        begun = fold(read_log(bench.folder.log, WORK_EVENTS))
+        outcome = bench.carry_out(agent)
+        ignored = {"spend"}
+        assert outcome.model_dump(exclude=ignored) == expected.model_dump(exclude=ignored)
+        lost = int(begun.pending_call is not None)
+        assert outcome.spend.lost_calls == lost
+        assert outcome.spend.calls == expected.spend.calls + lost
+        assert len(bench.sent()) == len(models) + lost
+        recorded = [e for e in bench.events()[:cut] if isinstance(e, CallAnswered | CallFailed)]
+        mine = sum(isinstance(e, CallFailed) or e.reply.model.endswith("embedder") for e in recorded)
+        assert asked(embedder) == asked(whole.equipment.embedder or embedder) - mine
+
+
+def test_any_prefix_of_a_log_goes_on_to_the_same_order(tmp_path: Path) -> None:
+    """Killed after any record, an attempt finds the same, and asks for nothing that is recorded."""
+    _goes_on(tmp_path, ScriptedEmbedder, _requests)
+
+
+@pytest.mark.parametrize("error", [ContextError("too long"), None])
+def test_any_prefix_with_a_failure_goes_on_to_the_same_order(
+    tmp_path: Path, error: Exception | None
+) -> None:
+    """That embeddings failed for good is recorded, too: a replay goes by the words at once."""
+
+    def make() -> Embedder:
+        return ScriptedEmbedder(_lying) if error is None else Erring(*[error] * 9)
+
+    _goes_on(tmp_path, make, _requests)
+
+
+def _requests(embedder: Embedder) -> int:
+    assert isinstance(embedder, ScriptedEmbedder)
+    return len(embedder.requests)
+
+
+def test_other_texts_are_told_apart(tmp_path: Path) -> None:
+    """A recorded order is not handed back for other texts or another query."""
+    bench = Bench(tmp_path, ScriptedEmbedder())
+    bench.carry_out()
+    lines = bench.folder.log.read_bytes().splitlines(keepends=True)
+    for other in (Reader([*TEXTS[:3], "changed"]), Reader(TEXTS, "pots"), Reader(TEXTS[::-1])):
+        bench.folder.log.write_bytes(b"".join(lines[:-1]))
+        outcome = bench.carry_out(other)
+        assert outcome.failure is not None
+        assert outcome.failure.kind is FailureKind.REPLAY
+
+
+@pytest.mark.parametrize(
+    ("embedder", "why"),
+    [
+        (Erring(ModelRefusedError("there are no embeddings here")), "there are no embeddings here"),
+        (Erring(ContextError("a text is too long")), "a text is too long"),
+        (ScriptedEmbedder(_lying), None),
+        (ScriptedEmbedder(lambda text: [1.0] * (1 + len(text))), None),
+        (ScriptedEmbedder(lambda text: [float("nan")]), None),
+    ],
+)
+def test_words_rank_where_embeddings_fail_for_good(
+    tmp_path: Path, embedder: Embedder, why: str | None
+) -> None:
+    """What the endpoint cannot give is found by BM25, the log says why, and nothing paid is lost."""
+    bench = Bench(tmp_path, embedder)
+    outcome = bench.carry_out()
+    assert outcome.report == str(BY_WORDS)
+    assert outcome.failure is None
+    assert bench.sent() == ["scripted-embedder", "bm25", "scripted"]
+    if why is not None:
+        assert bench.failures() == [why]
+    else:
+        answered = next(event for event in bench.events() if isinstance(event, CallAnswered))
+        assert answered.reply.text.startswith(("the embeddings are", "an embedding is", "for 5 texts"))
+    assert outcome.spend.tokens == bench.purse.spent.tokens == (120 if why else 130)
+
+
+def test_a_lie_in_a_later_call_leaves_the_others_booked(tmp_path: Path) -> None:
+    """Where some calls were answered well, they are paid for, and all texts are ranked by words."""
+    embedder = Erring(None, ModelRefusedError("the quota is spent"))
+    bench = Bench(tmp_path, embedder)
+    outcome = bench.carry_out(Reader([*["something else"] * 10, *TEXTS]))
+    assert outcome.report == "(11, 13)"
+    assert outcome.spend.tokens == bench.purse.spent.tokens == 10 + 120
+    assert bench.failures() == ["the quota is spent"]
+
+
+def test_a_refusal_is_heard_once_and_by_embeddings_alone(tmp_path: Path) -> None:
+    """An endpoint that refuses is not asked again, though its chat model of the same name is."""
+    embedder = Erring(*[ModelRefusedError("no embeddings")] * 9)
+    embedder.name = "scripted"
+    bench = Bench(tmp_path, embedder)
+    outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
+    assert outcome.failure is None
+    assert len(embedder.requests) == 1
+    assert bench.failures() == ["no embeddings"] * 2
+    assert bench.sent() == ["scripted", "bm25"] * 2 + ["scripted"]
+
+
+def test_a_budget_that_allows_no_embeddings_leaves_the_words(tmp_path: Path) -> None:
+    """Ranking never ends work for its price: what cannot be paid is ranked by BM25, and told."""
+    embedder = ScriptedEmbedder(usage=Usage(prompt_tokens=200))
+    bench = Bench(tmp_path, embedder, tokens=150)
+    outcome = bench.carry_out()
+    assert outcome.report == str(BY_WORDS)
+    assert outcome.failure is None
+    assert embedder.requests == []
+    assert bench.failures() == ["0 of 150 tokens are used up"]
+    assert bench.purse.spent.tokens == 120
+
+
+def test_a_busy_endpoint_is_waited_for(tmp_path: Path) -> None:
+    """What may succeed later is tried again, and each try is booked."""
+    busy = ModelBusyError("429", billed=False)
+    bench = Bench(tmp_path, Erring(busy, ModelBusyError("reset"), None))
+    outcome = bench.carry_out()
+    assert outcome.report == str(BY_VECTORS)
+    assert (outcome.spend.retries, outcome.spend.bound_tokens) == (2, 10)
+    assert bench.purse.spent.tokens == outcome.spend.tokens == 10 + 10 + 120
+
+
+def test_an_endpoint_that_is_gone_leaves_the_work_to_be_resumed(tmp_path: Path) -> None:
+    """Nobody is there for any call, so the campaign stops, and goes on with embeddings later."""
+    gone = Erring(*[ModelBusyError("nobody listens", billed=False)] * 99)
+    with pytest.raises(ModelServiceError, match="no success for"):
+        Bench(tmp_path, gone).carry_out()
+    bench = Bench(tmp_path, ScriptedEmbedder())
+    assert bench.carry_out().report == str(BY_VECTORS)
+    assert bench.sent() == ["scripted-embedder"] * 2 + ["scripted"]
+
+
+def test_no_endpoint_is_waited_for_beyond_the_end(tmp_path: Path) -> None:
+    """When the attempt's time is over before the endpoint is well, the attempt ends."""
+    later = ModelBusyError("come later", retry_after=700, billed=False)
+    bench = Bench(tmp_path, Erring(*[later] * 9))
+    outcome = bench.carry_out()
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.TIME
+
+
+def _fault(number: int, _asked: object) -> Fault | None:
+    return status(501) if number == 0 else None
+
+
+def test_an_endpoint_without_embeddings_is_asked_for_replies(tmp_path: Path) -> None:
+    """Over HTTP: a server that has no embeddings says so once, and BM25 goes on."""
+    with Endpoint(lambda asked: "", _fault) as server:
+        settings = ModelSettings()
+        embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
+        bench = Bench(tmp_path, embedder)
+        outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
+    assert outcome.report == str(BY_WORDS)
+    assert len(server.requests) == 1
+    assert all("has no embeddings" in message for message in bench.failures())
