@@ -10,7 +10,7 @@ from itertools import accumulate
 
 __all__ = ["count_tokens", "shorten"]
 
-_PIECE = re.compile(r" ?[A-Za-z]+| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
+_PIECE = re.compile(r" ?[A-Za-z]{1,70}| ?\d{1,3}|\n+ *| +|[^\sA-Za-z\d]{1,2}|\s")
 _LETTERS = 7  # of a word in one token, on average over English and code
 _CUT = "\n... (cut) ...\n"
 

@@ -51,6 +51,11 @@ def test_the_last_lines_survive() -> None:
     assert cut.endswith("\nValueError: the reason")
 
 
+def test_one_long_word_is_cut_too() -> None:
+    """A text without a blank, such as base64, is cut to its size like any other."""
+    assert count_tokens(shorten("x" * 100_000, 100)) <= 110
+
+
 @given(st.text(alphabet="`x\n"))
 def test_code_cannot_end_its_block(code: str) -> None:
     """A block ends at its own fence, whatever fences its content has."""
