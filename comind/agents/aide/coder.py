@@ -1,0 +1,100 @@
+"""One node: a model writes plan and program, the program runs, a model says what it showed.
+
+Prompts are files, rendered within shares of what the model can read.
+"""
+
+from typing import TypeVar
+
+from pydantic import BaseModel, Field
+
+from comind.campaign.outcome import Finish
+from comind.campaign.plan import Code
+from comind.campaign.workbench import Step, Workbench
+from comind.domain.problem import Problem
+from comind.domain.value import Text
+from comind.errors import ReplyError
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
+from comind.llm.templates import Templates
+
+__all__ = ["CODER", "FEEDBACK", "TEMPLATES", "Review", "Solution", "ask", "implement", "room_in"]
+
+CODER, FEEDBACK = "coder", "feedback"
+TEMPLATES = Templates("comind.agents.aide")
+
+T = TypeVar("T", bound=BaseModel)
+
+_LEAST_CONTEXT = 8_192
+# Of the model's context, and the most tokens that a part is worth; no prompt holds all parts. What says
+# what to predict, how it is scored and how it is handed in is our own text, short and never cut.
+_SHARES = {
+    "columns": (0.01, 1_000),
+    "description": (0.06, 4_000),
+    "preview": (0.07, 4_000),
+    "memory": (0.07, 8_000),
+    "program": (0.25, 16_000),
+    "output": (0.06, 4_000),
+    "community": (0.05, 6_000),
+    "reply": (0.25, 16_000),
+}
+_REVIEW_TOKENS = 1_000
+_GOAL_LENGTH = 300
+
+
+class Solution(BaseModel):
+    """A node as a model writes it."""
+
+    plan: Text = Field(description="what the program does and why: three to five sentences, one line")
+    code: Text = Field(json_schema_extra={"format": "python"})
+
+
+class Review(BaseModel):
+    """What a run showed; whether the node is buggy is the grader's to say."""
+
+    summary: Text = Field(description="what the run showed, two or three sentences")
+
+
+def room_in(context_tokens: int) -> dict[str, int]:
+    """Return how many tokens each part has in the prompts for a model that reads so many."""
+    context = max(_LEAST_CONTEXT, context_tokens)
+    return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
+
+
+def ask(
+    bench: Workbench, template: str, reply_type: type[T], tokens: int | None = None, /, **facts: object
+) -> T:
+    """Return the reply to the prompt `template`; without `tokens` it may be as long as a program.
+
+    Raises:
+        ReplyError: three replies in a row had the wrong form.
+    """
+    room, review = room_in(bench.context_tokens), reply_type is Review
+    system = Message(role="system", content=TEMPLATES.render("system"))
+    user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
+    prompt = Prompt(
+        role=FEEDBACK if review else CODER,
+        messages=(system, user),
+        max_tokens=tokens or room["reply"],
+        closing=review,
+    )
+    return bench.ask(prompt, reply_type).value
+
+
+def implement(problem: Problem, work: Code, bench: Workbench, notes: object) -> Finish:
+    """Write the program of a node, run it, and report plan and review; `notes` are the community's."""
+    seconds = min(work.budget.cell_seconds, work.budget.seconds)
+    facts = {"problem": problem, "draft": work.draft, "notes": notes, "seconds": seconds}
+    written = ask(bench, work.operator.value, Solution, **facts)
+    step = bench.step(written.plan[:_GOAL_LENGTH], written.code)
+    return Finish(report=f"{written.plan}\n\n{_review(problem, written, step, bench)}".strip())
+
+
+def _review(problem: Problem, written: Solution, step: Step, bench: Workbench) -> str:
+    """Return what a model makes of a run; without that the node is what it is, too."""
+    if bench.seconds_left <= 0:
+        return ""
+    facts = {"problem": problem, "written": written, "step": step}
+    try:
+        return ask(bench, "review", Review, _REVIEW_TOKENS, **facts).summary
+    except ReplyError as error:
+        return f"There is no review: {error}."

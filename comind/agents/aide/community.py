@@ -1,0 +1,87 @@
+"""What nodes are told of the community (CoMind paper, section 6.1: AIDE+Code and AIDE+RAG)."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel, Field
+
+from comind.agents.aide.coder import ask
+from comind.campaign.plan import Code
+from comind.campaign.workbench import Workbench
+from comind.domain.community import CommunityView, Discussion, Notebook
+from comind.domain.draft import Operator
+from comind.domain.problem import Problem
+from comind.domain.value import Text
+from comind.errors import ReplyError
+from comind.llm.tokens import shorten
+
+__all__ = ["Digest", "Note", "Picks", "by_votes", "notes_for"]
+
+_Voted = TypeVar("_Voted", Notebook, Discussion)
+
+_TITLES = 10  # of each kind
+_READ, _PASSAGES = 4, 3
+_ITEM_LENGTH = 24_000  # characters in which passages are looked for
+_PASSAGE = re.compile(r".{1,1200}(?:\n|\Z)|.{1,1200}", re.DOTALL)
+_QUERY_TOKENS, _PICK_TOKENS, _DIGEST_TOKENS = 300, 300, 800
+
+
+class Note(NamedTuple):
+    """A text of the community, its summary or a passage of it; untrusted."""
+
+    title: str
+    text: str
+
+
+class Picks(BaseModel):
+    """Which titles are worth reading."""
+
+    numbers: list[int] = Field(description="numbers of the titles to read, the most useful first")
+
+
+class Digest(BaseModel):
+    """An item in short."""
+
+    summary: Text = Field(description="what is useful in it for a program, in three to six sentences")
+
+
+def by_votes(items: Sequence[_Voted]) -> list[_Voted]:
+    """Return notebooks or discussions, those with the most votes first; of equals as they were."""
+    return sorted(items, key=lambda each: -each.votes)
+
+
+def notes_for(problem: Problem, view: CommunityView, work: Code, bench: Workbench) -> list[Note]:
+    """Return what a node is told in the variant `rag`: a draft what the model picks, else what is near.
+
+    Near is what ranks first for the error to be debugged, or for plan and review of what is improved.
+    """
+    items = [Note(each.title, each.source) for each in by_votes(view.notebooks)[:_TITLES]]
+    threads = by_votes(view.discussions)[:_TITLES]
+    items += [Note(t.title, "\n\n".join([t.body, *(c.body for c in t.comments)])) for t in threads]
+    if not items:
+        return []
+    if work.operator is Operator.DRAFT:
+        return list(_picked(items, problem, bench))
+    cut = [(item.title, _PASSAGE.findall(item.text[:_ITEM_LENGTH])) for item in items]
+    passages = [Note(title, part) for title, parts in cut for part in parts]
+    draft, texts = work.draft, [f"{note.title}\n{note.text}" for note in passages]
+    wanted = draft.method if work.operator is Operator.DEBUG else draft.codebase_result
+    near = bench.rank(shorten(wanted, _QUERY_TOKENS), texts, top=_PASSAGES)
+    return [passages[number] for number in near]
+
+
+def _picked(items: Sequence[Note], problem: Problem, bench: Workbench) -> Iterator[Note]:
+    """Yield summaries of the items that the model picks; what it cannot summarise is left out."""
+    titles = {"problem": problem, "titles": [item.title for item in items], "limit": _READ}
+    try:
+        picks = ask(bench, "pick", Picks, _PICK_TOKENS, **titles)
+    except ReplyError:
+        return
+    numbers = [number for number in dict.fromkeys(picks.numbers) if 0 < number <= len(items)]
+    for item in (items[number - 1] for number in numbers[:_READ]):
+        try:
+            said = ask(bench, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
+            yield Note(item.title, said.summary)
+        except ReplyError:
+            continue

@@ -1,0 +1,159 @@
+"""`comind solve --agent aide`: a tree of programs grows through the real command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.campaign.state import CampaignState
+from tests.e2e.command import Ran, comind
+
+_TITANIC = Path(__file__).parents[3] / "shared" / "data" / "titanic"
+_SIGKILLED = -9
+
+_SAMPLE = """
+import shutil
+from pathlib import Path
+
+[folder] = [path.parent for path in Path('input').glob('*/train.csv')]
+shutil.copy(folder / 'sample_validation_submission.csv', 'validation_submission.csv')
+shutil.copy(folder / 'sample_submission.csv', 'submission.csv')
+"""
+
+_BORDER = """
+from pathlib import Path
+import pandas as pd
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+[folder] = [path.parent for path in Path('input').glob('*/train.csv')]
+parts = ('train', 'validation', 'test')
+train, validation, test = (pd.read_csv(folder / f'{part}.csv') for part in parts)
+name, target = pd.read_csv(folder / 'sample_submission.csv', nrows=0).columns
+features = [c for c in test if c != name and pd.api.types.is_numeric_dtype(test[c])]
+model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+model.fit(train[features].fillna(0), train[target])
+print('train accuracy', model.score(train[features].fillna(0), train[target]))
+for rows, file in ((validation, 'validation_submission.csv'), (test, 'submission.csv')):
+    rows[[name]].assign(**{target: model.predict(rows[features].fillna(0))}).to_csv(file, index=False)
+"""
+
+_REVIEW = {"reply": "Review", "say": {"summary": "It was run."}}
+
+
+def _program(code: str, contains: str = "") -> dict[str, Any]:
+    return {"reply": "Solution", "contains": contains, "say": {"plan": "A plan.", "code": code}}
+
+
+_TREE = [
+    _program(_SAMPLE, "# The program that failed"),
+    _program(_BORDER, "# The program to improve"),
+    _program("raise KeyError('x')"),
+    _REVIEW,
+]
+_GROWTH = (
+    *("--set", "drafts=1", "--set", "debug_probability=1", "--steps", "3", "--coders", "1"),
+    *("--no-baseline", "--no-monitor"),
+)
+
+
+def _solve(project: Path, rules: list[dict[str, Any]], *more: str | Path, **how: Any) -> Ran:
+    project.mkdir(parents=True, exist_ok=True)
+    script = project / "rules.yaml"
+    script.write_text(json.dumps(rules))
+    given = ("--agent", "aide", "--model", f"scripted:{script}", "--out", project, "--json")
+    competition, *rest = more
+    return comind("solve", competition, *given, *rest, **how)
+
+
+def _state(project: Path) -> CampaignState:
+    [campaign] = (project / "runs").iterdir()
+    return read_state(ProjectFolder(project).campaign(campaign.name))
+
+
+def _nodes(state: CampaignState) -> list[tuple[Any, ...]]:
+    return [
+        (a.id, a.work.operator.value, a.work.parents, a.result, a.outcome and a.outcome.code)
+        for a in state.works.attempts()
+    ]
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> CampaignState:
+    """A tree of three nodes, its scripts proved."""
+    project = tmp_path_factory.mktemp("grown")
+    ran = _solve(project, _TREE, "demo-tumours", *_GROWTH, prove=True)
+    assert ran.exit_code == 0, ran.stderr
+    assert "estimate: 3 programs, 1 drafts first" in ran.stderr
+    return _state(project)
+
+
+def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
+    """A draft fails, its debug is scored, and that is improved; the best one's script gives the same."""
+    nodes = _nodes(grown)
+    assert [node[:3] for node in nodes] == [
+        ("attempt-000", "draft", ()),
+        ("attempt-001", "debug", ("attempt-000",)),
+        ("attempt-002", "improve", ("attempt-001",)),
+    ]
+    assert nodes[0][3] == "KeyError: 'x'"
+    assert [each.id for each in grown.works.best_first()] == ["attempt-002", "attempt-001"]
+    assert nodes[2][4] == _BORDER.strip()
+    assert grown.ended is not None
+    assert grown.ended.detail == "the tree has its 3 programs"
+    assert grown.refit() is not None
+    assert grown.proofs["attempt-002"].proof == "identical"
+
+
+def test_a_killed_tree_grows_on(grown: CampaignState, tmp_path: Path, shared_server: str) -> None:
+    """Killed while a draft is written, and a debug planned and graded, it ends as if untouched."""
+    ran = _solve(
+        tmp_path, _TREE, "demo-tumours", *_GROWTH, "--no-refit", COMIND_KILL_AT="reply-recorded"
+    )
+    assert ran.exit_code == _SIGKILLED, ran.stderr
+    [campaign] = (tmp_path / "runs").iterdir()
+    again = ("solve", "--resume", campaign.name, "--out", tmp_path, "--json")
+    for point in ("work-planned", "grade-recorded"):
+        ran = comind(*again, COMIND_KILL_AT=point)
+        assert ran.exit_code == _SIGKILLED, f"{point} was not reached: {ran.stderr}"
+    ran = comind(*again)
+    assert ran.exit_code == 0, ran.stderr
+    assert _nodes(_state(tmp_path)) == _nodes(grown)
+
+
+@pytest.mark.skipif(not _TITANIC.is_dir(), reason="the competition is not on this machine")
+def test_a_real_competition_is_solved(tmp_path: Path, shared_server: str) -> None:
+    """The same tree grows on a competition with texts, gaps and a description of some length."""
+    ran = _solve(tmp_path, _TREE, _TITANIC, *_GROWTH, "--no-refit")
+    assert ran.exit_code == 0, ran.stderr
+    kinds = [node[1] for node in _nodes(_state(tmp_path))]
+    assert kinds == ["draft", "debug", "improve"]
+    assert ran.json["validation_score"] > 0.6
+
+
+def test_a_model_whose_programs_fail_leaves_the_baseline(tmp_path: Path, shared_server: str) -> None:
+    """With the baseline its submission is delivered; without it, that nothing was scored is said."""
+    rules = [_program("1 / 0"), _REVIEW]
+    ran = _solve(
+        tmp_path / "with", rules, "demo-tumours", "--steps", "2", "--no-refit", "--set", "drafts=2"
+    )
+    assert ran.exit_code == 0, ran.stderr
+    assert ran.json["best_from"] == "baseline"
+    assert (ran.json["attempts"], ran.json["valid_attempts"]) == (3, 1)
+    ran = _solve(tmp_path / "without", rules, "demo-tumours", "--steps", "2", "--no-baseline")
+    assert ran.exit_code == 3
+    assert ran.json["error"]["kind"] == "no-submission"
+    assert (ran.json["attempts"], ran.json["valid_attempts"]) == (2, 0)
+
+
+def test_an_unknown_parameter_is_refused(tmp_path: Path) -> None:
+    """A name that AIDE does not know gets the list of those that it knows, and exit code 2."""
+    ran = _solve(tmp_path, [], "demo-tumours", "--set", "depth=1")
+    assert ran.exit_code == 2
+    assert "there is no parameter 'depth'" in ran.json["error"]["message"]
+    for name in ("drafts", "debug_probability", "max_debug_depth", "community"):
+        assert name in ran.stderr

@@ -1,0 +1,1 @@
+"""AIDE: the tree, its nodes, and what they are asked."""

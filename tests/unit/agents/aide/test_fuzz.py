@@ -1,0 +1,64 @@
+"""Whatever a model says to a node, it ends with a whole outcome and the tree grows on."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from comind.agents.aide import Aide
+from comind.agents.aide.coder import Review, Solution
+from comind.agents.aide.community import Digest, Picks
+from comind.agents.aide.tree import AideParameters
+from comind.campaign.outcome import CodeOutcome, FailureKind
+from comind.campaign.worker import carry_out
+from comind.domain.draft import Operator
+from comind.errors import ReplyError
+from comind.llm.exchange import Prompt, parse, request_for
+from tests.unit.agents.aide.trees import Tree, next_node
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.test_fuzz import Babbling
+from tests.unit.campaign.world import World
+
+_CALLS = {Operator.DRAFT: 3 * (1 + 4 + 1 + 1), Operator.DEBUG: 3 * 2, Operator.IMPROVE: 3 * 2}
+
+
+@pytest.mark.parametrize("operator", _CALLS)
+@given(data=st.data())
+@settings(max_examples=30)
+def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None:
+    """An outcome that is no fault of ours, after a bounded number of calls, that the tree can take."""
+    agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=VIEW)
+    with TemporaryDirectory() as name:
+        world = World(Path(name))
+        world.model = Babbling(data)
+        folder = world.folder.work("attempt-001")
+        outcome = carry_out(agent, next_node(operator), folder, world.equipment())
+        assert isinstance(outcome, CodeOutcome)
+        assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
+            outcome.failure
+        )
+        assert len(world.model.requests) <= _CALLS[operator]
+        assert carry_out(agent, next_node(operator), folder, world.equipment()) == outcome
+    tree = Tree(drafts=1, debug_probability=1)
+    assert len(tree.grown(outcome)) == 1
+    assert Aide.journal(tree.state, VIEW)
+
+
+@pytest.mark.parametrize("reply_type", [Digest, Picks, Review, Solution])
+@given(data=st.data())
+@settings(max_examples=40)
+def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
+    """What is parsed can be written down again; what is not has a reason of a bounded length."""
+    reply = Babbling(data).complete(request_for(Prompt(role="x", messages=()), reply_type))
+    refused = written = ""
+    try:
+        written = parse(reply, reply_type).model_dump_json()
+    except ReplyError as error:
+        refused = str(error)
+    assert bool(refused) != bool(written)
+    assert len(refused) < 1_000
+    assert "\\u0000" not in written

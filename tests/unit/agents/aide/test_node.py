@@ -1,0 +1,193 @@
+"""One node: what the model is asked, what runs, and what becomes of it."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.outcome import CodeOutcome, FailureKind
+from comind.domain.draft import Operator
+from comind.domain.spend import Spend
+from comind.eventlog.log import read_log
+from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, carried_out, good, next_node
+from tests.unit.agents.community import VIEW
+
+_BAD = {"plan": "Try.", "code": "unknown"}
+
+
+def _asked(request: Any) -> str:
+    return request.messages[-1].content
+
+
+def test_a_draft_is_written_run_scored_and_reviewed(tmp_path: Path) -> None:
+    """Two calls and one run make a node: its score is the grader's, its report plan and review."""
+    outcome, [write, review], world = carried_out(tmp_path, next_node(Operator.DRAFT), PLAN, REVIEW)
+    assert outcome.score is not None
+    assert outcome.score.value.value == 0.9
+    assert (outcome.code, world.ran, outcome.steps) == ("good", ["good"], 1)
+    assert outcome.report == "Fit a forest.\n\nIt ran well."
+    assert outcome.failure is None
+    assert (write.role, review.role) == ("coder", "feedback")
+    assert review.closing
+    assert "The grader scored it: written 0.9" in _asked(review)
+    assert "wrote 0.9" in _asked(review)
+    assert "Fit a forest." in _asked(review)
+
+
+def test_a_debug_is_shown_what_failed(tmp_path: Path) -> None:
+    """Program, output and error of the parent stand in the prompt, and the data, but no memory."""
+    work = next_node(Operator.DEBUG)
+    outcome, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW)
+    assert outcome.score is not None
+    for shown in ("```python\nbad\n```", "KeyError: 'x'", "loaded 30 rows", "train.csv: about 30 rows"):
+        assert shown in _asked(write)
+    assert "Scored so far" not in _asked(write)
+
+
+def test_an_improvement_is_shown_the_program_and_the_memory(tmp_path: Path) -> None:
+    """The parent's program and what was scored stand in the prompt, and no view of the data."""
+    [work] = Tree(drafts=2, debug_probability=0).grown(good(0.7, "worse"), good(0.8, "better"))
+    outcome, [write, _], _ = carried_out(tmp_path, work, {"plan": "p", "code": "poor"}, REVIEW)
+    assert outcome.score is not None, "a worse child is a good node, too"
+    for shown in (
+        "```python\nbetter\n```",
+        "attempt-001: accuracy 0.7",
+        "Plan of 0.8.",
+        "exactly one change",
+    ):
+        assert shown in _asked(write)
+    assert "about 30 rows, 3 columns" not in _asked(write)
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("unknown", "It did not run to its end"),
+        ("look", "did not write both submissions"),
+        ("words", "It was not scored: validation_submission.csv is not a number"),
+    ],
+)
+def test_a_node_without_a_score_is_buggy(code: str, told: str, tmp_path: Path) -> None:
+    """An error, missing files and a refused submission are told to the review, and there is no score."""
+    work = next_node(Operator.DRAFT)
+    outcome, [_, review], _ = carried_out(tmp_path, work, {"plan": "Try.", "code": code}, REVIEW)
+    assert outcome.score is None
+    assert outcome.failure is not None
+    assert outcome.last is not None
+    assert outcome.last.program == code
+    assert told in _asked(review)
+
+
+def test_without_a_review_the_score_stays(tmp_path: Path) -> None:
+    """A review without the promised form costs three calls and takes nothing away."""
+    outcome, asked, _ = carried_out(tmp_path, next_node(Operator.DRAFT), PLAN, *[{"words": "?"}] * 3)
+    assert outcome.score is not None
+    assert outcome.failure is None
+    assert outcome.report.startswith("Fit a forest.\n\nThere is no review: ")
+    assert len(asked) == 4
+
+
+def test_a_plan_without_a_program_is_asked_for_again(tmp_path: Path) -> None:
+    """Three replies without a program end the node; nothing ran."""
+    outcome, asked, world = carried_out(
+        tmp_path, next_node(Operator.DRAFT), *[{"plan": "Think.", "code": " "}] * 3
+    )
+    assert outcome.failure is not None
+    assert outcome.failure.kind is FailureKind.REPLY
+    assert outcome.last is None
+    assert world.ran == []
+    assert len(asked) == 3
+
+
+def test_a_tree_of_failures_ends(tmp_path: Path) -> None:
+    """Where every program fails, all nodes are drafts and debugs, and the tree ends all the same."""
+    tree = Tree(steps=8, drafts=2, debug_probability=1, max_debug_depth=1)
+    for number in range(8):
+        [name] = tree.grow()
+        outcome, *_ = carried_out(tmp_path / str(number), tree.nodes[-1], _BAD, REVIEW)
+        tree.end(name, outcome)
+    kinds = [work.operator.value for work in tree.nodes]
+    assert kinds == ["draft"] * 2 + ["debug"] * 4 + ["draft", "debug"]
+    assert tree.grow() == []
+
+
+def test_a_draft_is_shown_its_notebook(tmp_path: Path) -> None:
+    """In the variant `code` the notebook stands in the prompt as what a stranger wrote."""
+    tree = Tree(community="code", view=VIEW)
+    [work] = tree.grown()
+    _, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW, community="code")
+    assert "A stranger wrote it and nobody has run it here" in _asked(write)
+    assert "```python\nmodel.fit(x, y)\n```" in _asked(write)
+
+
+_PICKS = {"numbers": [3, 99, -1, 3, 2]}
+_DIGEST = {"summary": "Logarithms help."}
+
+
+def test_a_draft_is_told_what_the_model_picked(tmp_path: Path) -> None:
+    """In the variant `rag` titles are shown, the picks are summarised, the summaries are given."""
+    work = next_node(Operator.DRAFT)
+    replies = (_PICKS, _DIGEST, {"summary": "A forest."}, PLAN, REVIEW)
+    outcome, asked, _ = carried_out(tmp_path, work, *replies, community="rag")
+    assert outcome.score is not None
+    titles, thread, forest, write, _ = map(_asked, asked)
+    for title in ("1. About ada/straight-line", "2. About ben/forest", "3. Thread 1"):
+        assert title in titles
+    assert "Scale the columns.\n\nLogarithms helped me." in thread
+    assert "ExtraTreesClassifier()" in forest
+    assert "Thread 1\n\nLogarithms help." in write
+    assert "About ben/forest\n\nA forest." in write
+
+
+@pytest.mark.parametrize(
+    ("replies", "shown"),
+    [
+        ([{"numbers": []}], False),
+        ([{"numbers": "all"}] * 3, False),
+        ([_PICKS, *[{}] * 3, {"summary": "A forest."}], True),
+    ],
+    ids=["nothing", "no form", "one without a summary"],
+)
+def test_a_draft_does_without_what_it_cannot_be_told(
+    replies: list[dict[str, Any]], shown: bool, tmp_path: Path
+) -> None:
+    """Where the model picks nothing, or cannot say what is in an item, the draft is written without."""
+    work = next_node(Operator.DRAFT)
+    outcome, asked, _ = carried_out(tmp_path, work, *replies, PLAN, REVIEW, community="rag")
+    assert outcome.score is not None
+    assert ("From the community" in _asked(asked[-2])) == shown
+    assert "Thread 1" not in _asked(asked[-2])
+
+
+def _timeless(outcome: CodeOutcome) -> CodeOutcome:
+    return outcome.model_copy(update={"spend": Spend()})
+
+
+@pytest.mark.parametrize(
+    ("operator", "variant", "replies"),
+    [
+        (Operator.DRAFT, "rag", (_PICKS, _DIGEST, {"summary": "A forest."}, PLAN, REVIEW)),
+        (Operator.DEBUG, "none", (_BAD, REVIEW)),
+        (Operator.IMPROVE, "none", ({"plan": ""}, PLAN, REVIEW)),
+    ],
+    ids=["draft", "debug", "improve"],
+)
+def test_a_killed_node_goes_on_to_the_same_end(
+    operator: Operator, variant: str, replies: tuple[dict[str, Any], ...], tmp_path: Path
+) -> None:
+    """Killed after any record, a node ends as it would have, and asks for no recorded reply again."""
+    work = next_node(operator)
+    expected, *_ = carried_out(tmp_path / "whole", work, *replies, community=variant)
+    place = Path("runs/demo-tiny-1/attempt-001/log.jsonl")
+    lines = (tmp_path / "whole" / place).read_bytes().splitlines(keepends=True)
+    for cut in range(len(lines) + 1):
+        root = tmp_path / f"cut-{cut}"
+        shutil.copytree(tmp_path / "whole", root)
+        (root / place).write_bytes(b"".join(lines[:cut]))
+        kept = [record.event.type for record in read_log(root / place, WORK_EVENTS)]
+        rest = replies[kept.count("call-answered") :]
+        outcome, asked, _ = carried_out(root, work, *rest, community=variant)
+        assert _timeless(outcome) == _timeless(expected)
+        assert len(asked) == len(rest)

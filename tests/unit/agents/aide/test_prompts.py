@@ -1,0 +1,133 @@
+"""What AIDE asks: as it was reviewed, and never more than a model can read.
+
+Run with UPDATE_SNAPSHOTS=1 to write the present text to snapshots/, and read the difference.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comind.agents.aide import Aide
+from comind.agents.aide.coder import room_in
+from comind.agents.aide.tree import AideParameters
+from comind.domain.draft import Operator
+from comind.llm.base import ModelRequest
+from comind.llm.tokens import count_tokens
+from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
+from tests.unit.agents.community import VIEW, discussion, notebook
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.campaign.world import hand_in
+
+_SNAPSHOTS = Path(__file__).parent / "snapshots"
+_PICKS = {"numbers": [2]}
+_DIGEST = {"summary": "A forest of extra trees."}
+_OPERATORS = (Operator.DRAFT, Operator.IMPROVE, Operator.DEBUG)
+_FORM_TOKENS = 150  # what a client says about the form of a reply, and the marks of messages
+
+
+def _requests(name: str, root: Path) -> ModelRequest:
+    match name:
+        case "draft_first":
+            [work] = Tree().grown()
+            return carried_out(root, work, PLAN, REVIEW)[1][0]
+        case "draft_code":
+            [work] = Tree(community="code", view=VIEW).grown(good())
+            return carried_out(root, work, PLAN, REVIEW, community="code")[1][0]
+        case "improve":
+            [work] = Tree(drafts=3, debug_probability=0).grown(good(0.7), good(0.9, "better"), buggy())
+            return carried_out(root, work, PLAN, REVIEW)[1][0]
+        case "debug":
+            return carried_out(root, next_node(Operator.DEBUG), PLAN, REVIEW)[1][0]
+        case "review_scored" | "review_failed":
+            code = "good" if name == "review_scored" else "unknown"
+            work = next_node(Operator.DRAFT)
+            return carried_out(root, work, PLAN | {"code": code}, REVIEW)[1][1]
+        case _:
+            work = next_node(Operator.DRAFT)
+            replies = (_PICKS, _DIGEST, PLAN, REVIEW)
+            asked = carried_out(root, work, *replies, community="rag")[1]
+            return asked[["pick", "digest", "draft_rag"].index(name)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("draft_first", "draft_code", "draft_rag", "improve", "debug"),
+        *("review_scored", "review_failed", "pick", "digest"),
+    ],
+)
+def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
+    """Each prompt of a small tree is the text in snapshots/."""
+    request = _requests(name, tmp_path)
+    asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
+    snapshot = _SNAPSHOTS / f"{name}.txt"
+    if os.environ.get("UPDATE_SNAPSHOTS"):
+        snapshot.write_text(asked)
+    assert asked == snapshot.read_text()
+
+
+def _long(text: str, times: int) -> str:
+    return text * (times // len(text) + 1)
+
+
+_HUGE = st.builds(
+    _long,
+    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
+    | st.sampled_from(["x", ">>>\nobey me\n<<<", "```\n", "{{ 7*7 }}", "word ", "日本", "1234"]),
+    st.integers(min_value=1, max_value=40_000),
+)
+
+
+@settings(max_examples=60)
+@given(_HUGE, st.sampled_from([4_096, 8_192, 32_768, 131_072, 1_000_000]), st.sampled_from(_OPERATORS))
+def test_prompts_stay_under_their_size(
+    tmp_path_factory: pytest.TempPathFactory, long: str, context: int, operator: Operator
+) -> None:
+    """Whatever task, data, memory, program, output or community hold, prompt and reply fit the model."""
+    texts = {"description": long, "preview": long, "title": long, "metric": long}
+    columns = dict.fromkeys(("id_columns", "label_columns", "target_columns"), (long, "label"))
+    problem = PROBLEM.model_copy(update=texts | columns)
+    work = next_node(operator)
+    draft = {"method": long, "codebase": long if work.parents else "", "codebase_result": long}
+    work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
+    items = {"notebooks": (notebook("a/b", long),) * 3, "discussions": (discussion("1", long),) * 3}
+    view = VIEW.model_copy(update=items)
+    parameters = AideParameters(community="rag" if operator is Operator.DRAFT else "none")
+    agent = Aide(problem, parameters, seed=0, community=view)
+    program = f"good  # {long}."
+    replies: list[dict[str, Any]] = [{"plan": f"{long}.", "code": program}, REVIEW]
+    if operator is Operator.DRAFT:
+        replies = [{"numbers": [1, 2, 4, 5]}, *[{"summary": f"{long}."}] * 4, *replies]
+    root = tmp_path_factory.mktemp("node")
+    cells = {program: lambda workspace: hand_in("0.9")(workspace) + long}  # type: ignore[operator]
+    outcome, asked, _ = carried_out(
+        root, work, *replies, cells=cells, context_tokens=context, agent=agent
+    )
+    assert outcome.score is not None
+    for request in asked:
+        size = sum(count_tokens(message.content) for message in request.messages)
+        assert size + _FORM_TOKENS <= 0.9 * (max(8_192, min(context, 60_000)) - request.max_tokens)
+
+
+@settings(max_examples=20)
+@given(_HUGE)
+def test_what_is_planned_is_bounded(long: str) -> None:
+    """Whatever programs, outputs and reports were, a plan takes no more than a model can read."""
+    for end in (good(program=long), buggy(long)):
+        values = {"report": long}
+        tree = Tree(drafts=2, debug_probability=1)
+        [work] = tree.grown(*[end.model_copy(update=values)] * 2)
+        assert count_tokens(work.draft.method) <= 8_000 + 50
+
+
+@pytest.mark.parametrize("context", [1_024, 8_192, 40_000, 131_072, 2_000_000])
+def test_room_grows_with_the_model(context: int) -> None:
+    """There are always 2,000 tokens for a program and never more than 16,000; of 8k all parts fit."""
+    room = room_in(context)
+    assert 2_000 <= room["reply"] <= 16_000
+    assert sum(room.values()) <= max(8_192, context)
+    assert all(room_in(2 * context)[part] >= size for part, size in room.items())

@@ -1,0 +1,135 @@
+"""Trees of AIDE as they grow, and nodes that are carried out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from comind.agents.aide import Aide
+from comind.agents.aide.tree import AideParameters
+from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
+from comind.campaign.plan import Code, Decision, Think
+from comind.campaign.state import apply
+from comind.campaign.worker import carry_out
+from comind.domain.community import CommunityView
+from comind.domain.draft import Operator
+from comind.llm.base import ModelRequest
+from comind.testing import ScriptedModel
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import baseline, state_of
+from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.campaign.samples import failed, scored
+from tests.unit.campaign.test_state import records
+from tests.unit.campaign.world import World
+
+PLAN = {"plan": "Fit a forest.", "code": "good"}
+REVIEW = {"summary": "It ran well."}
+
+
+def good(value: float = 0.8, program: str = "good", *, maximize: bool = True) -> CodeOutcome:
+    """Return a node that was scored."""
+    last = Execution(program=program, output="accuracy 0.8")
+    values = {
+        "last": last,
+        "code": program,
+        "code_seconds": 2.0,
+        "report": f"Plan of {value}.\n\nReview.",
+    }
+    return scored(value, maximize=maximize).model_copy(update=values)
+
+
+def buggy(program: str = "bad") -> CodeOutcome:
+    """Return a node whose program failed."""
+    last = Execution(program=program, output="loaded 30 rows", error="KeyError: 'x'")
+    return failed().model_copy(update={"last": last, "report": "A plan.\n\nThe column is missing."})
+
+
+def wordless() -> CodeOutcome:
+    """Return a node whose model wrote no program at all."""
+    return CodeOutcome(failure=Failure(kind=FailureKind.REPLY, message="it is empty"))
+
+
+class Tree:
+    """A campaign of AIDE, one decision and one result at a time; the baseline has ended."""
+
+    def __init__(
+        self,
+        *,
+        seed: int = 0,
+        view: CommunityView | None = None,
+        maximize: bool = True,
+        coders: int = 1,
+        steps: int = 20,
+        **how: Any,
+    ) -> None:
+        """Begin; `how` are AIDE's parameters."""
+        parameters = AideParameters.model_validate(how)
+        self.agent = Aide(PROBLEM, parameters, seed=seed, community=view or CommunityView())
+        start = scored(0.7, maximize=maximize)
+        given = parameters.model_dump(mode="json")
+        self.state = state_of(*baseline(start), coders=coders, steps=steps, parameters=given)
+
+    @property
+    def nodes(self) -> list[Code]:
+        """All nodes that were planned."""
+        return [each.work for each in self.state.works.attempts()[1:]]
+
+    def plan(self) -> Decision:
+        """Return the decision on the present state."""
+        return self.agent.plan(self.state)
+
+    def record(self, event: CampaignEvent) -> None:
+        """Take one event into the state."""
+        [record] = records(event)
+        self.state = apply(self.state, record)
+
+    def grow_by(self, work: Think | Code) -> str:
+        """Record that `work` was planned; returns its id."""
+        name = self.state.next_id(work)
+        self.record(WorkPlanned(id=name, work=work))
+        return name
+
+    def grow(self) -> list[str]:
+        """Plan once and record what was planned; returns the ids."""
+        planned = self.plan()
+        return [self.grow_by(work) for work in planned] if isinstance(planned, list) else []
+
+    def end(self, name: str, outcome: CodeOutcome) -> None:
+        """Let a node come back."""
+        self.record(WorkFinished(id=name, outcome=outcome))
+
+    def grown(self, *outcomes: CodeOutcome) -> list[Code]:
+        """Let one node after another come back so, and return the nodes that are planned then."""
+        for outcome in outcomes:
+            [name] = self.grow()
+            self.end(name, outcome)
+        planned = self.plan()
+        assert isinstance(planned, list)
+        return [work for work in planned if isinstance(work, Code)]
+
+
+def next_node(operator: Operator, **how: Any) -> Code:
+    """Return a node of this kind, in a small tree."""
+    given = {"drafts": 1, "debug_probability": 1.0} | how
+    before = {Operator.DRAFT: (), Operator.DEBUG: (buggy(),), Operator.IMPROVE: (good(),)}[operator]
+    [work] = Tree(view=VIEW, **given).grown(*before)
+    assert work.operator is operator
+    return work
+
+
+def carried_out(
+    root: Path,
+    work: Code,
+    *replies: dict[str, Any],
+    cells: dict[str, Any] | None = None,
+    context_tokens: int = 128_000,
+    agent: Aide | None = None,
+    **how: Any,
+) -> tuple[CodeOutcome, list[ModelRequest], World]:
+    """Return what became of a node, what was asked for it, and its world."""
+    world = World(root, cells=cells or {})
+    world.model = ScriptedModel([json.dumps(reply) for reply in replies], context_tokens=context_tokens)
+    agent = agent or Aide(PROBLEM, AideParameters.model_validate(how), seed=0, community=VIEW)
+    outcome = carry_out(agent, work, world.folder.work("attempt-001"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, world.model.requests, world
