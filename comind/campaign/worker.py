@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from comind.baseline import Program
@@ -12,7 +13,7 @@ from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
 from comind.campaign.budget import MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
-from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
+from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
     Failure,
@@ -146,7 +147,7 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
         equipment.gate,
         seconds_left=equipment.seconds_left,
     )
-    return Monitor(model, recorder.note, equipment.monitor)
+    return partial(CellWatch, model, recorder.note, equipment.monitor)
 
 
 def _work_seconds(work: Think | Code) -> float:
