@@ -17,7 +17,7 @@ from comind.domain.value import Value
 from comind.errors import CampaignError
 from comind.following.day import Day, Plan, Seen, Stand
 from comind.following.events import Candidate, Looked
-from comind.following.journal import FollowingFolder, FollowingLog
+from comind.following.journal import FollowingLog, following_log
 from comind.kaggle.board import read_board
 from comind.kaggle.clock import Clock, ToldTime
 from comind.kaggle.fetch import Fetched
@@ -58,26 +58,26 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
     Raises:
         ComindError: something is missing or refuses; the next run goes on from where this one was.
     """
-    folder = FollowingFolder.of(project, slug)
-    with FollowingLog(folder) as log:
+    with FollowingLog(project, slug) as log:
         time = ToldTime()
         kaggle = open_kaggle(read_params(project).kaggle, time)
         slices = _Slices(project, slug, params, kaggle, time)
         try:
             Day(slug, log, kaggle, slices, params.plan, time).run()
         finally:
-            _keep(project, slug, folder)
+            _keep(project, slug)
 
 
-def _keep(project: Path, slug: str, folder: FollowingFolder) -> None:
+def _keep(project: Path, slug: str) -> None:
     """Version what was seen, show where we stand, and commit both; done again, it changes nothing."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).catch_up()
-    if folder.log.stat().st_size:
-        files = [project / ".dvc" / "config", folder.log, *pointers]
+    log = following_log(project, slug)
+    if log.stat().st_size:
+        files = [project / ".dvc" / "config", log, *pointers]
         commit_following(project, slug, files, f"{slug}: a day")
 
 

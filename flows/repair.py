@@ -8,8 +8,8 @@ from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
+from comind.eventlog.log import is_written
 from comind.system.files import write_durably
-from flows.orphans import is_running
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaigns_in, commit_campaign
 from tasks.tracking import (
@@ -59,7 +59,7 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
 def repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
     """Return what disagrees in one campaign, and what was done about it."""
     folder = ProjectFolder(project).campaign(campaign)
-    if is_running(folder):
+    if is_written(folder.log):
         return [], [f"{campaign} is being run; it was left alone"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
     wrong = list(dict.fromkeys(_disagreements(project, folder)))
