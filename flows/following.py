@@ -31,7 +31,7 @@ from flows.campaign import solve_competition
 from flows.opening import open_campaign, take_up
 from flows.params import read_params
 from tasks.community import STORE, import_community
-from tasks.git import commit_following
+from tasks.git import commit_files, following_ref
 from tasks.kaggle import fetch_from_kaggle
 from tasks.tracking import FollowingTracker
 from tasks.versioning import pointer_of, version
@@ -78,7 +78,7 @@ def _keep(project: Path, slug: str) -> None:
     log = following_log(project, slug)
     if log.stat().st_size:
         files = [project / ".dvc" / "config", log, *pointers]
-        commit_following(project, slug, files, f"{slug}: a day")
+        commit_files(project, following_ref(slug), files, f"{slug}: a day")
 
 
 class _Slices:

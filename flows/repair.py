@@ -11,7 +11,7 @@ from comind.errors import CampaignError
 from comind.eventlog.log import is_written
 from comind.system.files import write_durably
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
-from tasks.git import campaigns_in, commit_campaign
+from tasks.git import campaign_ref, campaigns_in, commit_files
 from tasks.tracking import (
     CampaignTracker,
     database_damage,
@@ -94,6 +94,6 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
     ids = run_ids_json(tracker)
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
         write_durably(folder.runs, ids)
-        commit_campaign(project, folder.name, [folder.runs], f"{folder.name}: MLflow rebuilt")
+        commit_files(project, campaign_ref(folder.name), [folder.runs], f"{folder.name}: MLflow rebuilt")
         done.append(f"{folder.name}: MLflow was rebuilt from the logs")
     return done

@@ -19,7 +19,7 @@ from flows.environment import prepare_environment
 from flows.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.repair import repair
 from flows.reproduction import reproduce
-from tasks.git import campaign_commit, commit_campaign
+from tasks.git import campaign_commit, campaign_ref, commit_files
 from tasks.keeping import collect_garbage
 from tasks.versioning import cached_objects, ensure_repository
 from tests.e2e.command import SCRIPT, comind
@@ -355,7 +355,7 @@ def test_reproduce_refuses_a_flipped_byte(
     file.parent.mkdir(parents=True)
     file.write_text(_git(clone, "show", f"refs/comind/{campaign}:{name}"))
     with _flipped(file, file.read_bytes().index(b'"at"') if what != "script" else -10):
-        commit_campaign(clone, campaign, [file], "changed")
+        commit_files(clone, campaign_ref(campaign), [file], "changed")
     shutil.rmtree(clone / "runs")
     with pytest.raises(kind, match=said):
         reproduce(clone, campaign, sandbox=None, everything=False)
@@ -370,7 +370,7 @@ def test_a_damaged_input_is_drift_with_exit_2(solved: tuple[Path, str, Path], tm
     file = clone / f"runs/{campaign}/{_picked(project, campaign)[0]}/script.py"
     file.parent.mkdir(parents=True)
     file.write_text("print('something else')\n")
-    commit_campaign(clone, campaign, [file], "changed")
+    commit_files(clone, campaign_ref(campaign), [file], "changed")
     ran = comind("reproduce", campaign, "--out", clone, "--json")
     assert ran.exit_code == 2
     assert (ran.json["verdict"], ran.json["error"]["kind"]) == ("drift", "data")
