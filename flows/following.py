@@ -33,7 +33,7 @@ from flows.params import read_params
 from tasks.community import STORE, import_community
 from tasks.git import commit_files, following_ref
 from tasks.kaggle import fetch_from_kaggle
-from tasks.tracking import FollowingTracker
+from tasks.tracking.following import FollowingTracker
 from tasks.versioning import pointer_of, version
 
 __all__ = ["FollowingParams", "follow_competition"]

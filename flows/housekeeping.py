@@ -20,7 +20,7 @@ from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
-from tasks.tracking import CampaignTracker, run_ids_json
+from tasks.tracking.campaign import CampaignTracker, run_ids_json
 from tasks.versioning import hash_in, pointer_of, version
 
 __all__ = ["Housekeeping"]

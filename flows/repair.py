@@ -12,14 +12,8 @@ from comind.eventlog.log import is_written
 from comind.system.files import write_durably
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaign_ref, campaigns_in, commit_files
-from tasks.tracking import (
-    CampaignTracker,
-    database_damage,
-    drop_doubles,
-    drop_runs,
-    run_ids_json,
-    set_database_aside,
-)
+from tasks.tracking.campaign import CampaignTracker, drop_doubles, drop_runs, run_ids_json
+from tasks.tracking.database import database_damage, set_database_aside
 
 __all__ = ["known_campaigns", "repair", "repair_campaign"]
 

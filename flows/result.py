@@ -12,7 +12,7 @@ from comind.campaign.plan import BASELINE_ROLE, Code
 from comind.campaign.state import CampaignState
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
-from tasks.tracking import run_of
+from tasks.tracking.campaign import run_of
 
 __all__ = ["result_of"]
 

@@ -77,14 +77,14 @@ def _port(wanted: int | None, default: int, flag: str) -> int:
 
 def _comparisons(project: Path) -> list[tuple[str, str]]:
     """Return the newest campaigns with the page of MLflow that compares their attempts."""
-    from tasks.tracking import views_of
+    from tasks.tracking.campaign import views_of
 
     return views_of(project, _COMPARISONS)
 
 
 def _mlflow_command(project: Path, port: int) -> list[str]:
     from comind.campaign.folder import ProjectFolder
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     tracking = ProjectFolder(project).tracking
     tracking.mkdir(parents=True, exist_ok=True)

@@ -88,7 +88,7 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     """Pick, refit and the other published solution are proved, in the log, in lineage and in MLflow."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
@@ -121,7 +121,7 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     """The program of a refit is the pick's, in DVC and in MLflow, with its measures."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project)
@@ -394,7 +394,7 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     """Without its database, or with a doubled run, repair makes one run for each attempt again."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -426,7 +426,8 @@ def test_a_damaged_mlflow_is_told_and_written_anew(
     """A file that is no database any more is one line to who meets it; repair sets it aside."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import CampaignTracker, tracking_uri
+    from tasks.tracking.campaign import CampaignTracker
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"

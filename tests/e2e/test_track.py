@@ -25,7 +25,7 @@ from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionBook
 from comind.live.wire import REQUESTS
 from comind.live.world import LiveBudget, MLELive
-from tasks.tracking import tracking_uri
+from tasks.tracking.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 
 _SLUG = "demo-tumours"

@@ -6,7 +6,8 @@ from mlflow.tracking import MlflowClient
 
 from comind.following.events import Decided, Noticed, Stood
 from comind.following.journal import FollowingLog
-from tasks.tracking import FollowingTracker, tracking_uri
+from tasks.tracking.database import tracking_uri
+from tasks.tracking.following import FollowingTracker
 from tests.unit.following.days import candidate, day, ended, handed, looked, scored
 
 
