@@ -166,12 +166,9 @@ class MeteredModel:
             with self._purse.reserve(bound, closing=request.closing) as reservation:
                 try:
                     reply = self._model.complete(request)
-                except ModelBusyError as error:
-                    if not error.billed:
-                        reservation.settle(Usage())
-                    raise
-                except Exception:
-                    reservation.settle(Usage())  # refused before any work was done
+                except Exception as error:
+                    if not (isinstance(error, ModelBusyError) and error.billed):
+                        reservation.settle(Usage())  # refused before any work was done
                     raise
                 reservation.settle(reply.usage)
         except ModelBusyError:
