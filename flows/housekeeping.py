@@ -20,7 +20,7 @@ from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
-from tasks.tracking.campaign import CampaignTracker, run_ids_json
+from tasks.tracking.campaign import CampaignTracker
 from tasks.versioning import hash_in, pointer_of, version
 
 __all__ = ["Housekeeping"]
@@ -56,7 +56,7 @@ class Housekeeping:
         changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
             return
-        write_durably(self._campaign.runs, run_ids_json(self._tracker))
+        write_durably(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
         self._trace_lineage(state)
         self._tracker.catch_up()  # with the pointers to what was published
