@@ -1,7 +1,6 @@
 """The flow that follows a competition: one run a day, on top of all that was done before."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -195,11 +194,12 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
     assert record is not None, "it is written at the end of every fetch"
     community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
     facts, news = fetched.facts, fetched.community
+    files = sorted(each.model_dump_json() for each in record.files)
     return Looked(
         at=clock.now(),
         deadline=facts.deadline,
         rules_sha256=record.rules_sha256,
-        data_sha256=_hash_of(sorted(each.model_dump_json() for each in record.files)),
+        data_sha256=hashlib.sha256("\n".join(files).encode()).hexdigest(),
         community_sha256=hash_tree(community) if community.is_dir() else "",
         leaderboard_sha256=hash_file(board) if board.is_file() else "",
         notebooks=_lines(community / "notebooks.jsonl"),
@@ -213,7 +213,3 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
 
 def _lines(path: Path) -> int:
     return len(path.read_bytes().splitlines()) if path.is_file() else 0
-
-
-def _hash_of(texts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -168,10 +168,7 @@ def _values(slug: str, state: "Following") -> dict[str, Any]:
         "deadline": looked.deadline.isoformat() if looked and looked.deadline else None,
         "validation_score": candidate.validation.value.value if candidate else None,
         "submissions": len(state.handed),
-        "public_score": stood.public_score if stood else None,
-        "rank": stood.rank if stood else None,
-        "teams": stood.teams if stood else None,
-        "percentile": stood.percentile if stood else None,
+        **{name: getattr(stood, name, None) for name in ("public_score", "rank", "teams", "percentile")},
         "decision": state.decided.verdict if state.decided else None,
         "reason": state.decided.reason if state.decided else None,
         "waiting": candidate.sha256
