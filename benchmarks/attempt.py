@@ -17,7 +17,7 @@ from comind.session.base import Input
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.kernel import KernelSession
 from comind.testing import ScriptedModel, TinyAgent
-from tasks.tracking import CampaignTracker
+from tasks.tracking.campaign import CampaignTracker
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

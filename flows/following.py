@@ -1,7 +1,6 @@
 """The flow that follows a competition: one run a day, on top of all that was done before."""
 
 import hashlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from comind.domain.value import Value
 from comind.errors import CampaignError
 from comind.following.day import Day, Plan, Seen, Stand
 from comind.following.events import Candidate, Looked
-from comind.following.journal import FollowingFolder, FollowingLog
+from comind.following.journal import FollowingLog, following_log
 from comind.kaggle.board import read_board
 from comind.kaggle.clock import Clock, ToldTime
 from comind.kaggle.fetch import Fetched
@@ -32,8 +31,8 @@ from flows.opening import open_campaign, take_up
 from flows.params import read_params
 from tasks.community import STORE, import_community
 from tasks.competitions import fetch_from_kaggle
-from tasks.git import commit_following
-from tasks.tracking import FollowingTracker
+from tasks.git import commit_files, following_ref
+from tasks.tracking.following import FollowingTracker
 from tasks.versioning import pointer_of, version
 
 __all__ = ["FollowingParams", "follow_competition"]
@@ -58,27 +57,27 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
     Raises:
         ComindError: something is missing or refuses; the next run goes on from where this one was.
     """
-    folder = FollowingFolder.of(project, slug)
-    with FollowingLog(folder) as log:
+    with FollowingLog(project, slug) as log:
         time = ToldTime()
         kaggle = open_kaggle(read_params(project).kaggle, time)
         slices = _Slices(project, slug, params, kaggle, time)
         try:
             Day(slug, log, kaggle, slices, params.plan, time).run()
         finally:
-            _keep(project, slug, folder)
+            _keep(project, slug)
 
 
-def _keep(project: Path, slug: str, folder: FollowingFolder) -> None:
+def _keep(project: Path, slug: str) -> None:
     """Version what was seen, show where we stand, and commit both; done again, it changes nothing."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).catch_up()
-    if folder.log.stat().st_size:
-        files = [project / ".dvc" / "config", folder.log, *pointers]
-        commit_following(project, slug, files, f"{slug}: a day")
+    log = following_log(project, slug)
+    if log.stat().st_size:
+        files = [project / ".dvc" / "config", log, *pointers]
+        commit_files(project, following_ref(slug), files, f"{slug}: a day")
 
 
 class _Slices:
@@ -195,11 +194,12 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
     assert record is not None, "it is written at the end of every fetch"
     community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
     facts, news = fetched.facts, fetched.community
+    files = sorted(each.model_dump_json() for each in record.files)
     return Looked(
         at=clock.now(),
         deadline=facts.deadline,
         rules_sha256=record.rules_sha256,
-        data_sha256=_hash_of(sorted(each.model_dump_json() for each in record.files)),
+        data_sha256=hashlib.sha256("\n".join(files).encode()).hexdigest(),
         community_sha256=hash_tree(community) if community.is_dir() else "",
         leaderboard_sha256=hash_file(board) if board.is_file() else "",
         notebooks=_lines(community / "notebooks.jsonl"),
@@ -213,7 +213,3 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
 
 def _lines(path: Path) -> int:
     return len(path.read_bytes().splitlines()) if path.is_file() else 0
-
-
-def _hash_of(texts: Sequence[str]) -> str:
-    return hashlib.sha256("\n".join(texts).encode()).hexdigest()

@@ -18,9 +18,9 @@ from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_durably
 from comind.system.killpoints import passed
 from comind.wiring.workshop import workshop_of
-from tasks.git import commit_campaign
+from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
-from tasks.tracking import CampaignTracker, run_ids_json
+from tasks.tracking.campaign import CampaignTracker
 from tasks.versioning import hash_in, pointer_of, version
 
 __all__ = ["Housekeeping"]
@@ -37,13 +37,6 @@ class Housekeeping:
         self._published: set[str] = set()
         self._kept: object = None
         self._traced: dict[str, object] = {}
-        self.revision = ""
-        """Commit of the campaign's ref that holds everything so far."""
-
-    @property
-    def run_id(self) -> str:
-        """MLflow's id of the campaign's run."""
-        return self._tracker.run_id
 
     def version_split(self, key: str) -> None:
         """Put both parts of the split under DVC, each for itself."""
@@ -63,7 +56,7 @@ class Housekeeping:
         changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
             return
-        write_durably(self._campaign.runs, run_ids_json(self._tracker))
+        write_durably(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
         self._trace_lineage(state)
         self._tracker.catch_up()  # with the pointers to what was published
@@ -108,9 +101,9 @@ class Housekeeping:
         files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
         done = sum(record.outcome is not None for record in state.works)
         best = f", best {state.best.score}" if state.best else ""
-        self.revision = commit_campaign(
-            self._project, self._campaign.name, files, f"{self._campaign.name}: {done} done{best}"
-        )
+        name = self._campaign.name
+        message = f"{name}: {done} done{best}"
+        commit_files(self._project, campaign_ref(name), files, message)
 
     def _publish(self, state: CampaignState) -> None:
         new = []

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from comind.campaign.folder import CampaignFolder, ProjectFolder
-from comind.campaign.loop import Campaign
-from comind.errors import CampaignError, LogError
+from comind.campaign.folder import ProjectFolder
+from comind.eventlog.log import is_written
 from comind.system.owner import is_gone
 
 if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import FlowRun
 
-__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states", "is_running"]
+__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states"]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that names the process it was started for."""
@@ -58,7 +57,8 @@ def close_stale_runs(project: Path) -> list[str]:
     with get_client(sync_client=True) as client:
         for offset in range(0, 50 * _PAGE, _PAGE):
             page = client.read_flow_runs(flow_run_filter=running, limit=_PAGE, offset=offset)
-            stale += [each for each in page if _is_stale(project, str(each.name))]
+            logs = [(each, ProjectFolder(project).campaign(str(each.name)).log) for each in page]
+            stale += [each for each, log in logs if log.is_file() and not is_written(log)]
             if len(page) < _PAGE:
                 break
     close_runs(stale)
@@ -87,21 +87,3 @@ def close_runs(runs: "Iterable[FlowRun]") -> None:
         for each in runs:
             message = "its process was killed; only the log knows how far it came"
             client.set_flow_run_state(each.id, Crashed(message=message), force=True)
-
-
-def _is_stale(project: Path, campaign: str) -> bool:
-    folder = ProjectFolder(project).campaign(campaign)
-    return folder.log.is_file() and not is_running(folder)
-
-
-def is_running(folder: CampaignFolder) -> bool:
-    """Say whether a process writes the log of a campaign."""
-    if not folder.log.is_file():
-        return False
-    try:
-        Campaign(folder).close()
-    except CampaignError:
-        return True
-    except LogError:
-        return False
-    return False

@@ -8,26 +8,14 @@ from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
+from comind.eventlog.log import is_written
 from comind.system.files import write_durably
-from flows.orphans import is_running
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
-from tasks.git import campaigns_in, commit_campaign
-from tasks.tracking import (
-    CampaignTracker,
-    database_damage,
-    drop_doubles,
-    drop_runs,
-    run_ids_json,
-    set_database_aside,
-)
+from tasks.git import campaign_ref, campaigns_in, commit_files
+from tasks.tracking.campaign import CampaignTracker, drop_doubles, drop_runs
+from tasks.tracking.database import database_damage, set_database_aside
 
-__all__ = ["known_campaigns", "repair", "repair_campaign"]
-
-
-def known_campaigns(project: Path) -> list[str]:
-    """Return the campaigns that have a log or a ref here, in order."""
-    runs = ProjectFolder(project).runs
-    return sorted({*campaigns_in(project), *(log.parent.name for log in runs.glob("*/log.jsonl"))})
+__all__ = ["repair", "repair_campaign"]
 
 
 def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, Any]:
@@ -36,7 +24,8 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
     Raises:
         CampaignError: there is no campaign of this name.
     """
-    known = known_campaigns(project)
+    logs = ProjectFolder(project).runs.glob("*/log.jsonl")
+    known = sorted({*campaigns_in(project), *(log.parent.name for log in logs)})
     if name is not None and name not in known:
         raise CampaignError(
             f"{project}: there is no campaign {name!r}",
@@ -59,7 +48,7 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
 def repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
     """Return what disagrees in one campaign, and what was done about it."""
     folder = ProjectFolder(project).campaign(campaign)
-    if is_running(folder):
+    if is_written(folder.log):
         return [], [f"{campaign} is being run; it was left alone"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
     wrong = list(dict.fromkeys(_disagreements(project, folder)))
@@ -91,9 +80,9 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
         done = [f"{folder.name}: {doubles} doubled MLflow runs were dropped"] if doubles else []
     tracker = CampaignTracker(project, folder.name)
     tracker.catch_up()
-    ids = run_ids_json(tracker)
+    ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
         write_durably(folder.runs, ids)
-        commit_campaign(project, folder.name, [folder.runs], f"{folder.name}: MLflow rebuilt")
+        commit_files(project, campaign_ref(folder.name), [folder.runs], f"{folder.name}: MLflow rebuilt")
         done.append(f"{folder.name}: MLflow was rebuilt from the logs")
     return done

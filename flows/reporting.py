@@ -16,9 +16,11 @@ from comind.evaluation.benchmark.registry import Mode, benchmark_competitions
 from comind.evaluation.benchmark.reports import CompetitionReport
 from comind.evaluation.folder import load_competition
 from comind.evaluation.leaderboard import Leaderboard
-from comind.evaluation.past import grade_past
+from comind.evaluation.past import PastGrade, grade_past
 
 __all__ = ["campaigns_in", "grade_prepared", "report_on"]
+
+_NOTHING = "there is no submission"
 
 
 def campaigns_in(folder: Path) -> list[Path]:
@@ -52,9 +54,10 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
     state = read_state(folder)
     prepared = PreparedFolder.find(data, state.spec.competition) if data else None
     if prepared is not None:
-        judged = grade_prepared(prepared, folder.submission, mode)
+        grade = grade_prepared(prepared, folder.submission, mode)
     else:
-        judged = _grade_past(Path(state.spec.competition_folder), folder.submission)
+        mode = Mode.KAGGLE
+        grade = _grade_past(Path(state.spec.competition_folder), folder.submission)
     entry = benchmark_competitions().get(state.spec.competition)
     kind: dict[str, Any] = {"category": entry.category, "complexity": entry.complexity} if entry else {}
     spec = state.spec
@@ -71,7 +74,8 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         issues=tuple(entry.issues) if entry else (),
         **_validation(state),
         **kind,
-        **judged,
+        mode=mode.value,
+        **_judged(grade),
     )
 
 
@@ -86,8 +90,8 @@ def _validation(state: CampaignState) -> dict[str, Any]:
     return {"validation_score": score.value.value, "validation_interval": interval}
 
 
-def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> dict[str, Any]:
-    """Return the judged fields of a report on a submission to a competition of MLE-bench.
+def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:
+    """Return how a submission to a competition of MLE-bench scores, and where that stands.
 
     Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; otherwise the
     registry's thresholds decide on medals.
@@ -99,62 +103,57 @@ def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> di
     board_file = prepared.root.parent / "leaderboard.csv"
     board = Leaderboard.read(board_file, maximize=entry.maximize) if board_file.is_file() else None
     thresholds = board.thresholds if board else entry.thresholds
-    fields: dict[str, Any] = {
-        "metric": entry.metric,
-        "mode": mode.value,
-        "is_lower_better": not entry.maximize,
-        "valid_submission": False,
-        "score": None,
-        "above_median": False,
-        "teams": board.teams if board else None,
-        **CompetitionReport.standing(None, thresholds),
-    }
-    if not submission.is_file():
-        return {**fields, "message": "there is no submission"}
-    grade = BenchmarkAnswers(entry, prepared.answers).grade(submission, mode)
-    score = grade.rounded
-    fields |= {"metric": grade.metric, "message": grade.message}
+    given = submission.is_file()
+    grade = BenchmarkAnswers(entry, prepared.answers).grade(submission, mode) if given else None
+    known = PastGrade(
+        score=None,
+        metric=grade.metric if grade else entry.metric,
+        maximize=entry.maximize,
+        valid=False,
+        message=grade.message if grade else _NOTHING,
+        teams=board.teams if board else None,
+        thresholds=thresholds,
+    )
+    score = grade.rounded if grade else None
     if score is None:
-        return fields
-    place = board.place(score) if board else None
-    standing = {"rank": place.rank, "teams": place.teams, "win_rate": place.win_rate} if place else {}
-    return {
-        **fields,
-        "valid_submission": True,
-        "score": score,
+        return known
+    standing: dict[str, Any] = {
+        "medal": thresholds.medal(score, maximize=entry.maximize),
         "above_median": thresholds.above_median(score, maximize=entry.maximize),
-        "message": "; ".join(board.notes()) if board else "",
-        **CompetitionReport.standing(thresholds.medal(score, maximize=entry.maximize), thresholds),
-        **standing,
+        **(board.place(score).model_dump() if board else {}),
     }
+    message = "; ".join(board.notes()) if board else ""
+    return known.model_copy(update={"score": score, "valid": True, "message": message, **standing})
 
 
-def _grade_past(competition: Path, submission: Path) -> dict[str, Any]:
-    """Return the judged fields of a report on a submission to a competition folder of ours."""
+def _grade_past(competition: Path, submission: Path) -> PastGrade:
+    """Return how a submission to a competition folder of ours scores, and where that stands."""
     loaded = load_competition(competition)
     if not loaded.answers.is_file():
         raise CompetitionError(
             f"{competition}: has no private/answers.csv",
             hint="for a competition of MLE-bench, name its data folder with --data",
         )
-    missing = not submission.is_file()
+    given = submission.is_file()
     try:  # without a submission, the sample says what the metric and the thresholds are
-        grade = grade_past(loaded, loaded.public / "sample_submission.csv" if missing else submission)
+        grade = grade_past(loaded, submission if given else loaded.public / "sample_submission.csv")
     except SubmissionError as error:
         raise CompetitionError(str(error), hint=error.hint) from None
-    valid = grade.valid and not missing
+    nothing = {"valid": False, "message": _NOTHING, "notes": ()}
+    return grade if given else grade.model_copy(update=nothing)
+
+
+def _judged(grade: PastGrade) -> dict[str, Any]:
+    """Return the fields of a report that say what a submission is worth."""
     fields = {
         "metric": grade.metric,
-        "mode": Mode.KAGGLE.value,
         "is_lower_better": not grade.maximize,
-        "valid_submission": valid,
-        "score": grade.score if valid else None,
-        "above_median": bool(grade.above_median) and valid,
-        "message": "there is no submission" if missing else "; ".join((grade.message, *grade.notes)),
+        "valid_submission": grade.valid,
+        "score": grade.score if grade.valid else None,
+        "above_median": bool(grade.above_median) and grade.valid,
+        "message": "; ".join((grade.message, *grade.notes)).strip("; "),
         "teams": grade.teams,
-        **CompetitionReport.standing(grade.medal if valid else None, grade.thresholds),  # type: ignore[arg-type]
+        **CompetitionReport.standing(grade.medal if grade.valid else None, grade.thresholds),
     }
-    if valid:
-        names = ("rank", "win_rate", "interval")
-        fields |= {name: getattr(grade, name) for name in names}
-    return {**fields, "message": fields["message"].strip("; ")}
+    names = ("rank", "win_rate", "interval") if grade.valid else ()
+    return fields | {name: getattr(grade, name) for name in names}

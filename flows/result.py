@@ -5,14 +5,13 @@ from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState, fold
+from comind.campaign.history import fold
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code
-from comind.campaign.state import CampaignState
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
-from tasks.tracking import run_of
+from tasks.tracking.campaign import run_of
 
 __all__ = ["result_of"]
 
@@ -23,8 +22,11 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     picked = state.picked.work_id if state.picked else state.best.work_id if state.best else None
     outcome = state.works[picked].outcome if picked else None
     score = outcome.score if isinstance(outcome, CodeOutcome) else None
+    work = state.works[picked].work if picked else None
+    baseline = isinstance(work, Code) and work.role == BASELINE_ROLE
     attempts = state.works.attempts()
-    work = _work_states(folder)
+    logs = sorted(folder.root.glob("*/log.jsonl"))
+    ran = [fold(read_log(log, WORK_EVENTS)) for log in logs]
     return {
         "campaign": folder.name,
         "competition": state.spec.competition,
@@ -32,7 +34,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
         "journal": str(folder.journal),
-        "best_from": _origin(state, picked) if picked else None,
+        "best_from": ("baseline" if baseline else "agent") if picked else None,
         "picked": picked,
         "pick_reason": state.picked.reason if state.picked else None,
         "refitted": state.refit() is not None,
@@ -43,19 +45,9 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "attempts": len(attempts),
         "valid_attempts": sum(1 for a in attempts if a.outcome and a.outcome.score),
         "seconds": round(state.spend.seconds, 1),
-        "tokens": sum(each.spend.tokens for each in work),
-        "usd": round(sum(each.spend.usd for each in work), 6),
+        "tokens": sum(each.spend.tokens for each in ran),
+        "usd": round(sum(each.spend.usd for each in ran), 6),
         "mlflow_run_id": run_of(project, folder.name),
         "dvc_rev": campaign_commit(project, folder.name),
-        "sealed": bool(work) and all(each.sealed is not False for each in work),
+        "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
-
-
-def _work_states(folder: CampaignFolder) -> list[AttemptState]:
-    logs = sorted(folder.root.glob("*/log.jsonl"))
-    return [fold(read_log(log, WORK_EVENTS)) for log in logs]
-
-
-def _origin(state: CampaignState, work_id: str) -> str:
-    work = state.works[work_id].work
-    return "baseline" if isinstance(work, Code) and work.role == BASELINE_ROLE else "agent"

@@ -28,8 +28,9 @@ from prefect.exceptions import ObjectNotFound
 from prefect.schedules import Schedule
 from prefect.types.entrypoint import EntrypointType
 
-from comind.errors import CampaignError, OrchestrationError
-from comind.following.journal import FollowingFolder, FollowingLog
+from comind.errors import OrchestrationError
+from comind.eventlog.log import is_written
+from comind.following.journal import following_log
 from flows.following import FollowingParams, follow_competition
 from flows.orphans import close_runs, in_states
 from flows.server import service_log, start_service
@@ -121,9 +122,7 @@ def _ended(deployment: UUID) -> list[FlowRun]:
 
 def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
     """Close runs whose process was killed: each would keep the deployment's one slot for good."""
-    try:
-        FollowingLog(FollowingFolder.of(project, slug)).close()
-    except CampaignError:
+    if is_written(following_log(project, slug)):
         return  # somebody is at it
     with get_client(sync_client=True) as client:
         killed = client.read_flow_runs(

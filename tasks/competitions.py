@@ -36,12 +36,5 @@ def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; a split with this content is used as it is."""
     folder = ProjectFolder(project)
     split = split_for(folder, folder.campaign(campaign)).read()
-    return SplitMade(
-        key=split.key,
-        public_sha256=split.public_sha256,
-        sealed_sha256=split.sealed_sha256,
-        metric=split.metric,
-        maximize=split.maximize,
-        validation_rows=split.validation_rows,
-        rule=f"{split.rule.kind}: {split.rule_reason}",
-    )
+    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule"})
+    return SplitMade(**facts, rule=f"{split.rule.kind}: {split.rule_reason}")

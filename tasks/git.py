@@ -17,11 +17,11 @@ __all__ = [
     "campaign_ref",
     "campaigns_in",
     "code_revision",
-    "commit_campaign",
-    "commit_following",
+    "commit_files",
     "enclosing_repository",
     "fetch_campaigns",
     "files_at",
+    "following_ref",
     "has_remote",
     "make_repository",
     "push_ref",
@@ -95,28 +95,15 @@ def unstage(project: Path, names: Sequence[str]) -> None:
     _git(project, "rm", "--cached", "-r", "-f", "--quiet", "--ignore-unmatch", "--", *names)
 
 
-def commit_campaign(project: Path, campaign: str, files: Sequence[Path], message: str) -> str:
-    """Commit `files` on top of the campaign's ref and return the commit.
+def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -> str:
+    """Commit `files` on top of a ref and return the commit.
 
-    The first commit of a campaign stands on the project's HEAD, so that its tree also holds the code
-    it was made with. Nothing is committed when nothing has changed.
-
-    Raises:
-        OrchestrationError: git is not installed, or refuses.
-    """
-    return _commit(project, campaign_ref(campaign), files, message)
-
-
-def commit_following(project: Path, slug: str, files: Sequence[Path], message: str) -> str:
-    """Commit what a day of following a competition has brought; each day is a commit of its ref.
+    The first commit of a ref stands on the project's HEAD, so that its tree also holds the code that it
+    was made with. Nothing is committed when nothing has changed.
 
     Raises:
         OrchestrationError: git is not installed, or refuses.
     """
-    return _commit(project, following_ref(slug), files, message)
-
-
-def _commit(project: Path, ref: str, files: Sequence[Path], message: str) -> str:
     tip = _resolve(project, ref)
     base = tip or _resolve(project, "HEAD")
     # The prefix is empty at the top of the work tree, and "some/folder/" below it.

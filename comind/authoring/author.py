@@ -17,14 +17,8 @@ from comind.campaign.signals import WorkOver
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.preview import preview_of
-from comind.evaluation.scripts import (
-    EVALUATE,
-    SPLIT,
-    ScriptCheckError,
-    WrittenMetric,
-    WrittenPlan,
-    plan_without_metric,
-)
+from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
+from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError, WrittenMetric
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt

@@ -10,7 +10,9 @@ from comind.authoring.programs import ScriptEvaluation, run_split
 from comind.campaign.attempt import CellEnded, CellStarted
 from comind.campaign.recorder import Recorder, cell_identity
 from comind.campaign.workbench import Desk, Models
-from comind.evaluation.scripts import HeldBack, ScriptCheckError, check_metric, check_split
+from comind.evaluation.scripts.metric_checks import check_metric
+from comind.evaluation.scripts.report import ScriptCheckError
+from comind.evaluation.scripts.split_checks import HeldBack, check_split
 from comind.evaluation.splits import SplitPlan
 from comind.llm.base import ChatModel
 from comind.session.base import CellResult, CellStatus, Sandbox

@@ -168,12 +168,9 @@ class Meter:
             with self._purse.reserve(bound, closing=closing) as reservation:
                 try:
                     came = attempt()
-                except ModelBusyError as error:
-                    if not error.billed:
-                        reservation.settle(Usage())
-                    raise
-                except Exception:
-                    reservation.settle(Usage())  # refused before any work was done
+                except Exception as error:
+                    if not (isinstance(error, ModelBusyError) and error.billed):
+                        reservation.settle(Usage())  # refused before any work was done
                     raise
                 reservation.settle(came.usage)
         except ModelBusyError:

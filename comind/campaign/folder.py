@@ -1,6 +1,5 @@
 """Where a campaign keeps its things."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from comind.domain.draft import Operator
@@ -8,36 +7,21 @@ from comind.domain.draft import Operator
 __all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder"]
 
 
-@dataclass(frozen=True, slots=True)
 class WorkFolder:
     """What one piece of work keeps."""
 
-    root: Path
-
-    @property
-    def log(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.log = root / "log.jsonl"
         """Everything that happened, in order."""
-        return self.root / "log.jsonl"
-
-    @property
-    def workspace(self) -> Path:
+        self.workspace = root / "workspace"
         """Working directory of the code that runs; its content is untrusted."""
-        return self.root / "workspace"
-
-    @property
-    def packages(self) -> Path:
+        self.packages = root / "packages"
         """Packages that the code asked for, beside the interpreter's own."""
-        return self.root / "packages"
-
-    @property
-    def installed(self) -> Path:
+        self.installed = root / "packages.json"
         """Names, versions and hashes of these packages."""
-        return self.root / "packages.json"
-
-    @property
-    def lineage(self) -> Path:
+        self.lineage = root / "lineage.json"
         """What an attempt came from, by hash."""
-        return self.root / "lineage.json"
 
     def script(self, name: str = "script.py") -> Path:
         """Return where the standalone script of an attempt lies."""
@@ -56,86 +40,54 @@ class WorkFolder:
         return self.submissions(step) / "submission.csv"
 
 
-@dataclass(frozen=True, slots=True)
 class CampaignFolder:
     """`runs/<campaign>/`."""
 
-    root: Path
-
-    @property
-    def name(self) -> str:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.name = root.name
         """The campaign's id."""
-        return self.root.name
-
-    @property
-    def log(self) -> Path:
+        self.log = root / "log.jsonl"
         """The campaign's own events."""
-        return self.root / "log.jsonl"
-
-    @property
-    def clock(self) -> Path:
+        self.clock = root / "clock"
         """How long the campaign has been running, as of a moment ago."""
-        return self.root / "clock"
-
-    @property
-    def submission(self) -> Path:
+        self.submission = root / "submission.csv"
         """The best submission so far, ready to hand in."""
-        return self.root / "submission.csv"
-
-    @property
-    def journal(self) -> Path:
+        self.journal = root / "journal.md"
         """What was read, thought and tried, for people."""
-        return self.root / "journal.md"
-
-    @property
-    def runs(self) -> Path:
+        self.runs = root / "runs.json"
         """MLflow's ids of the campaign's runs, by work; the campaign's own under its name."""
-        return self.root / "runs.json"
+        self.leaderboard = root / "leaderboard.csv"
+        """All scored attempts, best first, each compared with the best on the same rows."""
+        self.submission_before_refit = root / "submission-before-refit.csv"
+        """The final pick's submission as it was scored, where a refit takes its place."""
 
     def code_diff(self, sha256: str) -> Path:
         """Return where the changes of CoMind's code lie that no commit holds."""
         return self.root / f"code-{sha256[:12]}.diff"
-
-    @property
-    def leaderboard(self) -> Path:
-        """All scored attempts, best first, each compared with the best on the same rows."""
-        return self.root / "leaderboard.csv"
-
-    @property
-    def submission_before_refit(self) -> Path:
-        """The final pick's submission as it was scored, where a refit takes its place."""
-        return self.root / "submission-before-refit.csv"
 
     def work(self, work_id: str) -> WorkFolder:
         """Return the folder of one piece of work."""
         return WorkFolder(self.root / work_id)
 
 
-@dataclass(frozen=True, slots=True)
 class ProjectFolder:
     """Where campaigns, data and tracking of one project lie."""
 
-    root: Path
-
-    @property
-    def runs(self) -> Path:
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
         """One folder a campaign."""
-        return self.root / "runs"
-
-    @property
-    def splits(self) -> Path:
+        self.splits = root / "data" / "splits"
         """Splits, named by content; DVC versions them."""
-        return self.root / "data" / "splits"
-
-    @property
-    def communities(self) -> Path:
+        self.communities = root / "data" / "community"
         """Snapshots of communities, named by content; DVC versions them."""
-        return self.root / "data" / "community"
-
-    @property
-    def kaggle(self) -> Path:
+        self.kaggle = root / "data" / "kaggle"
         """Competitions that were fetched from Kaggle, by their names there."""
-        return self.root / "data" / "kaggle"
+        self.tracking = root / "mlruns"
+        """MLflow's database and artifacts."""
+        self.orchestration = root / ".prefect"
+        """Prefect's database and logs."""
 
     def solution(self, campaign: str, work_id: str) -> Path:
         """Published solution of one attempt; DVC versions it."""
@@ -149,16 +101,6 @@ class ProjectFolder:
         """Return where the files lie that an attempt published; those of a refit lie apart."""
         refit = work_id.startswith(Operator.REFIT.value)
         return (self.refit if refit else self.solution)(campaign, work_id)
-
-    @property
-    def tracking(self) -> Path:
-        """MLflow's database and artifacts."""
-        return self.root / "mlruns"
-
-    @property
-    def orchestration(self) -> Path:
-        """Prefect's database and logs."""
-        return self.root / ".prefect"
 
     def campaign(self, name: str) -> CampaignFolder:
         """Return the folder of one campaign."""

@@ -80,28 +80,6 @@ class MonitorSettings:
     """Makes a call without holding up who asks for it."""
 
 
-class Monitor:
-    """Watches the cells of one attempt."""
-
-    def __init__(
-        self, model: ChatModel, note: Callable[[WorkEvent], None], settings: MonitorSettings
-    ) -> None:
-        """Prepare to watch.
-
-        Args:
-            model: metered, but not recorded: a replay has no use for what was asked beside a cell.
-            note: records a question before it is sent, and what came of it.
-            settings: how closely to watch.
-        """
-        self._model = model
-        self._note = note
-        self._settings = settings
-
-    def watch(self, goal: str, code: str, seconds: float) -> "CellWatch":
-        """Return a watch for one cell that may run for `seconds`."""
-        return CellWatch(self._model, self._note, self._settings, goal, code, seconds)
-
-
 class _Question(NamedTuple):
     reply: "Future[ModelReply]"
     shown: str
@@ -119,6 +97,16 @@ class CellWatch:
         code: str,
         limit: float,
     ) -> None:
+        """Prepare to watch.
+
+        Args:
+            model: metered, but not recorded: a replay has no use for what was asked beside a cell.
+            note: records a question before it is sent, and what came of it.
+            settings: how closely to watch.
+            goal: what the cell is for.
+            code: the cell.
+            limit: seconds that it may run.
+        """
         self._model = model
         self._note = note
         self._settings = settings
@@ -244,6 +232,10 @@ class CellWatch:
         if not heard.accepted or heard.verdict is None:
             return None
         return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
+
+
+Monitor = Callable[[str, str, float], CellWatch]
+"""Watches the cells of one attempt: makes a watch of a cell's goal, its code and its time limit."""
 
 
 def _heard(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:

@@ -186,7 +186,7 @@ class Workbench(Desk):
             seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
             hand_in = HandIn(session.workspace, submission)
             before = files_in(session.workspace)
-            watch = self._monitor.watch(goal, code, seconds) if self._monitor is not None else None
+            watch = self._monitor(goal, code, seconds) if self._monitor is not None else None
             result = session.run(code, seconds=seconds, watch=watch)
             if watch is not None:
                 watch.close()

@@ -4,6 +4,7 @@ import logging
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 from comind.baseline import Program
@@ -13,7 +14,7 @@ from comind.campaign.baseline import run_programs
 from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
 from comind.campaign.folder import WorkFolder
 from comind.campaign.history import AttemptState, CellRun
-from comind.campaign.monitor import MONITOR_ROLE, Monitor, MonitorSettings
+from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CodeOutcome,
     Execution,
@@ -159,7 +160,7 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
         return None
     meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
     model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
-    return Monitor(model, recorder.note, equipment.monitor)
+    return partial(CellWatch, model, recorder.note, equipment.monitor)
 
 
 def _work_seconds(work: Think | Code) -> float:

@@ -9,7 +9,7 @@ import pandas as pd
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.folder import check_public
-from comind.evaluation.scripts import plan_without_metric
+from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.shape import PICTURES
 from comind.evaluation.splits import SplitPlan, as_name, files_below, side_tables
 from comind.evaluation.tables import read_table

@@ -86,7 +86,10 @@ def _parse(path: Path, folder: Path) -> Competition:
         raise CompetitionError(f"{path}: is not YAML (a value that makes no sense)") from None
     if not isinstance(values, dict):
         raise CompetitionError(f"{path}: holds no keys and values", hint="such as metric: accuracy")
-    _refuse_unknown(values, path)
+    known = sorted(set(Competition.model_fields) - {"folder"})
+    if unknown := [key for key in values if key not in known]:
+        hint = f"known keys: {', '.join(known)}"
+        raise CompetitionError(f"{path}: unknown key {unknown[0]!r}", hint=hint)
     try:
         return Competition.model_validate({**values, "folder": folder})
     except ValidationError as error:
@@ -110,12 +113,3 @@ class _Loader(yaml.SafeLoader):
                 )
             seen.add(text)
         return super().construct_mapping(node, deep=deep)
-
-
-def _refuse_unknown(values: dict[Any, Any], path: Path) -> None:
-    known = sorted(set(Competition.model_fields) - {"folder"})
-    for key in values:
-        if key not in known:
-            raise CompetitionError(
-                f"{path}: unknown key {key!r}", hint=f"known keys: {', '.join(known)}"
-            )

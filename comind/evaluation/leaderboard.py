@@ -3,6 +3,7 @@
 import bisect
 import math
 from pathlib import Path
+from statistics import median
 from typing import Literal
 
 from comind.domain.value import Value
@@ -111,7 +112,7 @@ class Leaderboard:
         """The scores of the last team with each medal, and the median."""
         sign = -1.0 if self.maximize else 1.0
         gold, silver, bronze = (sign * self._badness[p - 1] for p in medal_positions(self.teams))
-        return Thresholds(gold=gold, silver=silver, bronze=bronze, median=sign * self._median())
+        return Thresholds(gold=gold, silver=silver, bronze=bronze, median=sign * median(self._badness))
 
     def notes(self, *, best: float | None = None, other: "Leaderboard | None" = None) -> list[str]:
         """Say what a reader of ranks and medals should know of this leaderboard, a line each.
@@ -142,10 +143,6 @@ class Leaderboard:
         if other is not None and other._badness == self._badness:  # noqa: SLF001 - one of us
             told.append("public and private leaderboard are the same")
         return told
-
-    def _median(self) -> float:
-        half, odd = divmod(len(self._badness), 2)
-        return self._badness[half] if odd else (self._badness[half - 1] + self._badness[half]) / 2
 
 
 def medal_positions(teams: int) -> tuple[int, int, int]:

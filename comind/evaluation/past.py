@@ -6,7 +6,7 @@ from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
-from comind.evaluation.leaderboard import Leaderboard, Standing, Thresholds
+from comind.evaluation.leaderboard import Leaderboard, Medal, Standing, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits import SplitPlan
 from comind.evaluation.tables import read_table
@@ -26,7 +26,7 @@ class PastGrade(Value):
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None
-    medal: str | None = None
+    medal: Medal | None = None
     above_median: bool | None = None
     thresholds: Thresholds | None = None
     """Of the leaderboard, where scores can be compared with it."""

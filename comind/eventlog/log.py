@@ -24,7 +24,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 from comind.errors import CampaignError, LogError
 from comind.system.files import append_durably
 
-__all__ = ["EventLog", "LogTail", "Record", "read_log"]
+__all__ = ["EventLog", "LogTail", "Record", "is_written", "read_log"]
 
 E = TypeVar("E", bound=BaseModel)
 
@@ -123,6 +123,18 @@ def read_log(path: Path, events: TypeAdapter[E]) -> list[Record[E]]:
         LogError: a line is not what was written, or not in its place.
     """
     return list(LogTail(path, events).read())
+
+
+def is_written(path: Path) -> bool:
+    """Whether a process is writing the log at `path`; looks at the writer's lock alone."""
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    return False
 
 
 class EventLog(Generic[E]):

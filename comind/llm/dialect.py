@@ -47,21 +47,21 @@ class Dialect(Value):
         if status in (404, 405, 501) and "model" not in said:
             return self._other_protocol()
         for words, found in (
-            (_STREAM, self._without("stream", on=self.stream)),
+            (_STREAM, self._without("stream")),
             (_LIMIT, self._other_limit(said)),
-            (_TEMPERATURE, self._without("temperature", on=self.temperature)),
-            (_EFFORT, self._without("effort", on=self.effort)),
-            (_SYSTEM, self._without("system", on=self.system)),
-            (_STRICT, self._without("strict", on=self.strict and self.structured)),
-            (_SCHEMA, self._without("structured", on=self.structured)),
+            (_TEMPERATURE, self._without("temperature")),
+            (_EFFORT, self._without("effort")),
+            (_SYSTEM, self._without("system")),
+            (_STRICT, self._without("strict") if self.structured else None),
+            (_SCHEMA, self._without("structured")),
             (_PROTOCOL, self._other_protocol()),
         ):
             if words.search(said) and found is not None:
                 return found
         return None
 
-    def _without(self, ability: str, *, on: bool) -> "Dialect | None":
-        return self.model_copy(update={ability: False}) if on else None
+    def _without(self, ability: str) -> "Dialect | None":
+        return self.model_copy(update={ability: False}) if getattr(self, ability) else None
 
     def _other_limit(self, said: str) -> "Dialect | None":
         """Return the next name for the longest reply; a server that knows none is told no limit."""

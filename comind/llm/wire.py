@@ -56,46 +56,23 @@ def body_of(
         schema = {"name": request.reply_name, "schema": _strict(request.reply_schema), "strict": True}
     elif structured:
         schema = {"name": request.reply_name, "schema": request.reply_schema}
+    chat = dialect.protocol == "chat"
     body: dict[str, Any] = {"model": name}
-    if dialect.protocol == "chat":
-        body["messages"] = written
-        body |= _chat_options(request, dialect, schema, effort if dialect.effort else None)
-    else:
-        body |= {"input": written, "store": False}
-        body |= _responses_options(request, dialect, schema, effort if dialect.effort else None)
+    body |= {"messages": written} if chat else {"input": written, "store": False}
+    if dialect.limit != "none":
+        body[dialect.limit if chat else "max_output_tokens"] = request.max_tokens
+    if schema is not None and chat:
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif schema is not None:
+        body["text"] = {"format": {"type": "json_schema", **schema}}
+    if effort is not None and dialect.effort:
+        body |= {"reasoning_effort": effort} if chat else {"reasoning": {"effort": effort}}
     if request.temperature is not None and dialect.temperature:
         body["temperature"] = request.temperature
     if dialect.stream:
         body["stream"] = True
+        body |= {"stream_options": {"include_usage": True}} if chat else {}
     return body
-
-
-def _chat_options(
-    request: ModelRequest, dialect: Dialect, schema: dict[str, Any] | None, effort: str | None
-) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if dialect.limit != "none":
-        options[dialect.limit] = request.max_tokens
-    if schema is not None:
-        options["response_format"] = {"type": "json_schema", "json_schema": schema}
-    if effort is not None:
-        options["reasoning_effort"] = effort
-    if dialect.stream:
-        options["stream_options"] = {"include_usage": True}
-    return options
-
-
-def _responses_options(
-    request: ModelRequest, dialect: Dialect, schema: dict[str, Any] | None, effort: str | None
-) -> dict[str, Any]:
-    options: dict[str, Any] = {}
-    if dialect.limit != "none":
-        options["max_output_tokens"] = request.max_tokens
-    if schema is not None:
-        options["text"] = {"format": {"type": "json_schema", **schema}}
-    if effort is not None:
-        options["reasoning"] = {"effort": effort}
-    return options
 
 
 def read_body(body: object, dialect: Dialect) -> Said:

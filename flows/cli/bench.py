@@ -55,7 +55,7 @@ def _list() -> Answer:
     width = max(len(entry.id) for entry in entries)
     lines = [
         f"{entry.id:{width}}  {entry.complexity:6}  {'↑' if entry.maximize else '↓'} {entry.metric:24}"
-        f"  {entry.category}{' [' + ', '.join(entry.issues) + ']' if entry.flagged else ''}"
+        f"  {entry.category}{' [' + ', '.join(entry.issues) + ']' if entry.issues else ''}"
         for entry in entries
     ]
     values = [entry.model_dump(mode="json") for entry in entries]

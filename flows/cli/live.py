@@ -106,13 +106,17 @@ def _notes(hosted: "list[Hosted]") -> list[str]:
 def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
     from comind.community.store.reading import CommunityStore
     from comind.errors import ComindError
+    from comind.evaluation.demos import DEMOS, make_demo
     from comind.evaluation.folder import load_competition
     from comind.live.catalogue import Hosted, competition_folders
     from comind.live.community import StoreCommunity
     from comind.live.submissions import SubmissionBook
     from comind.live.world import LiveBudget, MLELive
 
-    folders = _demos(state) if args.data is None else competition_folders(Path(args.data))
+    if args.data is None:
+        folders = [make_demo(name, state.parent / "demos") for name in sorted(DEMOS)]
+    else:
+        folders = competition_folders(Path(args.data))
     book = SubmissionBook(state)
     store = None if args.community is None else CommunityStore.open(Path(args.community).absolute())
     budget = LiveBudget(submissions_per_day=args.submissions)
@@ -140,12 +144,6 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Host
     if not found:
         raise UsageError(f"{args.data}: no competition in it can be served")
     return list(found.values())
-
-
-def _demos(state: Path) -> list[Path]:
-    from comind.evaluation.demos import DEMOS, make_demo
-
-    return [make_demo(name, state.parent / "demos") for name in sorted(DEMOS)]
 
 
 def _clock(args: argparse.Namespace) -> "Clock":

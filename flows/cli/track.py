@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Answer:
     """Follow, and say how it stands."""
-    from comind.following.journal import FollowingFolder, FollowingLog, read_following
+    from comind.following.journal import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 
     slug = slug_of(args.slug)
@@ -65,16 +65,15 @@ def run(args: argparse.Namespace) -> Answer:
         raise UsageError(f"{args.slug[:200]}: is no name of a competition on Kaggle")
     _check(args)
     project = open_project(args.out)
-    folder = FollowingFolder.of(project, slug)
     if args.allow:
-        with FollowingLog(folder) as log:
+        with FollowingLog(project, slug) as log:
             log.record(_allowed(args.allow, log.state))
     try:
         _follow(args, project, slug)
     except ComindError as error:
-        known = _values(slug, read_following(folder))
+        known = _values(slug, read_following(project, slug))
         raise CommandError(Answer.failure(error, known)) from None
-    state = read_following(folder)
+    state = read_following(project, slug)
     return Answer(values=_values(slug, state), text=_told(slug, state))
 
 
@@ -150,11 +149,11 @@ def _allowed(what: str, state: "Following") -> Any:
 
 
 def _tell_run(project: Path, slug: str, run: Any) -> None:
-    from comind.following.journal import FollowingFolder, read_following
+    from comind.following.journal import read_following
     from flows.schedule import reason_of
 
     if run.state.is_completed():
-        told = _line(read_following(FollowingFolder.of(project, slug)))
+        told = _line(read_following(project, slug))
     else:
         told = f"{run.state.name.lower()}: {reason_of(run)}"
     print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {told}", file=sys.stderr, flush=True)
@@ -169,10 +168,7 @@ def _values(slug: str, state: "Following") -> dict[str, Any]:
         "deadline": looked.deadline.isoformat() if looked and looked.deadline else None,
         "validation_score": candidate.validation.value.value if candidate else None,
         "submissions": len(state.handed),
-        "public_score": stood.public_score if stood else None,
-        "rank": stood.rank if stood else None,
-        "teams": stood.teams if stood else None,
-        "percentile": stood.percentile if stood else None,
+        **{name: getattr(stood, name, None) for name in ("public_score", "rank", "teams", "percentile")},
         "decision": state.decided.verdict if state.decided else None,
         "reason": state.decided.reason if state.decided else None,
         "waiting": candidate.sha256

@@ -47,9 +47,11 @@ def run(args: argparse.Namespace) -> Answer:
             if not wait_for(address, server):
                 log = project / ".prefect" / f"{name}-server.log"
                 raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
+        from tasks.tracking.campaign import views_of  # not before the settings are made
+
         note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in _comparisons(project):
+        for campaign, page in views_of(project, _COMPARISONS):
             print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():
@@ -75,16 +77,9 @@ def _port(wanted: int | None, default: int, flag: str) -> int:
     return next(port for port in range(default, default + 100) if is_free(port))
 
 
-def _comparisons(project: Path) -> list[tuple[str, str]]:
-    """Return the newest campaigns with the page of MLflow that compares their attempts."""
-    from tasks.tracking import views_of
-
-    return views_of(project, _COMPARISONS)
-
-
 def _mlflow_command(project: Path, port: int) -> list[str]:
     from comind.campaign.folder import ProjectFolder
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     tracking = ProjectFolder(project).tracking
     tracking.mkdir(parents=True, exist_ok=True)

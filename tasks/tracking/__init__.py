@@ -32,27 +32,3 @@ Names that hold for every agent:
                               comind.decided; found by the tag comind.following
     view of an experiment     one for each campaign, named like it: its attempts in useful columns
 """
-
-from tasks.tracking.campaign import (
-    CampaignTracker,
-    drop_doubles,
-    drop_runs,
-    run_ids_json,
-    run_of,
-    views_of,
-)
-from tasks.tracking.database import database_damage, set_database_aside, tracking_uri
-from tasks.tracking.following import FollowingTracker
-
-__all__ = [
-    "CampaignTracker",
-    "FollowingTracker",
-    "database_damage",
-    "drop_doubles",
-    "drop_runs",
-    "run_ids_json",
-    "run_of",
-    "set_database_aside",
-    "tracking_uri",
-    "views_of",
-]

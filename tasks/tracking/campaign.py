@@ -35,7 +35,7 @@ from tasks.tracking.store import Store, TrackedRun
 from tasks.tracking.traces import trace_of
 from tasks.versioning import pointer_of
 
-__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_ids_json", "run_of", "views_of"]
+__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_of", "views_of"]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
@@ -43,11 +43,6 @@ _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 def run_of(project: Path, campaign: str) -> str | None:
     """Return MLflow's id of a campaign's run, or None where none is recorded yet."""
     return Store(project).find({_CAMPAIGN: campaign})
-
-
-def run_ids_json(tracker: "CampaignTracker") -> str:
-    """Return the content of a campaign's `runs.json`."""
-    return json.dumps(tracker.run_ids(), indent=2) + "\n"
 
 
 def views_of(project: Path, most: int) -> list[tuple[str, str]]:
@@ -99,10 +94,10 @@ class CampaignTracker:
         """MLflow's id of the campaign's run; empty before its first event is tracked."""
         return self._run.id if self._run else ""
 
-    def run_ids(self) -> dict[str, str]:
-        """Return MLflow's ids of the campaign and its attempts, by name."""
+    def run_ids_json(self) -> str:
+        """Return the content of `runs.json`: MLflow's ids of the campaign and its attempts, by name."""
         attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
-        return {self._folder.name: self.run_id, **attempts}
+        return json.dumps({self._folder.name: self.run_id, **attempts}, indent=2) + "\n"
 
     def catch_up(self) -> None:
         """Write whatever the logs hold that is not yet written."""

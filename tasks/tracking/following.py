@@ -14,7 +14,7 @@ from comind.following.events import (
     SliceEnded,
     Stood,
 )
-from comind.following.journal import FollowingFolder
+from comind.following.journal import following_log
 from comind.following.state import Following, apply
 from tasks.tracking.store import Point, Store, TrackedRun
 
@@ -31,9 +31,7 @@ class FollowingTracker:
         """Find or make the database; the run is made with the first event."""
         self._slug = slug
         self._store = Store(project)
-        self._tail: LogTail[FollowingEvent] = LogTail(
-            FollowingFolder.of(project, slug).log, FOLLOWING_EVENTS
-        )
+        self._tail: LogTail[FollowingEvent] = LogTail(following_log(project, slug), FOLLOWING_EVENTS)
         self._state = Following()
         self._looks = 0
         self._run: TrackedRun | None = None

@@ -7,7 +7,6 @@ numbers carry the time of the event they come from, and ids of traces follow fro
 import base64
 import hashlib
 import json
-import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -77,10 +76,8 @@ class TrackedRun:
 
     def texts(self, files: Mapping[str, str]) -> None:
         """Write small files."""
-        with tempfile.TemporaryDirectory() as staged:
-            for name, text in files.items():
-                (Path(staged) / name).write_text(text)
-            self._client.log_artifacts(self.id, staged)
+        for name, text in files.items():
+            self._client.log_text(self.id, text, name)
 
     def copy(self, path: Path, folder: str | None = None) -> None:
         """Copy a file, or the files of a folder, to the run's artifacts."""
@@ -156,11 +153,7 @@ class Store:
 
     def find(self, identity: Mapping[str, str]) -> str | None:
         """Return the id of the parent run with these tags, or None where there is none."""
-        experiments = [each.experiment_id for each in self.client.search_experiments()]
-        for run in self.client.search_runs(experiments, _query(identity)):
-            if _PARENT not in run.data.tags:
-                return str(run.info.run_id)
-        return None
+        return next((run_id for run_id, tags in self.runs(identity) if _PARENT not in tags), None)
 
     def runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
         """Return ids and tags of all runs with these tags, the newest first."""

@@ -19,7 +19,7 @@ from flows.environment import prepare_environment
 from flows.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.repair import repair
 from flows.reproduction import reproduce
-from tasks.git import campaign_commit, commit_campaign
+from tasks.git import campaign_commit, campaign_ref, commit_files
 from tasks.keeping import collect_garbage
 from tasks.versioning import cached_objects, ensure_repository
 from tests.e2e.command import SCRIPT, comind
@@ -88,7 +88,7 @@ def test_scripts_are_proved_and_say_so(solved: tuple[Path, str, Path]) -> None:
     """Pick, refit and the other published solution are proved, in the log, in lineage and in MLflow."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project).campaign(campaign)
@@ -121,7 +121,7 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     """The program of a refit is the pick's, in DVC and in MLflow, with its measures."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     folder = ProjectFolder(project)
@@ -355,7 +355,7 @@ def test_reproduce_refuses_a_flipped_byte(
     file.parent.mkdir(parents=True)
     file.write_text(_git(clone, "show", f"refs/comind/{campaign}:{name}"))
     with _flipped(file, file.read_bytes().index(b'"at"') if what != "script" else -10):
-        commit_campaign(clone, campaign, [file], "changed")
+        commit_files(clone, campaign_ref(campaign), [file], "changed")
     shutil.rmtree(clone / "runs")
     with pytest.raises(kind, match=said):
         reproduce(clone, campaign, sandbox=None, everything=False)
@@ -370,7 +370,7 @@ def test_a_damaged_input_is_drift_with_exit_2(solved: tuple[Path, str, Path], tm
     file = clone / f"runs/{campaign}/{_picked(project, campaign)[0]}/script.py"
     file.parent.mkdir(parents=True)
     file.write_text("print('something else')\n")
-    commit_campaign(clone, campaign, [file], "changed")
+    commit_files(clone, campaign_ref(campaign), [file], "changed")
     ran = comind("reproduce", campaign, "--out", clone, "--json")
     assert ran.exit_code == 2
     assert (ran.json["verdict"], ran.json["error"]["kind"]) == ("drift", "data")
@@ -394,7 +394,7 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     """Without its database, or with a doubled run, repair makes one run for each attempt again."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import tracking_uri
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"
@@ -426,7 +426,8 @@ def test_a_damaged_mlflow_is_told_and_written_anew(
     """A file that is no database any more is one line to who meets it; repair sets it aside."""
     from mlflow.tracking import MlflowClient
 
-    from tasks.tracking import CampaignTracker, tracking_uri
+    from tasks.tracking.campaign import CampaignTracker
+    from tasks.tracking.database import tracking_uri
 
     project, campaign, _ = solved
     copy = tmp_path / "copy"

@@ -18,14 +18,14 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.following.journal import FollowingFolder, read_following
+from comind.following.journal import following_log, read_following
 from comind.live.catalogue import Hosted
 from comind.live.clock import Clock
 from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionBook
 from comind.live.wire import REQUESTS
 from comind.live.world import LiveBudget, MLELive
-from tasks.tracking import tracking_uri
+from tasks.tracking.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
 
 _SLUG = "demo-tumours"
@@ -190,7 +190,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     process = _follow(place, days, 35.0 if days == 2 else 60.0, on_day)
     answer, _ = process.communicate(timeout=60)
     told = json.loads(answer)
-    state = read_following(FollowingFolder.of(place.project, _SLUG))
+    state = read_following(place.project, _SLUG)
     assert process.returncode == 0
     good = days if days < 4 else days - 1
     assert told["submissions"] <= good  # one a day, and only what is better
@@ -214,7 +214,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
 @pytest.mark.timeout(600)
 def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
     """Killed in the middle of a day, the next runs go on; only runs of their own are counted."""
-    log = FollowingFolder.of(place.project, _SLUG).log
+    log = following_log(place.project, _SLUG)
     command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project]
     process = subprocess.Popen(command, env={**os.environ, **place.credentials})
     while not (log.is_file() and "slice-begun" in log.read_text()):

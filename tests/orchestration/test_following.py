@@ -5,8 +5,9 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 
 from comind.following.events import Decided, Noticed, Stood
-from comind.following.journal import FollowingFolder, FollowingLog
-from tasks.tracking import FollowingTracker, tracking_uri
+from comind.following.journal import FollowingLog
+from tasks.tracking.database import tracking_uri
+from tasks.tracking.following import FollowingTracker
 from tests.unit.following.days import candidate, day, ended, handed, looked, scored
 
 
@@ -17,7 +18,7 @@ def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
 
 def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
     """Each look is a step; writing everything again, from any process, changes nothing."""
-    with FollowingLog(FollowingFolder.of(tmp_path, "somewhere")) as log:
+    with FollowingLog(tmp_path, "somewhere") as log:
         for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
             log.record(looked(number))
             what = candidate("ab"[number], score)

@@ -27,7 +27,8 @@ from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking import CampaignTracker, run_of, tracking_uri, views_of
+from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
-from tasks.git import campaign_commit, commit_campaign, commit_following, make_repository
+from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, make_repository
 from tasks.keeping import collect_garbage
 from tasks.versioning import cached_objects, ensure_repository, hash_in, pointer_of, version
 
@@ -35,7 +35,7 @@ def test_a_commit_leaves_the_user_alone(tmp_path: Path) -> None:
     log = tmp_path / "runs" / "c1" / "log.jsonl"
     log.parent.mkdir(parents=True)
     log.write_text("{}\n")
-    commit = commit_campaign(tmp_path, "c1", [log], "c1: started")
+    commit = commit_files(tmp_path, campaign_ref("c1"), [log], "c1: started")
     assert _git(tmp_path, "rev-parse", "refs/comind/c1").strip() == commit
     assert _git(tmp_path, "ls-tree", "-r", "--name-only", commit).split() == [
         "code.py",
@@ -51,10 +51,10 @@ def test_the_same_content_is_not_committed_twice(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_text("1")
     assert campaign_commit(tmp_path, "c1") is None
-    first = commit_campaign(tmp_path, "c1", [file], "one")
-    assert commit_campaign(tmp_path, "c1", [file], "one") == first
+    first = commit_files(tmp_path, campaign_ref("c1"), [file], "one")
+    assert commit_files(tmp_path, campaign_ref("c1"), [file], "one") == first
     file.write_text("2")
-    second = commit_campaign(tmp_path, "c1", [file], "two")
+    second = commit_files(tmp_path, campaign_ref("c1"), [file], "two")
     assert _git(tmp_path, "rev-parse", f"{second}^").strip() == first
     assert campaign_commit(tmp_path, "c1") == second
 
@@ -72,7 +72,7 @@ def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
     (project / "data").mkdir()
     (project / "data" / "x").write_text("1")
     pointers = version(project, [project / "data" / "x"])
-    commit = commit_campaign(project, "c1", pointers, "one")
+    commit = commit_files(project, campaign_ref("c1"), pointers, "one")
     assert "sub folder/data/x.dvc" in _git(tmp_path, "ls-tree", "-r", "--name-only", commit)
 
 
@@ -141,7 +141,7 @@ def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) 
         version(tmp_path, [seen])
         hashes.append(hash_in(pointer_of(seen)))
         if text != "never committed":
-            commit_following(tmp_path, "somewhere", [pointer_of(seen)], text)
+            commit_files(tmp_path, following_ref("somewhere"), [pointer_of(seen)], text)
     dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)
     assert (dropped, campaigns) == (1, [])
     assert [each.is_file() for each in cached_objects(tmp_path, hashes)] == [False, True, True]

@@ -30,6 +30,8 @@ __all__ = ["RANDOM", "Effects", "Known", "effects_of"]
 RANDOM = "random:"
 """The global random generators, as if they were one variable."""
 
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
+
 
 @dataclass(slots=True)
 class Effects:
@@ -44,6 +46,12 @@ class Effects:
     """Names that may hold the same object afterwards."""
     lasting: bool = False
     """Whether something may change that no name stands for."""
+
+    def add(self, other: "Effects") -> None:
+        """Take in what something else may need and change that is run as a part of this."""
+        self.touches |= other.touches
+        self.uses |= other.uses
+        self.lasting |= other.lasting
 
 
 class Known:
@@ -79,11 +87,7 @@ class Known:
                 self.modules[alias.asname or alias.name] = f"{node.module}.{alias.name}"
 
     def _define(self, name: str, node: ast.AST) -> None:
-        inner = _body_effects(node, self)
-        before = self.own.setdefault(name, Effects())
-        before.uses |= inner.uses
-        before.touches |= inner.touches
-        before.lasting = before.lasting or inner.lasting
+        self.own.setdefault(name, Effects()).add(_body_effects(node, self))
 
     def called(self, names: set[str]) -> Effects:
         """Return what using `names` may need and change, through all functions that they lead to."""
@@ -92,9 +96,7 @@ class Known:
             name = waiting.pop()
             seen.add(name)
             if name in self.own:
-                total.uses |= self.own[name].uses
-                total.touches |= self.own[name].touches
-                total.lasting = total.lasting or self.own[name].lasting
+                total.add(self.own[name])
                 waiting |= self.own[name].uses - seen
         return total
 
@@ -104,19 +106,11 @@ def effects_of(statements: list[ast.stmt], known: Known) -> Effects:
     found = Effects()
     for statement in statements:
         _read(statement, found, known)
-        bound = _surely_bound(statement)
-        found.binds |= bound
+        found.binds |= _surely_bound(statement)
     found.touches -= found.binds
-    if not all(_defines_only(statement) for statement in statements):
-        inner = known.called(found.uses)
-        found.uses |= inner.uses
-        found.touches |= inner.touches
-        found.lasting = found.lasting or inner.lasting
+    if not all(isinstance(each, _DEFINITIONS) for each in statements):
+        found.add(known.called(found.uses))
     return found
-
-
-def _defines_only(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.Import | ast.ImportFrom)
 
 
 def _surely_bound(statement: ast.stmt) -> set[str]:
@@ -197,7 +191,7 @@ def _read_node(node: ast.AST, found: Effects, known: Known) -> None:
         case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
             changed = roots(node)
             found.touches |= changed
-            found.lasting = found.lasting or bool(changed & set(known.modules))  # a library's setting
+            found.lasting |= bool(changed & set(known.modules))  # a library's setting
         case ast.AugAssign(target=target):
             found.touches |= roots(target)
             found.uses |= roots(target)
@@ -340,8 +334,8 @@ def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
         found.lasting = found.lasting or path not in HARMLESS_SYSTEM
     if any(each.startswith(RANDOM_MODULES) for each in imported) or "random" in _path(function):
         found.touches.add(RANDOM)
-    if name in FILE_READERS or name == "open":
-        _read_file(call, found)
+    if (name in FILE_READERS or name == "open") and not named_files(call):
+        found.uses.add(ANY_FILE)
     if name in FILE_WRITERS or (name == "open" and mode_of(call) != "r"):
         _write_file(call, found)
     elif isinstance(function, ast.Attribute) and not imported:
@@ -375,11 +369,6 @@ def _read_function(call: ast.Call, name: str, found: Effects, known: Known) -> N
     if name not in HARMLESS_BUILTINS | HOLDING_BUILTINS or name in known.own:
         given = {each for part in _arguments(call) for each in roots(part)}
         found.touches |= (given | {name}) - set(known.modules)
-
-
-def _read_file(call: ast.Call, found: Effects) -> None:
-    if not named_files(call):
-        found.uses.add(ANY_FILE)
 
 
 def _write_file(call: ast.Call, found: Effects) -> None:

@@ -124,7 +124,9 @@ def _fill(folder: Path, public: Path, entry: BenchmarkCompetition, taken: dict[s
     for path in sorted(path for path in public.rglob("*") if path.is_file()):
         relative = path.relative_to(public)
         _place(path, folder / "public" / taken.get(str(relative), str(relative)))
-    _write_test(entry, folder / "public")
+    if not (folder / "public" / "test.csv").is_file():  # its rows are those that the sample asks for
+        sample = read_table(folder / "public" / "sample_submission.csv", CompetitionError)
+        write_table(sample[list(entry.ids)], folder / "public" / "test.csv")
     (folder / "competition.yaml").write_text(
         yaml.safe_dump(_described(entry, folder / "public"), sort_keys=False), encoding="utf-8"
     )
@@ -136,13 +138,6 @@ def _place(source: Path, target: Path) -> None:
         os.link(source, target, follow_symlinks=True)
     except OSError:
         shutil.copyfile(source, target)
-
-
-def _write_test(entry: BenchmarkCompetition, public: Path) -> None:
-    """Where there is no test.csv, write one with the ids that the sample submission asks for."""
-    if not (public / "test.csv").is_file():
-        sample = read_table(public / "sample_submission.csv", CompetitionError)
-        write_table(sample[list(entry.ids)], public / "test.csv")
 
 
 def _described(entry: BenchmarkCompetition, public: Path) -> dict[str, object]:

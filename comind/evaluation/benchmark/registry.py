@@ -118,11 +118,7 @@ class BenchmarkCompetition(Value):
     mlebench_metric: str | None = None
     mlebench: tuple[Difference, ...] = ()
     issues: dict[Issue, str] = {}
-
-    @property
-    def flagged(self) -> bool:
-        """Whether something is known that makes a score here say less than it seems to."""
-        return bool(self.issues)
+    """What is known that makes a score here say less than it seems to."""
 
 
 @cache

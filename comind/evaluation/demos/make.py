@@ -3,18 +3,16 @@
 import hashlib
 import shutil
 from collections.abc import Callable
-from importlib import resources
 from pathlib import Path
 
 import pandas as pd
-import yaml
 
 from comind.system.files import staged_folder
 
 __all__ = ["DEMOS", "make_demo"]
 
 _TEST_SHARE = 0.3
-_COMMUNITIES = "communities"
+_HERE = Path(__file__).parent
 
 
 def make_demo(name: str, folder: Path) -> Path:
@@ -31,8 +29,10 @@ def make_demo(name: str, folder: Path) -> Path:
         for part in ("public", "private"):
             (staged / part).mkdir()
         make(staged)
-        with resources.as_file(resources.files(__package__) / _COMMUNITIES / name) as community:
-            shutil.copytree(community, staged / "community")
+        described = _HERE / "competitions" / name
+        shutil.copyfile(described / "competition.yaml", staged / "competition.yaml")
+        shutil.copyfile(described / "description.md", staged / "public" / "description.md")
+        shutil.copytree(_HERE / "communities" / name, staged / "community")
     return target
 
 
@@ -44,24 +44,6 @@ def _tumours(folder: Path) -> None:
     table.insert(0, "sample_id", range(1, len(table) + 1))
     table["benign"] = data.frame["target"]
     _write_tables(folder, table, ["sample_id"], ["benign"], constant=1)
-    _describe(
-        folder,
-        {
-            "id": "demo-tumours",
-            "title": "Tumours: benign or malignant",
-            "kind": "tabular-classification",
-            "metric": "accuracy",
-            "id_columns": ["sample_id"],
-            "label_columns": ["benign"],
-            "target_columns": ["benign"],
-            "split": {"kind": "stratified", "column": "benign"},
-            "licence": "Breast Cancer Wisconsin (Diagnostic), UCI, CC BY 4.0",
-        },
-        "Each row describes the cell nuclei of one tumour by thirty measurements: mean, standard error "
-        "and worst value of radius, texture, perimeter, area, smoothness, compactness, concavity, "
-        "concave points, symmetry and fractal dimension. Predict `benign`: 1 for a benign tumour, 0 "
-        "for a malignant one. Submissions are scored by accuracy, the share of tumours told right.",
-    )
 
 
 def _diabetes(folder: Path) -> None:
@@ -81,23 +63,6 @@ def _diabetes(folder: Path) -> None:
     table = data.frame.rename(columns=names).round(4)
     table.insert(0, "patient_id", range(1, len(table) + 1))
     _write_tables(folder, table, ["patient_id"], ["progression"], constant=150.0)
-    _describe(
-        folder,
-        {
-            "id": "demo-diabetes",
-            "title": "Diabetes: how far in a year",
-            "kind": "tabular-regression",
-            "metric": "rmse",
-            "id_columns": ["patient_id"],
-            "label_columns": ["progression"],
-            "target_columns": ["progression"],
-            "licence": "Data of Efron et al., Least Angle Regression (2004), as in scikit-learn",
-        },
-        "Each row is a patient at the beginning of a year: age, sex, body mass index, average blood "
-        "pressure and six measurements of the blood serum. Predict `progression`, a measure of how far "
-        "the disease has come by the end of that year (25 to 346). Submissions are scored by the root "
-        "of the mean squared error.",
-    )
 
 
 def _digits(folder: Path) -> None:
@@ -113,22 +78,6 @@ def _digits(folder: Path) -> None:
     for name, grey in zip(table["file"], data.images, strict=True):
         Image.fromarray((grey * 255 / 16).astype(np.uint8)).save(folder / "public" / name)
     _write_tables(folder, table, ["image_id"], ["digit"], constant=0)
-    _describe(
-        folder,
-        {
-            "id": "demo-digits",
-            "title": "Digits: read one from a small picture",
-            "kind": "image-classification",
-            "metric": "accuracy",
-            "id_columns": ["image_id"],
-            "label_columns": ["digit"],
-            "target_columns": ["digit"],
-            "split": {"kind": "stratified", "column": "digit"},
-            "licence": "Optical Recognition of Handwritten Digits, UCI, CC BY 4.0",
-        },
-        "Each row names a grey picture of 8 x 8 pixels with one handwritten digit in it. Predict "
-        "`digit`, 0 to 9. Submissions are scored by accuracy, the share of digits read right.",
-    )
 
 
 def _write_tables(
@@ -147,14 +96,9 @@ def _write_tables(
     test[ids + targets].to_csv(folder / "private" / "answers.csv", index=False)
 
 
-def _describe(folder: Path, values: dict[str, object], text: str) -> None:
-    (folder / "competition.yaml").write_text(yaml.safe_dump(values, sort_keys=False))
-    (folder / "public" / "description.md").write_text(f"# {values['title']}\n\n{text}\n")
-
-
 DEMOS: dict[str, Callable[[Path], None]] = {
     "demo-tumours": _tumours,
     "demo-diabetes": _diabetes,
     "demo-digits": _digits,
 }
-"""What makes each demo, by its name."""
+"""What makes the tables of each demo, by its name."""

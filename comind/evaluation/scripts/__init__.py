@@ -10,29 +10,3 @@ split_checks    what is made sure of before the first program's choice of rows i
 metric_checks   what is made sure of before the second one's scores are used
 plan            the split of such a competition; its files are written by our own code all the same
 """
-
-from comind.evaluation.scripts.metric_checks import check_metric
-from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
-from comind.evaluation.scripts.report import (
-    EVALUATE,
-    SPLIT,
-    Evaluation,
-    ScriptCheckError,
-    ScriptReport,
-    WrittenMetric,
-)
-from comind.evaluation.scripts.split_checks import HeldBack, check_split
-
-__all__ = [
-    "EVALUATE",
-    "SPLIT",
-    "Evaluation",
-    "HeldBack",
-    "ScriptCheckError",
-    "ScriptReport",
-    "WrittenMetric",
-    "WrittenPlan",
-    "check_metric",
-    "check_split",
-    "plan_without_metric",
-]

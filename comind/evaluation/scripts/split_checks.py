@@ -14,7 +14,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from comind.domain.competition import SplitRule
 from comind.errors import SubmissionError
 from comind.evaluation.grading import keys_of
 from comind.evaluation.scripts.report import ScriptCheckError
@@ -231,27 +230,19 @@ def _check_rule(plan: SplitPlan, rows: list[int]) -> None:
     out = np.zeros(len(plan.train), dtype=bool)
     out[rows] = True
     if rule.kind == "group":
-        _check_groups(plan, rule, reason, out)
+        groups = groups_of(plan.train, rule)
+        torn = set(groups[out]) & set(groups[~out])
+        if torn:
+            raise ScriptCheckError(
+                f"check `whole groups`: rows of {min(torn)!r} are on both sides, though {reason}; hold "
+                f"back whole groups of {rule.column!r}"
+            )
     if rule.kind == "time":
-        _check_time(plan, rule, reason, out)
-
-
-def _check_groups(plan: SplitPlan, rule: SplitRule, reason: str, out: np.ndarray) -> None:
-    groups = groups_of(plan.train, rule)
-    torn = set(groups[out]) & set(groups[~out])
-    if torn:
-        raise ScriptCheckError(
-            f"check `whole groups`: rows of {min(torn)!r} are on both sides, though {reason}; hold back "
-            f"whole groups of {rule.column!r}"
-        )
-
-
-def _check_time(plan: SplitPlan, rule: SplitRule, reason: str, out: np.ndarray) -> None:
-    times = times_of(plan.train, rule)
-    if times[out].median() < times[~out].quantile(_TAIL):
-        raise ScriptCheckError(
-            f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"
-        )
+        times = times_of(plan.train, rule)
+        if times[out].median() < times[~out].quantile(_TAIL):
+            raise ScriptCheckError(
+                f"check `time`: hold back the latest rows of {rule.column!r}, as {reason}"
+            )
 
 
 def _same(one: "pd.Series", other: "pd.Series") -> "pd.Series":

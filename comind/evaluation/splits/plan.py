@@ -37,25 +37,16 @@ class SplitPlan:
         """
         self.competition = competition
         self.seed = seed
+        self.ids = competition.id_columns
+        """Id columns of a submission."""
+        self.train_ids = competition.train_id_columns or self.ids
+        """The same columns in train.csv, where it may name them otherwise."""
+        self.labels = competition.label_columns
+        """Columns of train.csv that are sealed together."""
         self.metric: MetricFacts = metric or find_metric(competition)
         self.train, self.test, self.sample = (
             read_table(competition.public / name, CompetitionError) for name in TABLES
         )
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """Id columns of a submission."""
-        return self.competition.id_columns
-
-    @property
-    def train_ids(self) -> tuple[str, ...]:
-        """The same columns in train.csv, where it may name them otherwise."""
-        return self.competition.train_id_columns or self.ids
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Columns of train.csv that are sealed together."""
-        return self.competition.label_columns
 
     @cached_property
     def targets(self) -> tuple[str, ...]:

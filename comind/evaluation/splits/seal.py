@@ -80,7 +80,11 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     positions = plan.validation_rows()
     held_back = plan.train.iloc[positions]
     kept = plan.train.drop(index=plan.train.index[positions])
-    _copy_public(plan, folder)
+    check_public(plan.competition)
+    try:
+        copy_plain_tree(plan.competition.public, folder.public)
+    except ValueError as error:
+        raise CompetitionError(str(error)) from None
     # The directory keeps others out; the files themselves must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
@@ -93,29 +97,17 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
     ids = inputs[list(plan.ids)]
     write_table(_beside(ids, plan.sample_values(len(ids))), folder.validation_sample)
     write_table(_beside(ids, plan.answers(held_back)), folder.answers)
-    _write_groups(plan, held_back, folder)
+    rule, _ = plan.rule_with_reason
+    if rule.kind == "group":
+        numbers, _ = pd.factorize(groups_of(held_back, rule))
+        write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
         write_durably(folder.programs / name, program)
     _describe(plan, folder, kept_rows=len(kept), held_back_rows=len(held_back))
 
 
-def _copy_public(plan: SplitPlan, folder: SplitFolder) -> None:
-    check_public(plan.competition)
-    try:
-        copy_plain_tree(plan.competition.public, folder.public)
-    except ValueError as error:
-        raise CompetitionError(str(error)) from None
-
-
 def _beside(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([left, right], axis="columns")
-
-
-def _write_groups(plan: SplitPlan, held_back: pd.DataFrame, folder: SplitFolder) -> None:
-    rule, _ = plan.rule_with_reason
-    if rule.kind == "group":
-        numbers, _ = pd.factorize(groups_of(held_back, rule))
-        write_table(pd.DataFrame({"group": numbers}), folder.groups)
 
 
 def _describe(plan: SplitPlan, folder: SplitFolder, *, kept_rows: int, held_back_rows: int) -> None:

@@ -30,7 +30,7 @@ from comind.campaign.attempt import (
 from comind.campaign.budget import Meter, MeteredModel, Purse
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.folder import WorkFolder
-from comind.campaign.monitor import Monitor, MonitorSettings
+from comind.campaign.monitor import CellWatch, MonitorSettings
 from comind.campaign.outcome import FailureKind, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import apply
@@ -182,8 +182,8 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
-    monitor = Monitor(Babbling(data), events.append, MonitorSettings(start=_at_once))
-    watch = monitor.watch("Fit.", "fit()", 3_600)
+    settings = MonitorSettings(start=_at_once)
+    watch = CellWatch(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)
     watch.close()

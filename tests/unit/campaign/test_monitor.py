@@ -25,7 +25,6 @@ from comind.campaign.history import fold
 from comind.campaign.monitor import (
     MONITOR_ROLE,
     CellWatch,
-    Monitor,
     MonitorSettings,
     Schedule,
     in_background,
@@ -84,7 +83,7 @@ def _watched(
 ) -> tuple[CellResult, list[WorkEvent]]:
     """Run one cell under a monitor; return its result and what the monitor recorded."""
     events: list[WorkEvent] = []
-    watch = Monitor(model, events.append, settings).watch("Fit a network.", program, seconds)
+    watch = CellWatch(model, events.append, settings, "Fit a network.", program, seconds)
     session = ScriptedSession(Path(), {program: cell})
     result = session.run(program, seconds=seconds, watch=watch)
     watch.close()
@@ -115,7 +114,7 @@ def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
 
 def test_a_cell_is_looked_at_early_then_rarely() -> None:
     """Left alone, a cell is looked at after 20, 60, 140 ... seconds, later every ten minutes."""
-    watch = Monitor(_continuing(), lambda event: None, SETTINGS).watch("g", "fit()", 5 * HOURS)
+    watch = CellWatch(_continuing(), lambda event: None, SETTINGS, "g", "fit()", 5 * HOURS)
     looks = []
     while watch.next_look < HOURS:
         looks.append(watch.next_look)
@@ -276,7 +275,7 @@ def test_a_question_holds_up_nobody() -> None:
         return _verdict(stop=True, quote="line 3")
 
     settings = MonitorSettings(start=in_background, patience=60)
-    watch = Monitor(ScriptedModel(answer), events.append, settings).watch("g", "c", HOURS)
+    watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     assert _printing(watch, 200) is None
     assert [event.type for event in events] == ["monitor-asked"]
     go.set()
@@ -294,7 +293,7 @@ def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
         return _verdict(stop=True, quote="line 3")
 
     settings = MonitorSettings(start=in_background, patience=0.01)
-    watch = Monitor(ScriptedModel(answer), events.append, settings).watch("g", "c", HOURS)
+    watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     _printing(watch, 30)
     watch.close()
     go.set()

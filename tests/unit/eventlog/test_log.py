@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.errors import CampaignError, LogError
-from comind.eventlog.log import EventLog, LogTail, read_log
+from comind.eventlog.log import EventLog, LogTail, is_written, read_log
 from tests.unit.campaign.samples import code, failed, opened
 
 
@@ -83,6 +83,17 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
     with EventLog(path, CAMPAIGN_EVENTS), pytest.raises(CampaignError, match="another process"):
         EventLog(path, CAMPAIGN_EVENTS)
     EventLog(path, CAMPAIGN_EVENTS).close()
+
+
+def test_whether_a_log_is_written_is_seen_from_outside(tmp_path: Path) -> None:
+    """A log is written from its opening to its close; who asks makes none, and stops no writer."""
+    path = tmp_path / "log.jsonl"
+    assert not is_written(path)
+    assert not path.exists()
+    with EventLog(path, CAMPAIGN_EVENTS) as log:
+        assert is_written(path)
+        log.append(opened())
+    assert not is_written(path)
 
 
 def test_a_tail_reads_each_record_once(tmp_path: Path) -> None:

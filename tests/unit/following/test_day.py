@@ -10,7 +10,7 @@ from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
 from comind.following.day import Day, Plan, Seen, Stand
 from comind.following.events import Allowed, Candidate, Stood
-from comind.following.journal import FollowingFolder, FollowingLog
+from comind.following.journal import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
@@ -96,7 +96,7 @@ def slices(tmp_path: Path) -> Slices:
 
 def _day(slices: Slices, **plan: Any) -> FollowingLog:
     given = {"submit": "auto", "score_minutes": 0, "minutes": 3} | plan
-    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+    with FollowingLog(slices.root, SLUG) as log:
         kaggle, clock = slices.kaggle, slices.clock
         Day(SLUG, log, kaggle, slices, Plan.model_validate(given), clock).run()
     return log
@@ -207,7 +207,7 @@ def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: Slices) -> No
     waiting = log.state.candidate
     assert waiting is not None
     slices.clock.sleep(86_400)
-    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+    with FollowingLog(slices.root, SLUG) as log:
         log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
     log = _day(slices, submit="ask")
     assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
@@ -219,7 +219,7 @@ def test_an_agreement_outlives_a_day_without_submissions(slices: Slices) -> None
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
-    with FollowingLog(FollowingFolder.of(slices.root, SLUG)) as log:
+    with FollowingLog(slices.root, SLUG) as log:
         log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
     limits = slices.kaggle.world.limits
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)

@@ -8,7 +8,7 @@ import pytest
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
-from comind.following.journal import FollowingFolder, FollowingLog
+from comind.following.journal import FollowingLog
 from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
@@ -27,7 +27,7 @@ def file(tmp_path: Path) -> Path:
 @pytest.fixture
 def log(tmp_path: Path) -> FollowingLog:
     """The log of a competition that was followed for no time yet."""
-    return FollowingLog(FollowingFolder.of(tmp_path, SLUG))
+    return FollowingLog(tmp_path, SLUG)
 
 
 def _candidate(file: Path) -> Candidate:

@@ -6,7 +6,7 @@ import pytest
 
 from comind.errors import CampaignError
 from comind.following.events import Sending, Sent, SliceBegun, Stood
-from comind.following.journal import FollowingFolder, FollowingLog, read_following
+from comind.following.journal import FollowingLog, read_following
 from comind.following.notices import notices_of
 from tests.unit.following.days import after, candidate, day, ended, handed, looked, scored
 
@@ -89,11 +89,10 @@ def test_a_deadline_that_comes_near_is_told() -> None:
 
 def test_one_process_follows_a_competition(tmp_path: Path) -> None:
     """The log has one writer, and everyone can read how it stands."""
-    folder = FollowingFolder.of(tmp_path, "somewhere")
-    with FollowingLog(folder) as log:
+    with FollowingLog(tmp_path, "somewhere") as log:
         log.record(looked())
         with pytest.raises(CampaignError, match="another process"):
-            FollowingLog(folder)
-        assert read_following(folder) == log.state
-    with FollowingLog(folder) as again:
+            FollowingLog(tmp_path, "somewhere")
+        assert read_following(tmp_path, "somewhere") == log.state
+    with FollowingLog(tmp_path, "somewhere") as again:
         assert again.state.looked == looked()

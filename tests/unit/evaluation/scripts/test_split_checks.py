@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.evaluation.folder import load_competition
-from comind.evaluation.scripts import ScriptCheckError, check_split, plan_without_metric
+from comind.evaluation.scripts.plan import plan_without_metric
+from comind.evaluation.scripts.report import ScriptCheckError
+from comind.evaluation.scripts.split_checks import check_split
 from comind.evaluation.splits import SplitPlan
 from tests.unit.evaluation.folders import competition_folder
 
