@@ -1,6 +1,7 @@
 """Agents are found by their entry points, and whatever is wrong with one is told in one line."""
 
 import json
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,7 +24,8 @@ from flows.cli.main import main
 from tests.unit.campaign.samples import spec
 from tests.unit.wiring.plugins import AGENT, Installed, installed
 
-_OURS = ["baseline", "comind"]
+_PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+_OURS = sorted(_PROJECT["entry-points"]["comind.agents"])
 
 
 @pytest.fixture
@@ -51,7 +53,7 @@ def test_an_agent_of_another_distribution_is_found(plugins: Installed) -> None:
 def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> None:
     """A misspelt agent is refused with the list of what is installed."""
     plugins.add("some-weaver", "weaver")
-    assert _told("waver") == "unknown agent 'waver' | one of baseline, comind, weaver"
+    assert _told("waver") == f"unknown agent 'waver' | one of {', '.join([*_OURS, 'weaver'])}"
 
 
 @pytest.mark.parametrize(
@@ -194,7 +196,7 @@ def test_the_list_of_agents_says_where_each_comes_from(
     plugins.add("needy-one", "needy", needy)
     assert main(["agents", "--json"]) == 0
     found = {each["name"]: each for each in json.loads(capfd.readouterr().out)["agents"]}
-    assert [*found] == ["baseline", "broken", "comind", "needy", "weaver"]
+    assert [*found] == sorted([*_OURS, "broken", "needy", "weaver"])
     weaver = found["weaver"]
     assert (weaver["origin"], weaver["summary"]) == ("some-weaver 1.0", "Plans nothing.")
     assert weaver["roles"] == {"weaver": "weaves"}
