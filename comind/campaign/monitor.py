@@ -23,7 +23,6 @@ __all__ = [
     "CellWatch",
     "Monitor",
     "MonitorSettings",
-    "Schedule",
     "in_background",
     "stands_in",
 ]
@@ -39,18 +38,6 @@ _GOAL_SHOWN = 500
 _REASON_SHOWN = 300
 _HEARING_SECONDS = 0.5  # between two looks whether the model has answered
 _LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes supports nothing
-
-
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """When to look: after `first` seconds, then at intervals that double up to `longest`."""
-
-    first: float = 20.0
-    longest: float = 600.0
-
-    def after(self, interval: float) -> float:
-        """Return the interval that follows one of `interval` seconds."""
-        return min(2 * interval, self.longest)
 
 
 def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
@@ -71,7 +58,10 @@ def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
 class MonitorSettings:
     """How closely cells are watched."""
 
-    schedule: Schedule = Schedule()
+    first: float = 20.0
+    """Seconds to the first look."""
+    longest: float = 600.0
+    """Most seconds between two looks; up to that, each interval is twice the last."""
     questions: int = 12
     """Most questions about one cell."""
     patience: float = 10.0
@@ -113,8 +103,7 @@ class CellWatch:
         self._goal = goal
         self._code = code
         self._limit = limit
-        self._interval = settings.schedule.first
-        self._due = settings.schedule.first
+        self._interval = self._due = settings.first
         self._question: _Question | None = None
         self._questions_left = settings.questions
         self._ask_again_at = 0.0
@@ -168,10 +157,10 @@ class CellWatch:
             return _stopped(seconds, certain[kind].says, certain[kind].quote)
         self._certain = set(certain)
         if certain:  # soon enough to lose little, late enough to have something new
-            self._due = seconds + self._settings.schedule.first
+            self._due = seconds + self._settings.first
             return None
-        self._due = seconds + (interval := self._settings.schedule.after(self._interval))
-        self._interval = interval
+        self._interval = min(2 * self._interval, self._settings.longest)
+        self._due = seconds + self._interval
         if self._worth_asking(sight, evidence):
             self._ask(sight, evidence)
         return None

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.attempt import MonitorHeard, WorkEvent
-from comind.campaign.monitor import CellWatch, MonitorSettings, Schedule
+from comind.campaign.monitor import CellWatch, MonitorSettings
 from comind.llm.base import ModelRequest
 from comind.session.base import CellResult, CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox
@@ -15,7 +15,7 @@ from comind.session.kernel import KernelSession
 from comind.session.process import ProcessSandbox
 from comind.testing import ScriptedModel
 
-SETTINGS = MonitorSettings(schedule=Schedule(first=0.5, longest=1.0))
+SETTINGS = MonitorSettings(first=0.5, longest=1.0)
 
 
 @pytest.fixture(params=[BubblewrapSandbox, ProcessSandbox], ids=["bubblewrap", "process"])

@@ -26,7 +26,6 @@ from comind.campaign.monitor import (
     MONITOR_ROLE,
     CellWatch,
     MonitorSettings,
-    Schedule,
     in_background,
     stands_in,
 )
@@ -104,11 +103,17 @@ def _continuing() -> ScriptedModel:
 @given(st.floats(1, 100), st.floats(100, 1000))
 def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
     """The first look is early, each interval is twice the last, and none is above the limit."""
-    schedule, interval = Schedule(first, longest), first
+    settings = MonitorSettings(first=first, longest=longest, start=_at_once)
+    watch, interval = (
+        CellWatch(_continuing(), lambda event: None, settings, "g", "fit()", 9 * HOURS),
+        first,
+    )
+    assert watch.next_look == first
     for _ in range(20):
-        following = schedule.after(interval)
-        assert following == min(2 * interval, longest)
-        interval = following
+        before = watch.next_look
+        assert watch.look("", before) is None
+        interval = min(2 * interval, longest)
+        assert watch.next_look - before == pytest.approx(interval)
     assert interval == longest
 
 
