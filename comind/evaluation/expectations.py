@@ -6,7 +6,7 @@ and when the final submission is handed in, never for a step.
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -36,12 +36,6 @@ class _Expected:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
-    line: str
-    hint: str
-
-
 def check_arrival(plan: SplitPlan) -> None:
     """Make sure that a competition's tables fit its description and each other.
 
@@ -54,17 +48,18 @@ def check_arrival(plan: SplitPlan) -> None:
             f"{where}: {plan.metric.name} wants a target column for each class, not one",
             hint="for two classes and one column the metric is log-loss",
         )
+    labelled = _columns_exist(plan.train, (*plan.train_ids, *plan.labels))
     tables = {
-        "train.csv": (plan.train, _train_columns(plan), _train_rows),
+        "train.csv": (plan.train, labelled, _train_rows),
         "test.csv": (plan.test, _test_columns(plan), _test_rows),
         "sample_submission.csv": (plan.sample, _sample_columns(plan), _sample_rows),
     }
     for name, (table, columns, _) in tables.items():
-        for failed in _failures(_header_of(table), columns):
-            raise CompetitionError(f"{where}: public/{name} {failed.line}", hint=failed.hint)
+        for line, hint in _failures(_header_of(table), columns):
+            raise CompetitionError(f"{where}: public/{name} {line}", hint=hint)
     for name, (table, _, rows) in tables.items():
-        for failed in _failures(*rows(plan, table)):
-            raise CompetitionError(f"{where}: public/{name}: {failed.line}", hint=failed.hint)
+        for line, hint in _failures(*rows(plan, table)):
+            raise CompetitionError(f"{where}: public/{name}: {line}", hint=hint)
     _check_truth(plan)
 
 
@@ -76,8 +71,8 @@ def check_hand_in(form: SubmissionForm, table: pd.DataFrame) -> None:
     """
     expected = [*form.ids, *form.targets]
     structure = [_column_set(expected, "the columns are not {expected}, but {found}", table)]
-    for failed in _failures(_header_of(table), structure):
-        raise SubmissionError(failed.line)
+    for line, _ in _failures(_header_of(table), structure):
+        raise SubmissionError(line)
     keys = keys_of(table, form.ids)
     frame = _blank_as_missing(table[form.targets])
     frame[_KEY], frame[_ASKED] = _texts(keys), keys.isin(form.keys)
@@ -88,15 +83,11 @@ def check_hand_in(form: SubmissionForm, table: pd.DataFrame) -> None:
     ]
     if form.metric is None or not form.metric.kind.may_be_blank:
         checks += [_present(name, len(table)) for name in form.targets]
-    for failed in _failures(frame, checks):
-        raise SubmissionError(failed.line)
+    for line, _ in _failures(frame, checks):
+        raise SubmissionError(line)
 
 
 # --- what is expected of each table ---------------------------------------------------------------
-
-
-def _train_columns(plan: SplitPlan) -> list[_Expected]:
-    return _columns_exist(plan.train, (*plan.train_ids, *plan.labels))
 
 
 def _test_columns(plan: SplitPlan) -> list[_Expected]:
@@ -281,8 +272,8 @@ def _rows_equal(count: int) -> _Expected:
 # --- running them ---------------------------------------------------------------------------------
 
 
-def _failures(table: pd.DataFrame, checks: list[_Expected]) -> list[_Failed]:
-    """Return the checks that `table` does not meet, in their order."""
+def _failures(table: pd.DataFrame, checks: list[_Expected]) -> Iterator[tuple[str, str]]:
+    """Yield line and hint of each check that `table` does not meet, in their order."""
     gx, whole = _library()
     batch = whole.get_batch({"dataframe": table})
     expectations = [
@@ -290,14 +281,11 @@ def _failures(table: pd.DataFrame, checks: list[_Expected]) -> list[_Failed]:
         for number, check in enumerate(checks)
     ]
     result = batch.validate(gx.ExpectationSuite("expected", expectations=expectations))
-    failed = [each for each in result.results if not each.success]
-    failed.sort(key=lambda each: each.expectation_config.meta["number"])
-    return [_told(checks[each.expectation_config.meta["number"]], dict(each.result)) for each in failed]
-
-
-def _told(check: _Expected, result: dict[str, Any]) -> _Failed:
-    examples = result.get("partial_unexpected_list") or [""]
-    return _Failed(check.says(int(result.get("unexpected_count", 0)), examples[0]), check.hint)
+    for each in sorted(result.results, key=lambda each: each.expectation_config.meta["number"]):
+        if not each.success:
+            check, found = checks[each.expectation_config.meta["number"]], dict(each.result)
+            examples = found.get("partial_unexpected_list") or [""]
+            yield check.says(int(found.get("unexpected_count", 0)), examples[0]), check.hint
 
 
 @cache
