@@ -66,6 +66,8 @@ class Leaderboard:
         # Ascending badness, so that both directions bisect alike.
         self._badness = sorted(-score if maximize else score for score in scores)
         self._turned = (scores[0] < scores[-1]) if maximize else (scores[0] > scores[-1])
+        self.teams = len(scores)
+        """How many teams there are."""
         self.maximize = maximize
 
     @classmethod
@@ -91,7 +93,7 @@ class Leaderboard:
     def place(self, score: float) -> Standing:
         """Return where `score` would stand."""
         badness = -score if self.maximize else score
-        teams, thresholds = len(self._badness), self.thresholds
+        teams, thresholds = self.teams, self.thresholds
         better = bisect.bisect_left(self._badness, badness)
         worse = teams - bisect.bisect_right(self._badness, badness)
         return Standing(
@@ -101,11 +103,6 @@ class Leaderboard:
             medal=thresholds.medal(score, maximize=self.maximize),
             above_median=thresholds.above_median(score, maximize=self.maximize),
         )
-
-    @property
-    def teams(self) -> int:
-        """How many teams there are."""
-        return len(self._badness)
 
     @property
     def thresholds(self) -> Thresholds:

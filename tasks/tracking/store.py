@@ -53,11 +53,8 @@ class TrackedRun:
         self._client = store.client
         self._experiment = experiment
         self.id = run_id
-
-    @property
-    def page(self) -> str:
+        self.page = f"#/experiments/{experiment}/runs/{run_id}"
         """Where MLflow's pages show it."""
-        return f"#/experiments/{self._experiment}/runs/{self.id}"
 
     def params(self, values: Mapping[str, Any]) -> None:
         """Write what was decided before it ran; cut to a length that is read."""

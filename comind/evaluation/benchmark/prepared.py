@@ -35,6 +35,8 @@ class PreparedFolder:
     def __init__(self, root: Path, entry: BenchmarkCompetition) -> None:
         """Take `<id>/prepared`."""
         self.root = root
+        self.public = root / "public"
+        """What an agent sees."""
         self.entry = entry
 
     @classmethod
@@ -48,11 +50,6 @@ class PreparedFolder:
                 if root.name == "prepared" and (root / "public").is_dir():
                     return cls(root, find_benchmark_competition(name or root.parent.name))
         return None
-
-    @property
-    def public(self) -> Path:
-        """What an agent sees."""
-        return self.root / "public"
 
     @property
     def answers(self) -> Path:
