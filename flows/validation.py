@@ -29,13 +29,11 @@ _INVALID = {"result": "Submission is invalid."}
 
 
 class ValidationServer(ThreadingHTTPServer):
-    """Listens on this machine alone, unless another address is given."""
+    """Listens on this machine alone."""
 
     daemon_threads = True
 
-    def __init__(
-        self, answers: BenchmarkAnswers, mode: Mode, port: int = 0, host: str = "127.0.0.1"
-    ) -> None:
+    def __init__(self, answers: BenchmarkAnswers, mode: Mode, port: int = 0) -> None:
         """Bind the port; 0 takes any free one.
 
         Raises:
@@ -44,7 +42,7 @@ class ValidationServer(ThreadingHTTPServer):
         self.answers = answers
         self.mode = mode
         try:
-            super().__init__((host, port), _Handler)
+            super().__init__(("127.0.0.1", port), _Handler)
         except OSError as error:
             reason = (error.strerror or "refused").lower()
             raise UsageError(

@@ -68,7 +68,7 @@ def message_in(body: str) -> str:
     return "".join(char for char in line if char.isprintable())[:_LENGTH]
 
 
-def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds that an answer asks to wait; None where it does not, or nonsense.
 
     A time in place of seconds is taken relative to the answer's own date, as clocks differ.
@@ -82,7 +82,7 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
     try:
         then = parsedate_to_datetime(headers.get("retry-after", ""))
         dated = headers.get("date")
-        base = parsedate_to_datetime(dated) if dated else now or datetime.now(UTC)
+        base = parsedate_to_datetime(dated) if dated else datetime.now(UTC)
         return max(0.0, (then - base).total_seconds())
     except (ValueError, TypeError):
         return None

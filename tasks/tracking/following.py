@@ -79,11 +79,8 @@ class FollowingTracker:
 def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
     match event:
         case Looked():
-            yield "teams", event.teams
-            yield "submissions_left", event.submissions_left
-            yield "notebooks", event.notebooks
-            yield "discussions", event.discussions
-            yield "new_items", event.new_items
+            for name in ("teams", "submissions_left", "notebooks", "discussions", "new_items"):
+                yield name, getattr(event, name)
         case SliceEnded(candidate=candidate):
             yield "slice_seconds", event.seconds
             yield "slice_usd", event.usd
