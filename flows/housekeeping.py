@@ -13,7 +13,7 @@ from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_durably
 from comind.system.killpoints import passed

@@ -16,7 +16,7 @@ from comind.campaign.state import CampaignState
 from comind.domain.environment import Environment
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
 from comind.system.workplace import clear_workplaces, workplace

@@ -13,7 +13,7 @@ from comind.campaign.workbench import Desk, Models
 from comind.evaluation.scripts.metric_checks import check_metric
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.scripts.split_checks import HeldBack, check_split
-from comind.evaluation.splits import SplitPlan
+from comind.evaluation.splits.plan import SplitPlan
 from comind.llm.base import ChatModel
 from comind.session.base import CellResult, CellStatus, Sandbox
 

@@ -19,7 +19,7 @@ from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.report import GradeReport
 from comind.evaluation.scripts.report import EVALUATE
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
 from comind.session.base import Sandbox
 

@@ -26,7 +26,7 @@ from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.report import GradeReport
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]

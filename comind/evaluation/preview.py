@@ -7,7 +7,7 @@ import pandas as pd
 
 from comind.domain.problem import Problem, Task
 from comind.evaluation.shape import shape_of
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 
 __all__ = ["describe_problem", "preview_of"]
 

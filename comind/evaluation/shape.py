@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 
 from comind.domain.problem import AnswerKind, DataShape
-from comind.evaluation.splits import Split
 from comind.evaluation.splits.answer_files import PIXEL, picture_of
+from comind.evaluation.splits.folder import Split
 
 __all__ = ["PICTURES", "shape_of"]
 

@@ -10,7 +10,8 @@ from comind.campaign.budget import Meter, MeteredModel
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits import SplitFolder, make_split, seal
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.seal import make_split, seal
 from comind.llm.gate import Gate
 from comind.session.choice import choose_sandbox
 from comind.wiring.models import build_model, settings_of

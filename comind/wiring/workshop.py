@@ -35,7 +35,7 @@ from comind.errors import CampaignError
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import Grader
-from comind.evaluation.splits import SplitFolder
+from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate

@@ -16,7 +16,8 @@ from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits import SplitFolder, seal
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.seal import seal
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
 from comind.llm.gate import Gate

@@ -11,7 +11,7 @@ import pytest
 from comind.errors import GraderError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grader_process import GraderProcess
-from comind.evaluation.splits import make_split
+from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder
 
 _SERVER = "comind.evaluation.grading_server"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.evaluation.folder import load_competition
 from comind.evaluation.preview import describe_problem
-from comind.evaluation.splits import make_split
+from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder, raw
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits import SplitFolder, make_split
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.seal import make_split
 from comind.system.files import hash_tree
 from tests.unit.evaluation.folders import Break, competition_folder, describe, raw, text, write
 

@@ -7,8 +7,8 @@ import pytest
 
 from comind.domain.competition import SplitRule
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits import make_split
 from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder
 
 _TABLE = pd.DataFrame(

@@ -10,7 +10,8 @@ import yaml
 from hypothesis import strategies as st
 
 from comind.evaluation.folder import load_competition
-from comind.evaluation.splits import SplitFolder, make_split
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.seal import make_split
 
 __all__ = ["World", "read", "worlds"]
 
