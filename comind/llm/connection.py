@@ -7,7 +7,8 @@ from typing import Any, Literal, NamedTuple, NoReturn
 import httpx2  # what the client of openai 3 sends with
 import openai
 
-from comind.errors import ModelBusyError, ModelServiceError
+from comind.errors import ComindError, ModelBusyError, ModelServiceError
+from comind.llm.refusals import refusal
 from comind.llm.settings import ModelSettings, Protocol
 
 __all__ = ["Answered", "Connection", "ListedModel", "listed_models"]
@@ -64,6 +65,8 @@ class Connection:
             http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
         )
         self._call_seconds = settings.call_seconds
+        self._key = api_key  # some servers quote it when they refuse
+        self._key_variable = settings.key_variable
         self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
         """Who is asked, for messages."""
 
@@ -88,6 +91,11 @@ class Connection:
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             self._no_answer(error)
         return Answered(response.status_code, response.headers, response.text)
+
+    def error(self, answer: Answered) -> ComindError:
+        """Return the error that an answer other than a success stands for."""
+        body = answer.text.replace(self._key, "(the key)") if self._key else answer.text
+        return refusal(self.where, answer.status, answer.headers, body, self._key_variable)
 
     def _limit(self, response: httpx2.Response) -> None:
         """Have the body of any answer, be it a refusal, end in time."""

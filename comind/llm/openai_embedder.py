@@ -10,7 +10,6 @@ from comind.llm.accounts import honest
 from comind.llm.base import Embedded, Usage
 from comind.llm.connection import Answered, Connection
 from comind.llm.prices import price_of
-from comind.llm.refusals import refusal
 from comind.llm.settings import ModelSettings
 
 __all__ = ["OpenAIEmbedder"]
@@ -38,9 +37,8 @@ class OpenAIEmbedder:
     ) -> None:
         """Prepare the client, as that of an `OpenAIModel`; nothing is sent yet."""
         self.name = name
-        self._settings = settings
+        self._price = settings.price
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
-        self._key = api_key  # some servers quote it when they refuse
         self._characters = _CHARACTERS
 
     def bound(self, texts: Sequence[str]) -> Usage:
@@ -92,14 +90,13 @@ class OpenAIEmbedder:
         )
 
     def _error(self, answer: Answered) -> ComindError:
-        where, body = self._connection.where, answer.text
-        if answer.status == _TOO_LARGE or _TOO_LONG.search(body.lower()):
+        where = self._connection.where
+        if answer.status == _TOO_LARGE or _TOO_LONG.search(answer.text.lower()):
             return ContextError(f"a text is longer than {where} can read")
         if answer.status == _NOT_IMPLEMENTED:
             return ModelRefusedError(f"{where} has no embeddings")
-        body = body.replace(self._key, "(the key)") if self._key else body
-        return refusal(where, answer.status, answer.headers, body, self._settings.key_variable)
+        return self._connection.error(answer)
 
     def _priced(self, usage: Usage) -> Usage:
-        price = price_of(self.name, usage, self._settings.price)
+        price = price_of(self.name, usage, self._price)
         return usage.model_copy(update={"usd": price or 0.0})

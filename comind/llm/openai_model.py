@@ -13,7 +13,7 @@ from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
 from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
 from comind.llm.prices import price_of
-from comind.llm.refusals import message_in, refusal
+from comind.llm.refusals import message_in
 from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
 from comind.llm.stream import is_stream, put_together
 from comind.llm.wire import Said, WireError, body_of, read_body
@@ -61,7 +61,6 @@ class OpenAIModel:
         self.settings = settings
         self.context_tokens = settings.context_tokens or DEFAULT_CONTEXT
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
-        self._key = api_key  # some servers quote it when they refuse
         self._lock = threading.Lock()
         self.dialect = Dialect(
             protocol=settings.protocol or "chat",
@@ -104,14 +103,7 @@ class OpenAIModel:
             if answer.status == _OK:
                 said = self._read(answer, dialect)
                 return self._reply(request, messages, dialect, said, begun)
-            body = answer.text.replace(self._key, "(the key)") if self._key else answer.text
-            error = refusal(
-                self._connection.where,
-                answer.status,
-                answer.headers,
-                body,
-                self.settings.key_variable,
-            )
+            error = self._connection.error(answer)
             if isinstance(error, ContextError) and cuts:
                 size = min(room, prompt_tokens(messages))
                 said_room = (error.limit - request.max_tokens) * _MARGIN if error.limit else size
@@ -119,7 +111,7 @@ class OpenAIModel:
                 continue
             learnt = None
             if answer.status in _TEACHING and not isinstance(error, ContextError):
-                learnt = dialect.after(answer.status, message_in(body))
+                learnt = dialect.after(answer.status, message_in(answer.text))
             if learnt is None:
                 raise error from None
             self._learn(dialect, learnt)
