@@ -9,10 +9,8 @@ from pathlib import Path
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Campaign, run
-from comind.campaign.outcome import Finding, Finish
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.plan import Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk, Workbench
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
 from comind.llm.base import ModelReply, ModelRequest
@@ -41,14 +39,6 @@ class ManyAttempts(TinyAgent):
         if left == 0:
             return Wait() if state.works.in_flight() else Done(reason="all done")
         return [code(steps=STEPS) for _ in range(min(left, state.free_slots()))] or Wait()
-
-    def think(self, work: Think, desk: Desk) -> Finding:
-        """Not used."""
-        raise NotImplementedError
-
-    def code(self, work: Code, bench: Workbench) -> Finish:
-        """Work like the tiny agent."""
-        return super().code(work, bench)
 
 
 def main() -> None:

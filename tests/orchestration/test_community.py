@@ -33,7 +33,7 @@ except OSError:
 def _campaign(project: Path, folder: Path, **changes: object) -> Campaign:
     """A campaign with its split, as the flow would have opened it."""
     where = {"id": "c1", "competition": "small", "competition_folder": str(folder)}
-    asked = spec(**where, model="offline", sandbox="bubblewrap", **changes)
+    asked = spec(**where, agent="baseline", sandbox="bubblewrap", **changes)
     campaign = Campaign(ProjectFolder(project).campaign("c1"))
     campaign.record(CampaignOpened(spec=asked))
     campaign.record(split_competition.fn(project, "c1"))
