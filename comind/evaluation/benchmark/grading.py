@@ -9,7 +9,7 @@ import pandas as pd
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, metric_of
+from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, Rules, metric_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.benchmark.values import check_text, check_values
 from comind.evaluation.grading import parsed
@@ -76,17 +76,18 @@ class BenchmarkAnswers:
         return verdict.model_copy(update={"score": value})
 
     def _score(self, submission: Path, metric: Metric, mode: Mode) -> float:
+        rules = Rules(self.entry, self._targets, mode)
         table = read_table(submission, SubmissionError)
-        answers, table = pair_rows(self.entry, self._answers, table, self._targets, mode)
-        table = check_text(self.entry, self._answers, table, self._targets, mode)
+        answers, table = pair_rows(rules, self._answers, table)
+        table = check_text(rules, self._answers, table)
         prediction = parsed(metric.parse, table, self._targets, SubmissionError)
-        prediction = check_values(self.entry, answers, prediction, mode)
-        if mode is Mode.MLEBENCH and Difference.IN_ORDER in self.entry.mlebench:
+        prediction = check_values(rules, answers, prediction)
+        if Difference.IN_ORDER in rules.differences:
             for name, column in self.entry.context.items():
                 if column in self.entry.ids:  # what is grouped by its own ids
                     prediction[name] = table[column]
         value = metric.score(self._truth(answers, metric), prediction)
-        if mode is Mode.MLEBENCH and Difference.ROUNDED in self.entry.mlebench:
+        if Difference.ROUNDED in rules.differences:
             return float(np.round(value))
         return value
 

@@ -20,6 +20,7 @@ __all__ = [
     "Issue",
     "Mode",
     "Picture",
+    "Rules",
     "ScoredRows",
     "benchmark_competitions",
     "find_benchmark_competition",
@@ -148,3 +149,16 @@ def metric_of(entry: BenchmarkCompetition, mode: Mode) -> Metric:
     """Return the metric of a competition, in the words of its page or as MLE-bench computes it."""
     name = entry.mlebench_metric if mode is Mode.MLEBENCH and entry.mlebench_metric else entry.metric
     return known_metric(name)
+
+
+class Rules:
+    """What a submission is judged by."""
+
+    def __init__(self, entry: BenchmarkCompetition, targets: list[str], mode: Mode) -> None:
+        """Take a competition, the columns of it that are scored, and whose judgement is wanted."""
+        self.entry = entry
+        self.ids = list(entry.ids)
+        self.targets = targets
+        self.mode = mode
+        self.differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
+        """What is done otherwise than the competition states."""

@@ -3,7 +3,13 @@
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, ScoredRows
+from comind.evaluation.benchmark.registry import (
+    BenchmarkCompetition,
+    Difference,
+    Mode,
+    Rules,
+    ScoredRows,
+)
 from comind.evaluation.grading import check_keys, keys_of, refuse_columns
 from comind.evaluation.metrics.parsing import parse_labels
 
@@ -14,13 +20,7 @@ Pair = tuple[pd.DataFrame, pd.DataFrame]
 the place of each row in its file."""
 
 
-def pair_rows(
-    entry: BenchmarkCompetition,
-    answers: pd.DataFrame,
-    table: pd.DataFrame,
-    targets: list[str],
-    mode: Mode,
-) -> Pair:
+def pair_rows(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
     """Return the rows that are scored, in pairs.
 
     Under `kaggle` a submission has exactly the columns and ids asked for, each id once, in any order.
@@ -28,16 +28,16 @@ def pair_rows(
     Raises:
         SubmissionError: columns or ids are not those asked for.
     """
-    differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
-    table = _with_columns(entry, table, targets, mode, differences)
+    entry, differences = rules.entry, rules.differences
+    table = _with_columns(rules, table)
     whole = _scored(entry, answers)
     if Difference.ROWS_OF_MASK in differences:
         return _masked_by_place(entry, answers, table)
     pairing = next((how for how in _BY_PLACE if how in differences), None)
     if pairing is not None:
-        answers, table = _by_place(entry, answers, table, pairing)
+        answers, table = _by_place(rules, answers, table, pairing)
     else:
-        answers, table = _by_key(entry, answers, table, differences)
+        answers, table = _by_key(rules, answers, table)
     scored = whole.loc[answers.index].to_numpy()
     if not scored.any():
         raise SubmissionError("none of its rows is scored")
@@ -47,18 +47,15 @@ def pair_rows(
 _BY_PLACE = (Difference.IN_ORDER, Difference.AS_ORDERED, Difference.SORTED_NOT_MATCHED)
 
 
-def _with_columns(
-    entry: BenchmarkCompetition,
-    table: pd.DataFrame,
-    targets: list[str],
-    mode: Mode,
-    differences: set[Difference],
-) -> pd.DataFrame:
+def _with_columns(rules: Rules, table: pd.DataFrame) -> pd.DataFrame:
     """Return the submission with its ids and targets alone, once it has the right columns."""
+    entry, targets, differences = rules.entry, rules.targets, rules.differences
     asked = [*entry.ids, *targets, *entry.unscored]
     found = [str(name) for name in table.columns]
-    strict = mode is Mode.KAGGLE or Difference.SAME_COLUMNS in differences
-    needed = set(asked) if mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
+    strict = rules.mode is Mode.KAGGLE or Difference.SAME_COLUMNS in differences
+    needed = (
+        set(asked) if rules.mode is Mode.KAGGLE or len(entry.unscored) > 1 else {*entry.ids, *targets}
+    )
     if needed - set(found) or (strict and set(found) - set(asked)):
         refuse_columns(found, asked)
     if Difference.ID_FIRST in differences and found[0] != entry.ids[0]:
@@ -73,13 +70,8 @@ def _with_columns(
     return table[[*entry.ids, *targets]].reset_index(drop=True)
 
 
-def _by_key(
-    entry: BenchmarkCompetition,
-    answers: pd.DataFrame,
-    table: pd.DataFrame,
-    differences: set[Difference],
-) -> Pair:
-    ids = list(entry.ids)
+def _by_key(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> Pair:
+    ids, differences = rules.ids, rules.differences
     expected, found = _keys(answers, table, ids, as_numbers=bool(differences))
     if Difference.MORE_ROWS in differences:
         table = table[found.isin(expected)]
@@ -118,21 +110,17 @@ def _keys(
     return keys[0], keys[1]
 
 
-def _by_place(
-    entry: BenchmarkCompetition, answers: pd.DataFrame, table: pd.DataFrame, how: Difference
-) -> Pair:
+def _by_place(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> Pair:
     if len(answers) != len(table):
         raise SubmissionError(f"has {len(table)} rows, expected {len(answers)}")
     if how is Difference.SORTED_NOT_MATCHED:
-        first = entry.ids[0]
+        first = rules.ids[0]
         answers, table = _sorted(answers, first), _sorted(table, first)
-        if len(entry.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
+        if len(rules.ids) > 1 and (answers[first].to_numpy() != table[first].to_numpy()).any():
             raise SubmissionError(f"has not as many rows of each {first} as asked for")
     if (
         how is Difference.AS_ORDERED
-        and (
-            keys_of(answers, list(entry.ids)).to_numpy() != keys_of(table, list(entry.ids)).to_numpy()
-        ).any()
+        and (keys_of(answers, rules.ids).to_numpy() != keys_of(table, rules.ids).to_numpy()).any()
     ):
         raise SubmissionError("its rows are not in the order of the answers")
     return answers, table

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, Picture
+from comind.evaluation.benchmark.registry import Difference, Picture, Rules
 
 __all__ = ["check_text", "check_values"]
 
@@ -13,19 +13,13 @@ _PLACES = 5
 _HALF = 0.5
 
 
-def check_text(
-    entry: BenchmarkCompetition,
-    answers: pd.DataFrame,
-    table: pd.DataFrame,
-    targets: list[str],
-    mode: Mode,
-) -> pd.DataFrame:
+def check_text(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """Return the submission's cells as the metric's parser is to read them.
 
     Raises:
         SubmissionError: a mask is not in the order that is asked for.
     """
-    differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
+    differences, targets = rules.differences, rules.targets
     if Difference.SORTED_RUNS in differences:
         for name in targets:
             _refuse_unsorted(table[name])
@@ -45,15 +39,13 @@ def check_text(
     return table
 
 
-def check_values(
-    entry: BenchmarkCompetition, answers: pd.DataFrame, prediction: pd.DataFrame, mode: Mode
-) -> pd.DataFrame:
+def check_values(rules: Rules, answers: pd.DataFrame, prediction: pd.DataFrame) -> pd.DataFrame:
     """Return the parsed predictions as the metric is to see them.
 
     Raises:
         SubmissionError: a value is outside what is allowed.
     """
-    differences = set(entry.mlebench) if mode is Mode.MLEBENCH else set()
+    differences, picture = rules.differences, rules.entry.picture
     if Difference.WITHIN_0_1 in differences or Difference.SUMS_TO_1 in differences:
         _refuse_outside(prediction, 0, 1)
     if Difference.WITHIN_1_100 in differences:
@@ -64,11 +56,11 @@ def check_values(
         _refuse_sums(prediction.sum(axis=1).round(_PLACES) != 1)
     if Difference.HALVED in differences:
         prediction = (prediction >= _HALF).astype(float)
-    if entry.picture is not None:
+    if picture is not None:
         prediction = prediction.copy()
         for name in prediction.columns:
             prediction[name] = _within(
-                prediction[name], _sizes(entry.picture, answers), cut=Difference.CUT_RUNS in differences
+                prediction[name], _sizes(picture, answers), cut=Difference.CUT_RUNS in differences
             )
     return prediction
 
