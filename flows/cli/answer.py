@@ -24,10 +24,12 @@ class Answer:
         return 0 if self.error is None else self.error.exit_code
 
     @classmethod
-    def failure(cls, error: ComindError, known: dict[str, Any] | None = None) -> "Answer":
-        """Return the answer to a command that failed."""
+    def failure(
+        cls, error: ComindError, known: dict[str, Any] | None = None, text: str = ""
+    ) -> "Answer":
+        """Return the answer to a command that failed, with what is known and told all the same."""
         told = {"kind": error.kind, "message": str(error), "hint": error.hint}
-        return cls(values={"error": told, **(known or {})}, error=error)
+        return cls(values={"error": told, **(known or {})}, text=text, error=error)
 
 
 class CommandError(Exception):

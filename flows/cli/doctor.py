@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import metadata
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
@@ -46,15 +47,12 @@ def run(args: argparse.Namespace) -> Answer:
     checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), *_kaggle(), _machine()]
     if args.model is not None:
         checks += _model(args.model)
-    values = {"ok": all(check.ok or not check.needed for check in checks)}
-    answer = Answer(values={**values, "checks": [asdict(c) for c in checks]}, text=_table(checks))
     missing = [check for check in checks if check.needed and not check.ok]
-    if missing:
-        error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
-        answer.error = error
-        answer.values["error"] = {"kind": error.kind, "message": str(error), "hint": error.hint}
-        raise CommandError(answer)
-    return answer
+    values = {"ok": not missing, "checks": [asdict(check) for check in checks]}
+    if not missing:
+        return Answer(values=values, text=_table(checks))
+    error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
+    raise CommandError(Answer.failure(error, values, _table(checks)))
 
 
 def _python() -> Check:
@@ -98,23 +96,22 @@ def _sandboxes() -> list[Check]:
 
 def _endpoint() -> Check:
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
+    check = partial(Check, "model endpoint")
     if not base_url and not key:
-        return Check(
-            "model endpoint",
+        mend = "set OPENAI_API_KEY or OPENAI_BASE_URL"
+        return check(
             ok=True,
             found="none configured; campaigns run the baseline alone (--model offline)",
-            mend="set OPENAI_API_KEY or OPENAI_BASE_URL",
+            mend=mend,
         )
     if not base_url:
-        return Check("model endpoint", ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
+        return check(ok=True, found="OpenAI, with the key of OPENAI_API_KEY")
     from comind.llm.connection import listed_models
 
     try:
-        return Check(
-            "model endpoint", ok=True, found=f"{base_url} serves {listed_models(base_url, key)[0].name}"
-        )
+        return check(ok=True, found=f"{base_url} serves {listed_models(base_url, key)[0].name}")
     except ServiceError as error:
-        return Check("model endpoint", ok=False, found=str(error), mend=error.hint)
+        return check(ok=False, found=str(error), mend=error.hint)
 
 
 def _kaggle() -> list[Check]:

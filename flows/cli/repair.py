@@ -29,25 +29,18 @@ def run(args: argparse.Namespace) -> Answer:
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
-    values["repaired"] += [
-        f"ended {each}, left behind by a dead process" for each in close_orphans(project)
-    ]
-    values["repaired"] += [
-        f"removed {each}, left behind by a dead process" for each in clear_reproductions(project)
-    ]
+    left = [f"ended {each}" for each in close_orphans(project)]
+    left += [f"removed {each}" for each in clear_reproductions(project)]
+    values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
     values["repaired"] += _closed_runs(project, values)
     wrong = values["disagreements"]
-    lines = [
-        *(f"repaired   {each}" for each in values["repaired"]),
-        *(f"disagrees  {each}" for each in wrong),
-    ]
-    if not wrong:
-        lines.append(f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree")
-        return Answer(values=values, text="\n".join(lines) + "\n")
-    error = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
-    answer = Answer.failure(error, values)
-    answer.text = "\n".join(lines) + "\n"
-    return answer
+    text = "".join(f"repaired   {each}\n" for each in values["repaired"])
+    text += "".join(f"disagrees  {each}\n" for each in wrong)
+    if wrong:
+        error = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
+        return Answer.failure(error, values, text)
+    agree = f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree\n"
+    return Answer(values=values, text=text + agree)
 
 
 def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
