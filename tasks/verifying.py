@@ -5,9 +5,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-import yaml
-
-from tasks.versioning import cached_objects
+from tasks.versioning import cached_objects, named_hash
 
 __all__ = ["damaged", "damaged_cache"]
 
@@ -20,7 +18,7 @@ def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
         data: where it lies.
         pointer: content of its `.dvc` file.
     """
-    expected = _hash_in(pointer)
+    expected = named_hash(pointer)
     if expected is None:
         yield "its pointer is damaged"
         return
@@ -47,7 +45,7 @@ def _differs(path: Path, md5: str, name: str) -> Iterator[str]:
 
 def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
     """Yield what is wrong with DVC's own copy of what a `.dvc` file stands for, a line each."""
-    expected = _hash_in(pointer)
+    expected = named_hash(pointer)
     if expected is None:
         return  # `damaged` says so
     entries = _listed(project, expected) if expected.endswith(".dir") else {"": expected}
@@ -60,15 +58,6 @@ def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
             yield f"{names[md5] or 'it'} is missing"
         elif _md5(path) != md5:
             yield f"{names[md5] or 'it'} is damaged"
-
-
-def _hash_in(pointer: bytes) -> str | None:
-    """Return the hash that a `.dvc` file names; None where it is damaged."""
-    try:
-        [out] = yaml.safe_load(pointer)["outs"]
-        return str(out["md5"])
-    except (yaml.YAMLError, KeyError, ValueError, TypeError):
-        return None
 
 
 def _listed(project: Path, expected: str) -> dict[str, str] | None:

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import yaml
 from filelock import FileLock
 
 from comind.errors import OrchestrationError
@@ -19,6 +20,7 @@ __all__ = [
     "collect",
     "ensure_repository",
     "hash_in",
+    "named_hash",
     "pointer_of",
     "pull",
     "push",
@@ -187,12 +189,16 @@ def _cache_of(project: Path) -> Path:
 
 def hash_in(pointer: Path) -> str:
     """Return DVC's hash in a `.dvc` file; empty where there is no such file."""
+    return (named_hash(pointer.read_bytes()) or "") if pointer.is_file() else ""
+
+
+def named_hash(pointer: bytes) -> str | None:
+    """Return the hash that the content of a `.dvc` file names; None where it is damaged."""
     try:
-        lines = pointer.read_text().splitlines()
-    except OSError:
-        return ""
-    found = (line.partition("md5:")[2].strip() for line in lines if "md5:" in line)
-    return next((each for each in found if each), "")
+        [out] = yaml.safe_load(pointer)["outs"]
+        return str(out["md5"])
+    except (yaml.YAMLError, KeyError, ValueError, TypeError):
+        return None
 
 
 def pointer_of(path: Path) -> Path:
