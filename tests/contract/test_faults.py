@@ -1,6 +1,5 @@
 """Whatever an endpoint does, a campaign ends with a submission or the right exit code, within budget."""
 
-import json
 import math
 from pathlib import Path
 from typing import NamedTuple
@@ -8,13 +7,15 @@ from typing import NamedTuple
 import pytest
 
 from comind.agents.comind import CoMind
+from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.baseline import BaselineFirst
 from comind.campaign.budget import Purse
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, run
-from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
@@ -27,7 +28,6 @@ from comind.testing import (
     ColumnGrader,
     Endpoint,
     QuickClock,
-    ScriptedModel,
     ScriptedSession,
     ThreadExecutor,
 )
@@ -36,8 +36,7 @@ from tests.unit.agents.test_comind import PROBLEM
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import CELLS
 
-_BASELINE = json.dumps({"goal": "A plain model.", "code": "poor"})
-_DONE = json.dumps({"goal": "It has run.", "code": ""})
+_BASELINE = (Program(name="plain", code="poor"),)
 
 
 class Ended(NamedTuple):
@@ -69,16 +68,13 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     budget = Budget(seconds=86_400, tokens=case.tokens or 1_000_000)
     purse = Purse(budget, Spend())
 
-    def model_of(role: str) -> OpenAIModel | ScriptedModel:
-        said = iter([_BASELINE, _DONE, json.dumps({"summary": "Plain."})])
-        return ScriptedModel(said, name="offline") if role == BASELINE_ROLE else model
-
     equipment = Equipment(
-        model_of,
+        lambda role: model,
         purse,
         ColumnGrader(),
         lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
         gate=Gate(Traffic(), clock=clock, jitter=lambda: 1.0),
+        baseline=lambda: _BASELINE,
     )
     folder, agent = CampaignFolder(root / "runs" / "faults"), CoMind(PROBLEM, seed=0)
     campaign = Campaign(folder)
@@ -87,7 +83,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     executor = ThreadExecutor(folder, agent, equipment, workers=2)
     error: ComindError | None = None
     try:
-        ending = run(campaign, agent, executor)
+        ending = run(campaign, BaselineFirst(agent), executor)
         finish(campaign, executor, ColumnGrader())
         campaign.record(ending)
         if campaign.state.best is None:
@@ -100,7 +96,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     for log in sorted(folder.root.glob("*/log.jsonl")):
         state = fold(read_log(log, WORK_EVENTS))
         assert state.open_call is None
-        spend = sum((call.spend for call in state.calls if call.model != "offline"), spend)
+        spend = sum((call.spend for call in state.calls), spend)
     outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]
     messages += [outcome.failure.message for outcome in outcomes if outcome.failure is not None]
     exit_code = 0 if error is None else error.exit_code

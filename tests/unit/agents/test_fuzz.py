@@ -176,7 +176,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
     for record in records(*events):
         state = apply(state, record)
     assert _AGENT.plan(state) is not None
-    assert _AGENT.journal(state)
+    assert _AGENT.journal(state, VIEW)
 
 
 def _watch_a_cell(data: st.DataObject) -> None:
@@ -212,7 +212,7 @@ class _NothingRuns:
     def exit_code(self) -> int:
         return 0
 
-    def kill(self) -> None: ...
+    def stop(self) -> None: ...
 
 
 def _write_an_evaluator(data: st.DataObject) -> None:
