@@ -119,6 +119,15 @@ _USAGE: dict[str, tuple[tuple[str, ...], str]] = {
     "both": (("solve", "x", "--resume", "y"), "name a COMPETITION, or --resume CAMPAIGN"),
     "no such folder": (("solve", "../nowhere"), "../nowhere: there is no such folder"),
     "unknown agent": (("solve", "demo-tumours", "--agent", "x"), "unknown agent 'x' | one of "),
+    "no assignment": (("solve", "x", "--set", "width"), "'width' is not NAME=VALUE"),
+    "parameters of a resumed": (
+        ("solve", "--resume", "x", "--set", "width=3"),
+        "--set: the parameters of a campaign stay as they were when it was started",
+    ),
+    "unknown parameter": (
+        ("solve", "demo-tumours", "--agent", "comind", "--set", "width=3"),
+        "--set, for the agent comind: there is no parameter 'width' | there is: notebooks_per_round",
+    ),
     "unknown profile": (("solve", "demo-tumours", "--profile", "x"), "no profile 'x'"),
     "unknown sandbox": (("solve", "x", "--sandbox", "moon"), "invalid choice: 'moon'"),
     "unknown option": (("solve", "x", "--fast"), "unrecognized arguments: --fast"),
