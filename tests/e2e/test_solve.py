@@ -116,7 +116,8 @@ def test_a_finished_campaign_is_not_run_again(solved: tuple[Path, dict[str, Any]
 
 def test_a_campaign_for_people_says_where_to_look(tmp_path: Path, shared_server: str) -> None:
     """Without --json the answer is text: submission, score with interval, next steps."""
-    ran = comind("solve", "demo-tumours", "--model", MODEL, "--profile", "quick", "--out", tmp_path)
+    arguments = ("--model", MODEL, "--profile", "quick", "--no-baseline", "--out", tmp_path)
+    ran = comind("solve", "demo-tumours", *arguments)
     assert ran.exit_code == 0, ran.stderr
     for word in ("submission", "accuracy", "95 % interval", "comind ui --out", "comind grade", "git -C"):
         assert word in ran.stdout
@@ -130,7 +131,7 @@ def test_a_dead_endpoint_leaves_the_best_so_far(tmp_path: Path, shared_server: s
     refusing = lambda body: (401, {"error": {"message": "no"}})  # noqa: E731
     arguments = ("solve", "demo-tumours", "--model", "local", "--iterations", "1", "--coders", "1")
     with endpoint(refusing) as (url, requests):
-        ran = comind(*arguments, "--out", tmp_path, "--json", OPENAI_BASE_URL=url)
+        ran = comind(*arguments, "--no-refit", "--out", tmp_path, "--json", OPENAI_BASE_URL=url)
     assert ran.exit_code == 4
     assert ran.json["error"]["kind"] == "model"
     assert "refuses the key" in ran.json["error"]["message"]
@@ -168,7 +169,7 @@ def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) ->
 
 def test_an_unsealed_campaign_is_marked(tmp_path: Path, shared_server: str) -> None:
     """Under `--sandbox process` the answer and the log say that nothing was isolated."""
-    arguments = ("--sandbox", "process", "--model", "offline", "--out", tmp_path)
+    arguments = ("--sandbox", "process", "--model", "offline", "--no-refit", "--out", tmp_path)
     ran = comind("solve", "demo-tumours", *arguments)
     assert ran.exit_code == 0, ran.stderr
     assert "UNSEALED" in ran.stdout
