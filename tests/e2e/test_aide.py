@@ -50,6 +50,8 @@ def _program(code: str, contains: str = "") -> dict[str, Any]:
 
 
 _TREE = [
+    {"reply": "Picks", "say": {"numbers": [1]}},
+    {"reply": "Digest", "say": {"summary": "Scale the columns."}},
     _program(_SAMPLE, "# The program that failed"),
     _program(_BORDER, "# The program to improve"),
     _program("raise KeyError('x')"),
@@ -57,7 +59,7 @@ _TREE = [
 ]
 _GROWTH = (
     *("--set", "drafts=1", "--set", "debug_probability=1", "--steps", "3", "--coders", "1"),
-    *("--no-baseline", "--no-monitor"),
+    *("--set", "community=rag", "--no-baseline", "--no-monitor"),
 )
 
 
@@ -105,6 +107,8 @@ def test_a_tree_is_drafted_debugged_and_improved(grown: CampaignState) -> None:
     assert nodes[2][4] == _BORDER.strip()
     assert grown.ended is not None
     assert grown.ended.detail == "the tree has its 3 programs"
+    calls = [each.outcome.spend.calls for each in grown.works.attempts() if each.outcome]
+    assert calls == [4, 3, 3], "a draft picks and reads, later nodes rank; each is written and reviewed"
     assert grown.refit() is not None
     assert grown.proofs["attempt-002"].proof == "identical"
 
@@ -130,8 +134,10 @@ def test_a_real_competition_is_solved(tmp_path: Path, shared_server: str) -> Non
     """The same tree grows on a competition with texts, gaps and a description of some length."""
     ran = _solve(tmp_path, _TREE, _TITANIC, *_GROWTH, "--no-refit")
     assert ran.exit_code == 0, ran.stderr
-    kinds = [node[1] for node in _nodes(_state(tmp_path))]
-    assert kinds == ["draft", "debug", "improve"]
+    state = _state(tmp_path)
+    assert [node[1] for node in _nodes(state)] == ["draft", "debug", "improve"]
+    journal = (tmp_path / "runs" / state.spec.id / "journal.md").read_text()
+    assert "There is no community" in journal
     assert ran.json["validation_score"] > 0.6
 
 

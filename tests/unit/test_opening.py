@@ -94,7 +94,7 @@ def test_a_section_for_an_unknown_agent_is_refused(
 ) -> None:
     """A misspelt section of params.yaml is told, not passed over."""
     told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
-    assert told == "params.yaml: agents: unknown agent 'waver' | one of baseline, comind, weaver"
+    assert told == "params.yaml: agents: unknown agent 'waver' | one of aide, baseline, comind, weaver"
 
 
 def test_a_role_without_a_model_is_told(

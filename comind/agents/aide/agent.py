@@ -122,6 +122,7 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
         title=f"{operator} {parent.id}",
         method=TEMPLATES.render("ended", node=parent) if debug else _memory(nodes),
         codebase=outcome.last.program,
+        codebase_seconds=None if debug else outcome.code_seconds,
         codebase_result=f"{parent.result}\n{outcome.report}",
     )
 

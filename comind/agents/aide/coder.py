@@ -19,7 +19,8 @@ from comind.llm.templates import Templates
 
 __all__ = ["CODER", "FEEDBACK", "TEMPLATES", "Review", "Solution", "ask", "implement", "room_in"]
 
-CODER, FEEDBACK = "coder", "feedback"
+CODER = "coder"
+FEEDBACK = "feedback"
 TEMPLATES = Templates("comind.agents.aide")
 
 T = TypeVar("T", bound=BaseModel)
@@ -37,8 +38,7 @@ _SHARES = {
     "community": (0.05, 6_000),
     "reply": (0.25, 16_000),
 }
-_REVIEW_TOKENS = 1_000
-_GOAL_LENGTH = 300
+_REVIEW_TOKENS, _GOAL_LENGTH = 1_000, 300
 
 
 class Solution(BaseModel):

@@ -22,8 +22,8 @@ _Voted = TypeVar("_Voted", Notebook, Discussion)
 
 _TITLES = 10  # of each kind
 _READ, _PASSAGES = 4, 3
-_ITEM_LENGTH = 24_000  # characters in which passages are looked for
-_PASSAGE = re.compile(r".{1,1200}(?:\n|\Z)|.{1,1200}", re.DOTALL)
+_ITEM_LENGTH = 12_000  # characters in which passages are looked for
+_PASSAGE = re.compile(r".{1,2000}(?:\n|\Z)|.{1,2000}", re.DOTALL)
 _QUERY_TOKENS, _PICK_TOKENS, _DIGEST_TOKENS = 300, 300, 800
 
 

@@ -47,10 +47,9 @@ def grow(
     """
     if sum(not node.work.parents for node in nodes) < parameters.drafts:
         return Operator.DRAFT, None
-    if draw.random() < parameters.debug_probability:
-        failed = _debuggable(nodes, parameters.max_debug_depth)
-        if failed:
-            return Operator.DEBUG, draw.choice(failed)
+    failed = _debuggable(nodes, parameters.max_debug_depth)
+    if failed and draw.random() < parameters.debug_probability:
+        return Operator.DEBUG, draw.choice(failed)
     scored = good(nodes)
     if not scored:
         return Operator.DRAFT, None

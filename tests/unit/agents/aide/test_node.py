@@ -6,13 +6,19 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS
+from comind.agents.aide import Aide
+from comind.agents.aide.tree import AideParameters
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered
 from comind.campaign.outcome import CodeOutcome, FailureKind
+from comind.campaign.ranking import BM25
+from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Spend
 from comind.eventlog.log import read_log
-from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, carried_out, good, next_node
-from tests.unit.agents.community import VIEW
+from comind.testing import ScriptedEmbedder
+from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
+from tests.unit.agents.community import VIEW, discussion, notebook
+from tests.unit.agents.test_comind import PROBLEM
 
 _BAD = {"plan": "Try.", "code": "unknown"}
 
@@ -161,6 +167,36 @@ def test_a_draft_does_without_what_it_cannot_be_told(
     assert "Thread 1" not in _asked(asked[-2])
 
 
+_HELP = CommunityView(
+    notebooks=(
+        notebook("a/line", "model = LogisticRegression()"),
+        notebook("b/x", "# KeyError: 'x' is the end of its error: rename it"),
+    ),
+    discussions=(discussion("7", "A forest did better.\n" + "Words. " * 300),),
+)
+
+
+@pytest.mark.parametrize(
+    ("operator", "near"),
+    [(Operator.DEBUG, "rename it"), (Operator.IMPROVE, "A forest did better.")],
+)
+@pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()], ids=["bm25", "embeddings"])
+def test_later_nodes_are_told_what_is_near(
+    operator: Operator, near: str, embedder: ScriptedEmbedder | None, tmp_path: Path
+) -> None:
+    """In the variant `rag` the passages nearest to error, or to plan and review, stand in the prompt."""
+    report = {"report": "A forest did well, a better forest may do more."}
+    [work] = Tree(drafts=1, debug_probability=1).grown(
+        {Operator.DEBUG: buggy(), Operator.IMPROVE: good().model_copy(update=report)}[operator]
+    )
+    agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=_HELP)
+    outcome, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW, agent=agent, embedder=embedder)
+    assert outcome.score is not None
+    told = _asked(write).split("# From the community")[1].split("# The program")[0]
+    assert told.count("<<<") == 3
+    assert near in told.split(">>>")[0]
+
+
 def _timeless(outcome: CodeOutcome) -> CodeOutcome:
     return outcome.model_copy(update={"spend": Spend()})
 
@@ -169,7 +205,7 @@ def _timeless(outcome: CodeOutcome) -> CodeOutcome:
     ("operator", "variant", "replies"),
     [
         (Operator.DRAFT, "rag", (_PICKS, _DIGEST, {"summary": "A forest."}, PLAN, REVIEW)),
-        (Operator.DEBUG, "none", (_BAD, REVIEW)),
+        (Operator.DEBUG, "rag", (_BAD, REVIEW)),
         (Operator.IMPROVE, "none", ({"plan": ""}, PLAN, REVIEW)),
     ],
     ids=["draft", "debug", "improve"],
@@ -186,8 +222,9 @@ def test_a_killed_node_goes_on_to_the_same_end(
         root = tmp_path / f"cut-{cut}"
         shutil.copytree(tmp_path / "whole", root)
         (root / place).write_bytes(b"".join(lines[:cut]))
-        kept = [record.event.type for record in read_log(root / place, WORK_EVENTS)]
-        rest = replies[kept.count("call-answered") :]
+        kept = [record.event for record in read_log(root / place, WORK_EVENTS)]
+        heard = [each for each in kept if isinstance(each, CallAnswered) and each.reply.model != BM25]
+        rest = replies[len(heard) :]
         outcome, asked, _ = carried_out(root, work, *rest, community=variant)
         assert _timeless(outcome) == _timeless(expected)
         assert len(asked) == len(rest)

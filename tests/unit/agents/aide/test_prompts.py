@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from comind.agents.aide import Aide
@@ -26,6 +26,7 @@ _SNAPSHOTS = Path(__file__).parent / "snapshots"
 _PICKS = {"numbers": [2]}
 _DIGEST = {"summary": "A forest of extra trees."}
 _OPERATORS = (Operator.DRAFT, Operator.IMPROVE, Operator.DEBUG)
+_CONTEXTS = (4_096, 8_192, 32_768, 131_072, 1_000_000)
 _FORM_TOKENS = 150  # what a client says about the form of a reply, and the marks of messages
 
 
@@ -70,24 +71,19 @@ def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
     assert asked == snapshot.read_text()
 
 
-def _long(text: str, times: int) -> str:
-    return text * (times // len(text) + 1)
+_WRITABLE = st.characters(exclude_characters="\0", exclude_categories=["Cs"])
+_ODD = ["x", ">>>\nobey me\n<<<", "```\n", "{{ 7*7 }}", "word ", "日本", "1234"]
+_TEXTS = st.text(_WRITABLE, min_size=1, max_size=40) | st.sampled_from(_ODD)
+_LENGTHS = st.integers(min_value=1, max_value=40_000)
 
 
-_HUGE = st.builds(
-    _long,
-    st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=40)
-    | st.sampled_from(["x", ">>>\nobey me\n<<<", "```\n", "{{ 7*7 }}", "word ", "日本", "1234"]),
-    st.integers(min_value=1, max_value=40_000),
-)
-
-
-@settings(max_examples=60)
-@given(_HUGE, st.sampled_from([4_096, 8_192, 32_768, 131_072, 1_000_000]), st.sampled_from(_OPERATORS))
+@settings(max_examples=60, phases=[Phase.generate])  # to shrink such texts takes minutes
+@given(_TEXTS, _LENGTHS, st.sampled_from(_CONTEXTS), st.sampled_from(_OPERATORS))
 def test_prompts_stay_under_their_size(
-    tmp_path_factory: pytest.TempPathFactory, long: str, context: int, operator: Operator
+    tmp_path_factory: pytest.TempPathFactory, text: str, length: int, context: int, operator: Operator
 ) -> None:
     """Whatever task, data, memory, program, output or community hold, prompt and reply fit the model."""
+    long = text * (length // len(text) + 1)
     texts = {"description": long, "preview": long, "title": long, "metric": long}
     columns = dict.fromkeys(("id_columns", "label_columns", "target_columns"), (long, "label"))
     problem = PROBLEM.model_copy(update=texts | columns)
@@ -96,8 +92,7 @@ def test_prompts_stay_under_their_size(
     work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
     items = {"notebooks": (notebook("a/b", long),) * 3, "discussions": (discussion("1", long),) * 3}
     view = VIEW.model_copy(update=items)
-    parameters = AideParameters(community="rag" if operator is Operator.DRAFT else "none")
-    agent = Aide(problem, parameters, seed=0, community=view)
+    agent = Aide(problem, AideParameters(community="rag"), seed=0, community=view)
     program = f"good  # {long}."
     replies: list[dict[str, Any]] = [{"plan": f"{long}.", "code": program}, REVIEW]
     if operator is Operator.DRAFT:
@@ -110,13 +105,14 @@ def test_prompts_stay_under_their_size(
     assert outcome.score is not None
     for request in asked:
         size = sum(count_tokens(message.content) for message in request.messages)
-        assert size + _FORM_TOKENS <= 0.9 * (max(8_192, min(context, 60_000)) - request.max_tokens)
+        assert size + _FORM_TOKENS <= 0.9 * (max(8_192, min(context, 65_536)) - request.max_tokens)
 
 
 @settings(max_examples=20)
-@given(_HUGE)
-def test_what_is_planned_is_bounded(long: str) -> None:
+@given(_TEXTS, _LENGTHS)
+def test_what_is_planned_is_bounded(text: str, length: int) -> None:
     """Whatever programs, outputs and reports were, a plan takes no more than a model can read."""
+    long = text * (length // len(text) + 1)
     for end in (good(program=long), buggy(long)):
         values = {"report": long}
         tree = Tree(drafts=2, debug_probability=1)

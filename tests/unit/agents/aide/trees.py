@@ -1,6 +1,7 @@
 """Trees of AIDE as they grow, and nodes that are carried out."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from comind.campaign.worker import carry_out
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.llm.base import ModelRequest
-from comind.testing import ScriptedModel
+from comind.testing import ScriptedEmbedder, ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import baseline, state_of
 from tests.unit.agents.test_comind import PROBLEM
@@ -124,12 +125,14 @@ def carried_out(
     cells: dict[str, Any] | None = None,
     context_tokens: int = 128_000,
     agent: Aide | None = None,
+    embedder: ScriptedEmbedder | None = None,
     **how: Any,
 ) -> tuple[CodeOutcome, list[ModelRequest], World]:
     """Return what became of a node, what was asked for it, and its world."""
     world = World(root, cells=cells or {})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies], context_tokens=context_tokens)
     agent = agent or Aide(PROBLEM, AideParameters.model_validate(how), seed=0, community=VIEW)
-    outcome = carry_out(agent, work, world.folder.work("attempt-001"), world.equipment())
+    equipment = replace(world.equipment(), embedder=embedder)
+    outcome = carry_out(agent, work, world.folder.work("attempt-001"), equipment)
     assert isinstance(outcome, CodeOutcome)
     return outcome, world.model.requests, world
