@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent, fold
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
 from comind.campaign.budget import Purse
-from comind.campaign.ledger import Ledger
+from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, FailureKind, Finish
 from comind.campaign.plan import Code
 from comind.campaign.ranking import rank
@@ -151,10 +151,8 @@ def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
         embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
         bench = Bench(tmp_path, embedder)
         outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
-    ledger = Ledger("attempt-000")
-    for record in read_log(bench.folder.log, WORK_EVENTS):
-        ledger.read(record)
-    mine = [entry for entry in ledger.entries if entry.role == "embeddings"]
+    calls = fold(read_log(bench.folder.log, WORK_EVENTS)).calls
+    mine = [entry for entry in calls if entry.role == "embeddings"]
     assert [entry.model for entry in mine] == ["mine", "mine"]
     assert [entry.spend.retries for entry in mine] == [0, 2]
     assert sum(entry.spend.tokens for entry in mine) == server.counted.tokens
