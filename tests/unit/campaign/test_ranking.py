@@ -227,7 +227,7 @@ def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder
         outcome = bench.carry_out(agent)
         ignored = {"spend"}
         assert outcome.model_dump(exclude=ignored) == expected.model_dump(exclude=ignored)
-        lost = int(begun.pending_call is not None)
+        lost = int(begun.open_call is not None)
         assert outcome.spend.lost_calls == lost
         assert outcome.spend.calls == expected.spend.calls + lost
         assert len(bench.sent()) == len(models) + lost
