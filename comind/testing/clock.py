@@ -15,11 +15,7 @@ class QuickClock:
     """
 
     def __init__(self, passing: Callable[[float], None] = lambda _now: None) -> None:
-        """Begin at 0.
-
-        Args:
-            passing: told the time whenever it has moved on.
-        """
+        """Begin at 0; `passing` is told the time whenever it has moved on."""
         self._now = 0.0
         self._passing = passing
         self._lock = threading.Lock()

@@ -63,13 +63,7 @@ class ScriptedKaggle:
     """
 
     def __init__(self, world: KaggleWorld, *, account: str = "somebody", chunk: int = 3) -> None:
-        """Serve `world`.
-
-        Args:
-            world: what there is.
-            account: whose credentials they are.
-            chunk: items in a part of a list.
-        """
+        """Serve `world`, lists in parts of `chunk` items."""
         self.world = world
         self.failures: dict[str, list[KaggleError]] = {}
         self.calls: list[tuple[str, str]] = []
