@@ -235,18 +235,12 @@ class CampaignTracker:
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""
         found = by_role(call for state in self._states().values() for call in state.calls)
-        return {
-            f"role/{role}/{name}": value
-            for role, spend in found.items()
-            for name, value in (
-                ("tokens", spend.tokens),
-                ("cached_tokens", spend.cached_tokens),
-                ("reasoning_tokens", spend.reasoning_tokens),
-                ("usd", spend.usd),
-                ("calls", spend.calls),
-                ("seconds", spend.model_seconds),
-            )
-        }
+        names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
+        values: dict[str, float] = {}
+        for role, spend in found.items():
+            values |= {f"role/{role}/{name}": getattr(spend, name) for name in names}
+            values[f"role/{role}/seconds"] = spend.model_seconds
+        return values
 
     def _account(self, work_id: str) -> None:
         tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
