@@ -38,11 +38,7 @@ class Hosted:
     """A competition with its world, as it is shown to the outside."""
 
     def __init__(self, world: MLELive, archives: Path) -> None:
-        """Look at the competition's files.
-
-        Args:
-            world: the competition at its time.
-            archives: a folder where archives of files may be kept.
+        """Look at the competition's files; archives of them may be kept in the folder `archives`.
 
         Raises:
             CompetitionError: its folder `public` is a link.
