@@ -63,12 +63,7 @@ def author_split(
 
     What its log holds is not done again. Its log ends once the programs passed or the repairs are used
     up; with a service down or a budget spent it stays open, and the same call goes on from there.
-
-    Args:
-        competition: has no metric.
-        folder: where its log lies, and what the programs write.
-        model: makes the model, given what records its failed tries.
-        sandbox: where the programs run.
+    `model` makes the model, given what records its failed tries.
 
     Raises:
         NoSubmissionError: the model did not get a program past the checks, or the budget is over.
