@@ -8,7 +8,6 @@ from prefect import flow, get_run_logger, runtime
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState
 from comind.community.folder import holds_community
 from comind.domain.metric import Paired
@@ -159,33 +158,31 @@ class _Slices:
     def file_of(self, candidate: Candidate) -> Path:
         """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
         folder = ProjectFolder(self._project).campaign(candidate.campaign)
-        works = read_state(folder).works
-        for each in (*works.attempts(), *works.refits()):
-            submitted = each.outcome.submitted if each.outcome else None
-            if submitted is not None and submitted.test_sha256 == candidate.sha256:
-                return folder.work(each.id).test_submission(submitted.step)
+        for each in read_state(folder).works.codes():
+            if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
+                return folder.work(each.id).test_submission(each.submitted.step)
         raise CampaignError(f"{candidate.campaign}: nothing there was handed in as it was decided on")
 
     def _validation(self, candidate: Candidate) -> Path:
         folder = ProjectFolder(self._project).campaign(candidate.campaign)
-        outcome = read_state(folder).works[candidate.attempt].outcome
-        if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
+        submitted = read_state(folder).works.attempt(candidate.attempt).submitted
+        if submitted is None:
             raise CampaignError(f"{candidate.campaign}: {candidate.attempt} handed nothing in")
-        return folder.work(candidate.attempt).validation_submission(outcome.submitted.step)
+        return folder.work(candidate.attempt).validation_submission(submitted.step)
 
 
 def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
     delivered = state.delivered()
     if state.picked is None or delivered is None:
         return None
-    outcome = state.works[state.picked.work_id].outcome
-    assert isinstance(outcome, CodeOutcome)
-    assert outcome.score is not None
+    picked = state.works.attempt(state.picked.work_id)
+    assert delivered.submitted is not None
+    assert picked.score is not None
     return Candidate(
         campaign=campaign,
-        attempt=state.picked.work_id,
-        sha256=delivered[1].test_sha256,
-        validation=outcome.score,
+        attempt=picked.id,
+        sha256=delivered.submitted.test_sha256,
+        validation=picked.score,
     )
 
 

@@ -10,8 +10,6 @@ from typing import Any
 from comind.campaign.agent import Agent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
@@ -107,7 +105,7 @@ def _handed_in(state: CampaignState) -> str:
     delivered = state.delivered()
     if delivered is None:
         raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
-    return delivered[0]
+    return delivered.id
 
 
 def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
@@ -142,18 +140,16 @@ def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, An
         "parents": list(node.parents),
     }
     if node.kind is NodeKind.SOLUTION:
-        outcome = state.works[node.name].outcome
+        attempt = state.works.attempt(node.name)
         proved = state.proofs.get(node.name)
-        if isinstance(outcome, CodeOutcome) and outcome.score is not None:
-            told["score"] = outcome.score.value.value
-            told["metric"] = outcome.score.metric
-        if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
-            told["submission_sha256"] = outcome.submitted.test_sha256
+        if attempt.score is not None:
+            told["score"] = attempt.score.value.value
+            told["metric"] = attempt.score.metric
+        if attempt.submitted is not None:
+            told["submission_sha256"] = attempt.submitted.test_sha256
         told["script"] = proved.proof if proved else "unproved"
     elif node.kind is NodeKind.DRAFT:
-        work = state.works[node.name].work
-        if isinstance(work, Code):
-            told["operator"] = work.operator.value
+        told["operator"] = state.works.attempt(node.name).work.operator.value
     elif node.kind is NodeKind.NOTEBOOK:
         found = next((each for each in view.notebooks if each.ref == node.name), None)
         if found is not None:

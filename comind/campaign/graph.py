@@ -40,7 +40,7 @@ def graph_of_campaign(
 def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:
     draft, parents = attempt.work.draft, (*attempt.work.draft.sources, *attempt.work.parents)
     yield Node(kind=NodeKind.DRAFT, name=attempt.id, title=draft.title, parents=parents)
-    if attempt.outcome is not None and attempt.outcome.submitted is not None:
+    if attempt.submitted is not None:
         own = (node_id(NodeKind.DRAFT, attempt.id),)
         yield Node(kind=NodeKind.SOLUTION, name=attempt.id, title=draft.title, parents=own)
 

@@ -12,7 +12,6 @@ from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
 from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
@@ -55,15 +54,13 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
         SandboxError: no sandbox can be started.
     """
     folder = workshop.folder.work(work_id)
-    record = read_state(workshop.folder).works[work_id]
-    work, outcome = record.work, record.outcome
-    assert isinstance(work, Code)
-    assert isinstance(outcome, CodeOutcome)
-    assert outcome.submitted is not None
+    attempt = read_state(workshop.folder).works.attempt(work_id)
+    work, submitted = attempt.work, attempt.submitted
+    assert submitted is not None
     ran = fold(read_log(folder.log, WORK_EVENTS)).cells
-    cells = cells_of(ran, outcome.submitted.step)
+    cells = cells_of(ran, submitted.step)
     most = time_limit(ran)
-    expected = folder.submissions(outcome.submitted.step)
+    expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
     for script in _tries(cells):
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:

@@ -76,7 +76,7 @@ class Workshop:
         state = read_state(campaign)
         if state.split is None:
             raise CampaignError(f"the campaign {campaign.name} has no split yet")
-        self._project = project
+        self.project = project
         self.folder = campaign
         self._foreign = foreign
         self.spec: CampaignSpec = state.spec
@@ -216,11 +216,6 @@ class Workshop:
             memory_bytes=_memory_bytes(),
         )
 
-    def published(self, work_id: str) -> Path:
-        """Return where the files lie that an attempt published; those of a refit lie apart."""
-        refit = work_id.startswith(Operator.REFIT.value)
-        return (self._project.refit if refit else self._project.solution)(self.spec.id, work_id)
-
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows for the code of an attempt.
 
@@ -243,7 +238,7 @@ class Workshop:
         return {"PYTHONHASHSEED": str(self.spec.seed)}
 
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
-        return SnapshotFolder(self._project.communities / read.key)
+        return SnapshotFolder(self.project.communities / read.key)
 
     def _input(self, given_id: str, work_id: str) -> Input | None:
         """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
@@ -252,7 +247,7 @@ class Workshop:
         without files: there is nothing to mount.
         """
         if "/" not in given_id:
-            return Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
+            return Input(self.project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
         places = (self._snapshot(read).mount_of(given_id) for read in self._state.known_to(work_id))
         source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{given_id}") if source else None
