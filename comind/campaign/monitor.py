@@ -16,6 +16,7 @@ from comind.errors import ModelBusyError, ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for
 from comind.llm.templates import Templates
+from comind.llm.tokens import shorten
 from comind.session.evidence import Evidence, EvidenceKind, Sight, evidence_in
 
 __all__ = [
@@ -31,7 +32,7 @@ MONITOR_ROLE = "monitor"
 """The role whose model is asked."""
 
 _TEMPLATES = Templates("comind.campaign")
-_CODE_SHOWN = 4_000
+_CODE_TOKENS = 1_000
 _OUTPUT_LINES = 60
 _OUTPUT_SHOWN = 4_000
 _GOAL_SHOWN = 500
@@ -176,7 +177,7 @@ class CellWatch:
         shown = _end_of(sight.lines)
         values = {
             "goal": self._goal[:_GOAL_SHOWN],
-            "code": _cut(self._code),
+            "code": shorten(self._code, _CODE_TOKENS, end=0.5),
             "seconds": sight.seconds,
             "left": sight.left,
             "evidence": evidence,
@@ -276,11 +277,3 @@ def _end_of(lines: list[str]) -> str:
             break
         shown.append(line)
     return "\n".join(reversed(shown))
-
-
-def _cut(code: str) -> str:
-    """Return a program, its middle left out where it is long."""
-    if len(code) <= _CODE_SHOWN:
-        return code
-    half = _CODE_SHOWN // 2
-    return f"{code[:half]}\n# ... (cut) ...\n{code[-half:]}"

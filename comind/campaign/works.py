@@ -73,7 +73,6 @@ class Works:
 
     _records: Map[int, WorkRecord] = field(default_factory=Map)
     _numbers: Map[str, int] = field(default_factory=Map)
-    _in_flight: Map[int, None] = field(default_factory=Map)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -90,7 +89,7 @@ class Works:
 
     def in_flight(self) -> list[WorkRecord]:
         """Return what was planned and has not finished, oldest first."""
-        return [self._records[number] for number in sorted(self._in_flight)]
+        return [record for record in self if record.in_flight]
 
     def attempts(self) -> list[Attempt]:
         """Return all attempts, the baseline among them, oldest first."""
@@ -149,7 +148,6 @@ class Works:
             self,
             _records=self._records.set(number, WorkRecord(work_id, work)),
             _numbers=self._numbers.set(work_id, number),
-            _in_flight=self._in_flight.set(number, None),
         )
 
     def finished(self, work_id: str, outcome: Outcome) -> "Works":
@@ -159,11 +157,7 @@ class Works:
             LogError: no work of this id is in flight.
         """
         number = self._numbers.get(work_id)
-        if number is None or number not in self._in_flight:
+        if number is None or not self._records[number].in_flight:
             raise LogError(f"{work_id} finished but was not in flight")
         record = replace(self._records[number], outcome=outcome)
-        return replace(
-            self,
-            _records=self._records.set(number, record),
-            _in_flight=self._in_flight.delete(number),
-        )
+        return replace(self, _records=self._records.set(number, record))

@@ -14,24 +14,23 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
 
-__all__ = ["Clock", "Gate", "WallClock", "own_fault"]
+__all__ = ["Clock", "Gate", "own_fault"]
 
 _MINUTE = 60.0
 _CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 _LONGEST_EXPONENT = 30
 
 
-class Clock(Protocol):
-    """Time for those who wait at the gate; a test has one that passes at once."""
+class Clock:
+    """Time for those who wait at the gate; a test has a clock of its own, on which it passes at once."""
 
     def now(self) -> float:
-        """Return seconds from any fixed moment."""
-        ...
+        """Return seconds that never run backwards."""
+        return time.monotonic()
 
     def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
         """Wait until `changed` is notified; its lock is held.
@@ -41,18 +40,6 @@ class Clock(Protocol):
             seconds: the pause; infinite for until something changes.
             at_most: how long the caller can wait at all.
         """
-        ...
-
-
-class WallClock:
-    """The clock on the wall."""
-
-    def now(self) -> float:
-        """Return seconds that never run backwards."""
-        return time.monotonic()
-
-    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
-        """Wait until `changed` is notified, at most for the shorter of the two."""
         longest = min(seconds, at_most)
         changed.wait(None if math.isinf(longest) else longest)
 
@@ -78,7 +65,7 @@ class Gate:
             jitter: gives numbers from 0 to 1; pauses are between a half and the whole of their length.
         """
         self._traffic = traffic
-        self._clock = clock or WallClock()
+        self._clock = clock or Clock()
         self._jitter = jitter
         self._changed = threading.Condition()
         self._refusals: dict[str, ModelServiceError] = {}
