@@ -1,6 +1,7 @@
 """The flow that follows a competition: one run a day, on top of all that was done before."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -79,29 +80,27 @@ def _keep(project: Path, slug: str) -> None:
         commit_files(project, following_ref(slug), files, f"{slug}: a day")
 
 
+@dataclass(frozen=True, slots=True)
 class _Slices:
     """Looks through Kaggle's adapter, and runs campaigns of this project."""
 
-    def __init__(
-        self, project: Path, slug: str, params: FollowingParams, kaggle: Kaggle, clock: Clock
-    ) -> None:
-        self._project = project
-        self._slug = slug
-        self._params = params
-        self._kaggle = kaggle
-        self._clock = clock
+    project: Path
+    slug: str
+    params: FollowingParams
+    kaggle: Kaggle
+    clock: Clock
 
     def look(self) -> Seen:
         """Fetch what is new; how many submissions are left is asked for last."""
-        fetched = fetch_from_kaggle(self._project, self._slug, read_params(self._project).kaggle)
+        fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
         for note in fetched.notes:
             get_run_logger().info(note)
         community = fetched.folder / "community"
         if holds_community(community):
-            import_community(self._project, self._project / STORE, community, self._slug)
-        left = self._kaggle.limits(self._slug).allowed_now
+            import_community(self.project, self.project / STORE, community, self.slug)
+        left = self.kaggle.limits(self.slug).allowed_now
         return Seen(
-            looked=_looked(fetched, self._clock, left),
+            looked=_looked(fetched, self.clock, left),
             competition=fetched.folder,
             leaderboard=read_board(fetched.folder / "leaderboard"),
         )
@@ -111,13 +110,13 @@ class _Slices:
         nobody_yet = competition / "community" / "notebooks.jsonl"
         if not holds_community(nobody_yet.parent):  # whoever writes later is read, too
             write_durably(nobody_yet, "")
-        wishes = self._params.solve | {"minutes": seconds / 60, "max_usd": usd}
+        wishes = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
         tell = get_run_logger().info
-        return open_campaign(self._project, competition, wishes, self._params.profile, tell).name
+        return open_campaign(self.project, competition, wishes, self.params.profile, tell).name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         """Raise the budget of a campaign by so much above what it has spent; tokens as at its start."""
-        state = read_state(ProjectFolder(self._project).campaign(campaign))
+        state = read_state(ProjectFolder(self.project).campaign(campaign))
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
             "seconds": spent.seconds + seconds,
@@ -126,11 +125,11 @@ class _Slices:
             "tokens": None if tokens is None else spent.tokens + tokens,
             "tokens_before": spent.tokens,
         }
-        take_up(self._project, campaign, limits, get_run_logger().info)
+        take_up(self.project, campaign, limits, get_run_logger().info)
 
     def stand(self, campaign: str) -> Stand:
         """Return what a campaign has taken, and what it would hand in."""
-        state = read_state(ProjectFolder(self._project).campaign(campaign))
+        state = read_state(ProjectFolder(self.project).campaign(campaign))
         return Stand(
             seconds=state.spend.seconds,
             usd=state.spend.usd,
@@ -140,31 +139,31 @@ class _Slices:
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on what the community knows by now."""
-        if read_state(ProjectFolder(self._project).campaign(campaign)).ended is None:
-            solve_competition(self._project, campaign, refresh=True)
+        if read_state(ProjectFolder(self.project).campaign(campaign)).ended is None:
+            solve_competition(self.project, campaign, refresh=True)
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where they are of other rows."""
-        folders = [ProjectFolder(self._project).campaign(each.campaign) for each in (one, other)]
+        folders = [ProjectFolder(self.project).campaign(each.campaign) for each in (one, other)]
         splits = [read_state(folder).split for folder in folders]
         if splits[0] is None or splits[0] != splits[1]:
             return None
         try:
-            grader = workshop_of(self._project, one.campaign).grader
+            grader = workshop_of(self.project, one.campaign).grader
             return grader.compare(self._validation(one), self._validation(other))
         finally:
             close_workshops()
 
     def file_of(self, candidate: Candidate) -> Path:
         """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
-        folder = ProjectFolder(self._project).campaign(candidate.campaign)
+        folder = ProjectFolder(self.project).campaign(candidate.campaign)
         for each in read_state(folder).works.codes():
             if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
                 return folder.work(each.id).test_submission(each.submitted.step)
         raise CampaignError(f"{candidate.campaign}: nothing there was handed in as it was decided on")
 
     def _validation(self, candidate: Candidate) -> Path:
-        folder = ProjectFolder(self._project).campaign(candidate.campaign)
+        folder = ProjectFolder(self.project).campaign(candidate.campaign)
         submitted = read_state(folder).works.attempt(candidate.attempt).submitted
         if submitted is None:
             raise CampaignError(f"{candidate.campaign}: {candidate.attempt} handed nothing in")

@@ -22,8 +22,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     score = picked.score if picked else None
     source = "baseline" if picked and picked.work.role == BASELINE_ROLE else "agent"
     attempts = state.works.attempts()
-    logs = sorted(folder.root.glob("*/log.jsonl"))
-    ran = [fold(read_log(log, WORK_EVENTS)) for log in logs]
+    ran = [fold(read_log(log, WORK_EVENTS)) for log in folder.logs()]
     return {
         "campaign": folder.name,
         "competition": state.spec.competition,

@@ -99,12 +99,13 @@ def _perform(
     log: EventLog[WorkEvent],
 ) -> Outcome:
     recorder = Recorder(log)
+    most = work.budget.seconds if isinstance(work, Code) else math.inf
     asked = equipment.model_of(agent.role_of(work) if isinstance(work, Think) else work.role)
     meter = Meter(
         equipment.purse,
         equipment.gate,
         note=recorder.note,
-        seconds_left=lambda: min(_work_seconds(work) - recorder.elapsed, equipment.seconds_left()),
+        seconds_left=lambda: min(most - recorder.elapsed, equipment.seconds_left()),
     )
     models = Models(
         RecordedModel(MeteredModel(asked, meter), recorder),
@@ -161,10 +162,6 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
     meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
     model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
     return partial(CellWatch, model, recorder.note, equipment.monitor)
-
-
-def _work_seconds(work: Think | Code) -> float:
-    return work.budget.seconds if isinstance(work, Code) else math.inf
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:

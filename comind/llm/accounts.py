@@ -24,7 +24,7 @@ def honest(counts: dict[str, int] | None, bound: Usage, sent: int, text: str) ->
     """Return a server's count if it can be true, else None.
 
     Args:
-        counts: what it says, by our names; None for nothing.
+        counts: what it says, by our names, 0 where it does not; None for nothing.
         bound: the most it can be.
         sent: bytes of the prompt.
         text: the reply.

@@ -78,8 +78,7 @@ class OpenAIEmbedder:
             tokens = (body.get("usage") or {}).get("prompt_tokens")
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
             vectors = tokens = None
-        nothing = dict.fromkeys(("completion_tokens", "cached_tokens", "reasoning_tokens"), 0)
-        counts = {"prompt_tokens": tokens, **nothing} if isinstance(tokens, int) else None
+        counts = {"prompt_tokens": tokens} if isinstance(tokens, int) else None
         bound = self.bound(sent)
         usage = honest(counts, bound, sum(len(text.encode()) for text in sent), "")
         return Embedded(

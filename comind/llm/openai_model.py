@@ -86,7 +86,7 @@ class OpenAIModel:
         """
         begun = time.monotonic()
         request = self._adjusted(request)
-        room, cuts = self._room(request), list(_CUTS)
+        room, cuts = int((self.context_tokens - request.max_tokens) * _MARGIN), list(_CUTS)
         for _ in range(_LEARNING + len(_CUTS)):
             dialect = self.dialect
             structured = dialect.structured and not program_fields(request.reply_schema)
@@ -182,9 +182,6 @@ class OpenAIModel:
         most = min(most, request.reply_limit or most)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
-
-    def _room(self, request: ModelRequest) -> int:
-        return int((self.context_tokens - request.max_tokens) * _MARGIN)
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the most that a try can cost; a reply that cannot be limited may fill the context."""

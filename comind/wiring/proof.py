@@ -3,7 +3,7 @@
 import math
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
 from comind.campaign.plan import Code
-from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
+from comind.campaign.script import Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
 from comind.eventlog.log import read_log
@@ -62,7 +62,8 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     most = time_limit(ran)
     expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
-    for script in _tries(cells):
+    derived, whole = derive(cells), all_cells(cells)
+    for script in [derived] if derived.text == whole.text else [derived, whole]:
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
             tried = rerun(workshop, work, folder, script, expected, Path(scratch), min(seconds, most))
         seconds -= tried.result.seconds
@@ -86,11 +87,6 @@ def time_limit(cells: Iterable[CellRun]) -> float:
     """Return how many seconds the script of an attempt may take, from what its cells took."""
     took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
     return max(_LEAST_SECONDS, _SLACK * took)
-
-
-def _tries(cells: Sequence[RanCell]) -> list[Script]:
-    derived, whole = derive(cells), all_cells(cells)
-    return [derived] if derived.text == whole.text else [derived, whole]
 
 
 def _both(before: ScriptProved, tried: Rerun) -> str:

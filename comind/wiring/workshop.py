@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 
 from comind.authoring import WrittenGrader
-from comind.baseline import Program, programs
+from comind.baseline import programs
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.budget import Purse
+from comind.campaign.budget import Purse, purse_of
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
 from comind.campaign.history import fold
@@ -51,7 +51,6 @@ from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code
 from comind.wiring.models import build_embedder, build_model, settings_of
-from comind.wiring.purse import purse_of
 
 __all__ = ["Workshop", "close_workshops", "workshop_of"]
 
@@ -82,7 +81,8 @@ class Workshop:
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
-        self._budget = state.budget
+        self.gate = Gate(state.spec.traffic)
+        """What all the campaign's calls pass."""
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
@@ -111,10 +111,6 @@ class Workshop:
             community=self.community,
         )
 
-    def baseline(self) -> tuple[Program, ...]:
-        """Return the programs of the baseline, the best first."""
-        return programs(self.problem, self.spec.seed)
-
     @cached_property
     def grader(self) -> Grader:
         """The one process that holds the validation labels, or the evaluator that was written."""
@@ -123,14 +119,9 @@ class Workshop:
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
-    def gate(self) -> Gate:
-        """What all the campaign's calls pass."""
-        return Gate(self.spec.traffic)
-
-    @cached_property
     def purse(self) -> Purse:
         """What the campaign may still spend, counted over the logs of all its work."""
-        return purse_of(self.folder, self._budget)
+        return purse_of(self.folder, self._state.budget)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -169,7 +160,7 @@ class Workshop:
             monitor,
             gate=self.gate,
             seconds_left=self.seconds_left,
-            baseline=self.baseline,
+            baseline=lambda: programs(self.problem, self.spec.seed),
             embedder=self.embedder,
         )
         with _present(work, folder):
