@@ -61,12 +61,8 @@ def open_campaign(
 ) -> CampaignFolder:
     """Check everything that can be checked, then open a new campaign.
 
-    Args:
-        project: the folder of data, runs and tracking.
-        competition: the folder of the competition.
-        wishes: values in place of those that `params.yaml` has for `solve`.
-        profile: a profile of `params.yaml`.
-        tell: is told in which sandbox the code will run, and what the campaign will about take.
+    `wishes` stand in place of what `params.yaml` has for `solve`. `tell` is told in which sandbox code
+    will run, and what the campaign will about take.
 
     Raises:
         UsageError: the competition, a value or the environment is not what it should be.
@@ -74,7 +70,7 @@ def open_campaign(
     loaded = load_competition(competition)
     check_competition(loaded)
     spec = _specification(loaded, read_params(project).with_profile(profile), wishes)
-    tell(_sandbox_of(spec))
+    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
     evaluator = settings_of("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
@@ -96,11 +92,8 @@ def open_campaign(
 def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: Tell) -> CampaignFolder:
     """Take up a campaign, with another budget where one is given; one that has ended may go on.
 
-    Args:
-        project: the folder of data, runs and tracking.
-        name: the campaign.
-        limits: new limits by field of `Budget`; None leaves one as it is.
-        tell: is told in which sandbox the code will run.
+    `limits` are by field of `Budget`; None leaves one as it is. `tell` is told in which sandbox the code
+    will run.
 
     Raises:
         CampaignError: there is no such campaign, or someone else is running it.
@@ -117,7 +110,7 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
             parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
-            tell(_sandbox_of(spec))
+            tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
             campaign.resume(budget)
     return folder
 
@@ -234,11 +227,6 @@ def _community(given: str | None, competition: Competition) -> str:
     folder = (own if given is None else Path(given)).absolute()
     open_community(folder).check(competition.id)
     return str(folder)
-
-
-def _sandbox_of(spec: CampaignSpec) -> str:
-    """Return which sandbox will be used and why no stronger one; fails where there is none."""
-    return explain_choice(spec.sandbox, own_code=runs_own_code(spec))
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:

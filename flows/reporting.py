@@ -38,12 +38,10 @@ def campaigns_in(folder: Path) -> list[Path]:
 
 
 def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> CompetitionReport:
-    """Return the report on one campaign's submission.
+    """Return the report on the submission of the campaign in `run`.
 
-    Args:
-        run: the campaign's folder.
-        data: MLE-bench's data folder, `<data>/<id>/prepared`, for campaigns on its competitions.
-        mode: whose judgement is wanted, for these.
+    For campaigns on competitions of MLE-bench, `data` is its data folder, with `<id>/prepared` in it,
+    and `mode` says whose judgement is wanted.
 
     Raises:
         CampaignError: the folder holds no campaign.

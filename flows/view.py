@@ -219,17 +219,13 @@ def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
         case SplitMade() as split:
             sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
             return f"split {split.key}: {sealed}; {split.rule}"
-        case CommunityRead() as community:
-            return _known(community)
-
-
-def _known(community: CommunityRead) -> str:
-    moment = "" if community.as_of is None else f" as of {community.as_of:%Y-%m-%d %H:%M %Z}"
-    more = f"; {community.left_out} remarks on what was left out" if community.left_out else ""
-    return (
-        f"community {community.key}{moment}: {community.notebooks} notebooks, "
-        f"{community.discussions} discussions, {community.datasets} datasets{more}"
-    )
+        case CommunityRead() as read:
+            moment = "" if read.as_of is None else f" as of {read.as_of:%Y-%m-%d %H:%M %Z}"
+            more = f"; {read.left_out} remarks on what was left out" if read.left_out else ""
+            return (
+                f"community {read.key}{moment}: {read.notebooks} notebooks, "
+                f"{read.discussions} discussions, {read.datasets} datasets{more}"
+            )
 
 
 def _purpose(work: Think | Code) -> str:

@@ -40,10 +40,7 @@ def run_programs(
 ) -> Finish:
     """Run one program after another, the best first, until one is scored.
 
-    Args:
-        programs: the baseline's.
-        bench: of attempt 0.
-        records: its log so far; a former version recorded its programs there, as replies of a model.
+    A former version recorded its programs in the log, as replies of a model; these go first.
     """
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]

@@ -43,11 +43,8 @@ class Purse:
     def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
         """Hold `bound` for one try; without a settlement it counts as spent.
 
-        While only what others hold is in the way, it waits for them.
-
-        Args:
-            bound: the most that the try can take.
-            closing: whether it may be paid from the share that is kept back.
+        While only what others hold is in the way, it waits for them. A `closing` try may be paid from
+        the share that is kept back.
 
         Raises:
             BudgetOver: the try could exceed the budget.
@@ -118,14 +115,9 @@ class Meter:
     def call(
         self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
     ) -> T:
-        """Return what came of a call, tried again as long as that makes sense.
+        """Return what came of a call to `model`, tried again as long as that makes sense.
 
-        Args:
-            model: who is asked.
-            attempt: makes one try.
-            bound: the most that it can take.
-            about: how many tokens it may well take.
-            closing: whether it may be paid from the share that is kept back.
+        One `attempt` takes `about` so many tokens, and `bound` at most.
 
         Raises:
             BudgetOver: the next try could exceed the budget.

@@ -41,14 +41,13 @@ def finish(
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
     """Return all scored attempts, best score first, each compared with the best on the same rows."""
     scored = state.works.best_first()
-    best = scored[0] if scored else None
     ranked = []
     for attempt in scored:
         assert attempt.outcome is not None
         assert attempt.outcome.score is not None
         behind = None
-        if best is not None and attempt is not best:
-            behind = comparer.compare(_validation(best, folder), _validation(attempt, folder))
+        if attempt is not scored[0]:
+            behind = comparer.compare(_validation(scored[0], folder), _validation(attempt, folder))
         ranked.append(
             Ranked(
                 work_id=attempt.id,

@@ -20,12 +20,8 @@ def graph_of_campaign(
     """Return the community's graph with the campaign's drafts and solutions in it.
 
     What a draft came from had ended when the draft was planned, so parents come first in the order of
-    planning. A draft on a failed attempt comes from that attempt's draft.
-
-    Args:
-        state: of the campaign.
-        view: what the community was known to know.
-        nodes_of: what an agent adds for a thought, such as ideas; their parents are plain names.
+    planning. A draft on a failed attempt comes from that attempt's draft. `nodes_of` gives what an agent
+    adds for a thought, such as ideas; their parents are plain names.
     """
     graph = graph_of(view)
     attempts = {attempt.id: attempt for attempt in state.works.attempts()}

@@ -106,6 +106,7 @@ def lineage_of(
     assert state.split is not None
     records = read_log(folder.work(work_id).log, WORK_EVENTS)
     environment = state.environment_of(work_id) or Environment()
+    known = state.known_to(work_id)
     ran = fold(records)
     replies = [call.reply for call in ran.calls if call.reply is not None]
     script = script_for(state, records, work_id)
@@ -121,12 +122,8 @@ def lineage_of(
         prompts_sha256=environment.prompts_sha256,
         sandbox_image=environment.image,
         installed=read_installed(folder.work(work_id).installed),
-        split=SplitLineage(
-            key=state.split.key,
-            public_sha256=state.split.public_sha256,
-            sealed_sha256=state.split.sealed_sha256,
-        ),
-        community=_community(state, work_id),
+        split=SplitLineage.model_validate(state.split, from_attributes=True),
+        community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
         draft_sha256=_sha256(work.draft.model_dump_json()),
         sources=work.draft.sources,
         parents=tuple(_parent(state, each) for each in work.parents),
@@ -161,11 +158,6 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
     if proved is None or proved.script_sha256 != script.sha256:
         return known
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
-
-
-def _community(state: CampaignState, work_id: str) -> CommunityLineage | None:
-    read = next(iter(state.known_to(work_id)), None)
-    return CommunityLineage(key=read.key, sha256=read.sha256, as_of=read.as_of) if read else None
 
 
 def _parent(state: CampaignState, work_id: str) -> Parent:

@@ -162,19 +162,20 @@ class CellWatch:
 
     def _ask(self, sight: Sight, evidence: tuple[Evidence, ...]) -> None:
         shown = _end_of(sight.lines)
-        values = {
-            "goal": self.goal[:_GOAL_SHOWN],
-            "code": shorten(self.code, _CODE_TOKENS, end=0.5),
-            "seconds": sight.seconds,
-            "left": sight.left,
-            "evidence": evidence,
-            "output": shown,
-        }
+        question = _TEMPLATES.render(
+            "monitor",
+            goal=self.goal[:_GOAL_SHOWN],
+            code=shorten(self.code, _CODE_TOKENS, end=0.5),
+            seconds=sight.seconds,
+            left=sight.left,
+            evidence=evidence,
+            output=shown,
+        )
         prompt = Prompt(
             role=MONITOR_ROLE,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("monitor_system")),
-                Message(role="user", content=_TEMPLATES.render("monitor", **values)),
+                Message(role="user", content=question),
             ),
             max_tokens=400,
         )

@@ -136,13 +136,9 @@ class EventLog(Generic[E]):
     def __init__(
         self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0, sealed: bool = True
     ) -> None:
-        """Open `path` for appending, drop a torn tail and take the writer's lock.
+        """Open the log at `path`, made where there is none; drop a torn tail and take the writer's lock.
 
-        Args:
-            path: the log; made where there is none.
-            events: what its events look like.
-            elapsed: where the clock goes on, when that is later than the last record's time.
-            sealed: whether a line has a number, times and a checksum; else it is the bare event.
+        The clock goes on at `elapsed` where that is later than the last record's time.
 
         Raises:
             CampaignError: another process writes this log.

@@ -111,7 +111,9 @@ def _read_json(text: str) -> dict[str, Any]:
         raise ReplyError(f"it is not JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):
         raise ReplyError(_MONSTER) from None
-    return _object(value)
+    if not isinstance(value, dict):
+        raise ReplyError("it is not a JSON object")
+    return value
 
 
 def _read_text(text: str, reply_type: type[BaseModel]) -> dict[str, Any]:
@@ -159,9 +161,3 @@ def _check_writable(value: BaseModel) -> None:
         raise ReplyError("it holds halves of characters (surrogates)") from None
     if "\\u0000" in written:
         raise ReplyError("it holds a NUL character")
-
-
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ReplyError("it is not a JSON object")
-    return value

@@ -33,12 +33,9 @@ class Clock:
         return time.monotonic()
 
     def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
-        """Wait until `changed` is notified; its lock is held.
+        """Wait until others notify `changed`, whose lock is held; at most for the shorter of two times.
 
-        Args:
-            changed: what others notify.
-            seconds: the pause; infinite for until something changes.
-            at_most: how long the caller can wait at all.
+        `seconds` is the pause, infinite for until something changes; `at_most` is what the caller has.
         """
         longest = min(seconds, at_most)
         changed.wait(None if math.isinf(longest) else longest)
@@ -59,10 +56,7 @@ class Gate:
     ) -> None:
         """Open for one call.
 
-        Args:
-            traffic: the limits.
-            clock: what waiting goes by.
-            jitter: gives numbers from 0 to 1; pauses are between a half and the whole of their length.
+        `jitter` gives numbers from 0 to 1: pauses are between a half and the whole of their length.
         """
         self._traffic = traffic
         self._clock = clock or Clock()
@@ -86,13 +80,9 @@ class Gate:
         """Calls that were answered."""
 
     def enter(self, model: str, tokens: int, *, not_before: float = 0.0, seconds_left: float) -> bool:
-        """Wait for leave to make one call; return False where the time would be over before.
+        """Wait for leave to make a call of about so many tokens; return False where time is over before.
 
-        Args:
-            model: whose call it is.
-            tokens: about how many it may take, for the limit on tokens.
-            not_before: a moment of the clock; the caller's own pause.
-            seconds_left: how long the caller can wait.
+        `not_before` is the end of the caller's own pause, by the clock.
 
         Raises:
             ModelServiceError: the endpoint has refused this model for good, or is gone.
@@ -138,11 +128,7 @@ class Gate:
             self._changed.notify_all()
 
     def failed(self, error: ModelBusyError, failures: int) -> float:
-        """Say that a call failed; return the moment before which it should not be made again.
-
-        Args:
-            error: how.
-            failures: how often this very call has failed now.
+        """Say that a call failed, for so many times now; return the moment to make it again from.
 
         Raises:
             ModelServiceError: it should not be made again at all.
@@ -217,10 +203,5 @@ class Gate:
 
 
 def own_fault(failures: int, successes: int) -> bool:
-    """Say whether a call that keeps failing is at fault itself.
-
-    Args:
-        failures: how often it has failed.
-        successes: how many other calls were answered meanwhile.
-    """
+    """Say whether a call that failed so often, while others were answered, is at fault itself."""
     return failures >= _CALLS_OF_ITS_OWN and successes > 0

@@ -49,14 +49,7 @@ class OpenAIModel:
         api_key: str | None,
         settings: ModelSettings = ModelSettings(),  # noqa: B008 - frozen
     ) -> None:
-        """Prepare the client; nothing is sent yet.
-
-        Args:
-            name: the model's name at its endpoint.
-            base_url: the endpoint; None for OpenAI's own.
-            api_key: the key; endpoints without keys take any.
-            settings: how it is to be asked.
-        """
+        """Prepare the client; nothing is sent yet. `name` is the model's at its endpoint."""
         self.name = name
         self.settings = settings
         self.context_tokens = settings.context_tokens or DEFAULT_CONTEXT

@@ -11,10 +11,7 @@ _MILLION = 1_000_000
 def price_of(model: str, usage: Usage, price: Price | None = None) -> float | None:
     """Return the price of a call in dollars, or None for a model that the list does not have.
 
-    Args:
-        model: its name at its provider.
-        usage: what the call took.
-        price: in place of the list's.
+    `price` stands in place of the list's; `model` is its name at its provider.
     """
     if price is not None:
         cached = price.prompt if price.cached is None else price.cached

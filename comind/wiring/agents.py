@@ -109,12 +109,7 @@ def roles_of_all() -> set[str]:
 
 
 def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
-    """Return an agent's parameters; what is not given has its default.
-
-    Args:
-        agent: the agent's class.
-        values: by parameter.
-        where: the place that they were given at, for the message.
+    """Return an agent's parameters, given at `where`; what is not given has its default.
 
     Raises:
         UsageError: it has no such parameter, or a value is out of range.

@@ -45,10 +45,7 @@ class Rerun:
 def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     """Return whether an attempt's script gives its submissions again: the derived one, else all cells.
 
-    Args:
-        workshop: of the campaign.
-        work_id: an attempt that handed in.
-        seconds: what is left of the campaign's time, for both tries together.
+    Both tries together have the `seconds` that are left of the campaign's time.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -102,18 +99,10 @@ def rerun(
     scratch: Path,
     seconds: float,
 ) -> Rerun:
-    """Run `script` as the attempt ran, in a working directory of its own, and compare.
+    """Run `script` as the attempt ran, for so many seconds at most, and compare what it writes.
 
-    What it wrote is left in `scratch / "found"`, under the usual names.
-
-    Args:
-        workshop: of the campaign.
-        work: the attempt's work; it says what is mounted.
-        folder: the attempt's own.
-        script: what to run.
-        expected: folder with both submissions as they were graded.
-        scratch: an empty folder.
-        seconds: after this time the script is ended.
+    `expected` holds both submissions as they were graded; what is written now is left in
+    `scratch / "found"`, under the usual names.
 
     Raises:
         SandboxError: no sandbox can be started.

@@ -63,11 +63,7 @@ class Workshop:
     ) -> None:
         """Read the campaign's log.
 
-        Args:
-            project: where everything lies.
-            campaign: the campaign's folder.
-            foreign: whether it may have been written elsewhere; what it says of whose code it ran is
-                then not believed.
+        What a `foreign` one, perhaps written elsewhere, says of whose code it ran is not believed.
 
         Raises:
             CampaignError: the campaign has no split yet.
