@@ -17,12 +17,14 @@ from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
-from comind.llm.gate import Gate, own_fault
+from comind.llm.gate import Gate
 from comind.llm.tokens import count_tokens
 
 __all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse", "purse_of"]
 
 T = TypeVar("T", ModelReply, Embedded)
+
+_CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 
 
 class Purse:
@@ -83,14 +85,12 @@ def purse_of(campaign: CampaignFolder, budget: Budget) -> Purse:
     return Purse(budget, sum((work.owed for work in works), Spend()))
 
 
+@dataclass(slots=True)
 class Reservation:
     """What is held for one try."""
 
     actual: Usage | None = None
-
-    def settle(self, actual: Usage) -> None:
-        """Say what the try really took."""
-        self.actual = actual
+    """What the try really took, once that is known."""
 
 
 def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
@@ -143,7 +143,7 @@ class Meter:
                     not_before = self.gate.failed(error, failures)
                 if self.note is None:
                     raise
-                if own_fault(failures, self.gate.successes - answered):
+                if failures >= _CALLS_OF_ITS_OWN and self.gate.successes > answered:
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
     def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
@@ -154,9 +154,9 @@ class Meter:
                     came = attempt()
                 except Exception as error:
                     if not (isinstance(error, ModelBusyError) and error.billed):
-                        reservation.settle(Usage())  # refused before any work was done
+                        reservation.actual = Usage()  # refused before any work was done
                     raise
-                reservation.settle(came.usage)
+                reservation.actual = came.usage
         except ModelBusyError:
             raise
         except ModelRefusedError as error:

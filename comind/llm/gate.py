@@ -18,10 +18,9 @@ from collections.abc import Callable
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
 
-__all__ = ["Clock", "Gate", "own_fault"]
+__all__ = ["Clock", "Gate"]
 
 _MINUTE = 60.0
-_CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 _LONGEST_EXPONENT = 30
 
 
@@ -200,8 +199,3 @@ class Gate:
         found = self._refusals.get(model) or self._gone
         if found is not None:
             raise type(found)(str(found), hint=found.hint)
-
-
-def own_fault(failures: int, successes: int) -> bool:
-    """Say whether a call that failed so often, while others were answered, is at fault itself."""
-    return failures >= _CALLS_OF_ITS_OWN and successes > 0
