@@ -28,11 +28,8 @@ _HASH = 12
 def lineage(project: Path, name: str) -> dict[str, Any]:
     """Return everything that a submission came from.
 
-    `nodes` are in an order in which parents come first; the last one is the submission.
-
-    Args:
-        project: folder with the campaign's logs, or its ref.
-        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
+    `nodes` are in an order in which parents come first; the last one is the submission. `name` is a
+    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run; its logs or its ref are in `project`.
 
     Raises:
         CampaignError: there is no such campaign, run or attempt, or nothing was handed in.
@@ -179,24 +176,24 @@ def as_tree(values: Mapping[str, Any]) -> str:
 
 def as_mermaid(values: Mapping[str, Any]) -> str:
     """Return the lineage as a Mermaid graph."""
-    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
-    lines = [f'  {numbers[n["id"]]}["{_quoted(_label(n))}"]' for n in values["nodes"]]
-    lines += [f"  {numbers[a]} --> {numbers[b]}" for a, b in _edges(values)]
+    lines = _drawn(values, '{}["{}"]', "{} --> {}")
     return "\n".join(["graph TD", *lines]) + "\n"
 
 
 def as_dot(values: Mapping[str, Any]) -> str:
     """Return the lineage in Graphviz's language."""
-    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
-    lines = [f'  {numbers[n["id"]]} [label="{_quoted(_label(n))}"];' for n in values["nodes"]]
-    lines += [f"  {numbers[a]} -> {numbers[b]};" for a, b in _edges(values)]
+    lines = _drawn(values, '{} [label="{}"];', "{} -> {};")
     return "\n".join(["digraph lineage {", "  node [shape=box];", *lines, "}"]) + "\n"
 
 
-def _edges(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    known = {node["id"] for node in values["nodes"]}
-    for node in values["nodes"]:
-        yield from ((parent, node["id"]) for parent in node["parents"] if parent in known)
+def _drawn(values: Mapping[str, Any], node: str, edge: str) -> Iterator[str]:
+    """Yield a line for each node, then one for each edge, in the forms of some language."""
+    numbers = {each["id"]: f"n{number}" for number, each in enumerate(values["nodes"])}
+    for each in values["nodes"]:
+        yield "  " + node.format(numbers[each["id"]], _quoted(_label(each)))
+    for each in values["nodes"]:
+        for parent in (name for name in each["parents"] if name in numbers):
+            yield "  " + edge.format(numbers[parent], numbers[each["id"]])
 
 
 def _label(node: Mapping[str, Any]) -> str:

@@ -44,11 +44,9 @@ class _Part:
 def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
     """Return the contract's answer of `comind reproduce`.
 
-    Args:
-        project: a git repository with the campaign's ref, or a clone of one that has it.
-        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
-        sandbox: where to run the scripts; None for the strongest that seals.
-        everything: whether all that was published is run again, not only what was handed in.
+    `project` is a git repository with the campaign's ref, or a clone of one that has it; `name` is a
+    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything`, all that was
+    published is run again, not only what was handed in. No `sandbox` is the strongest that seals.
 
     Raises:
         CampaignError: there is no such campaign or run, or it handed nothing in.

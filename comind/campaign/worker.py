@@ -194,7 +194,6 @@ def _code_outcome(
     bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = bench.state
-    succeeded = state.best is not None
     ran = _led_to_best(state)
     return CodeOutcome(
         score=state.best_score,
@@ -204,7 +203,7 @@ def _code_outcome(
         last=_last_execution(state),
         steps=state.steps,
         report=finish.report,
-        failure=failure if failure or succeeded else _why_nothing(bench),
+        failure=failure or (None if state.best else _why_nothing(bench)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
 

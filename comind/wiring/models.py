@@ -62,11 +62,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
 
 
 def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
-    """Return who embeds texts; None where no model is named for that.
-
-    Raises:
-        ModelServiceError: neither a base URL nor a key is set.
-    """
+    """Return who embeds texts, None where no model is named for that; raises as `build_model`."""
     settings = models.get(EMBEDDINGS_ROLE, ModelSettings())
     if settings.name in (None, OFFLINE):
         return None

@@ -10,6 +10,7 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
+from comind.campaign.handin import SUBMISSION_BYTES
 from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
 from comind.campaign.plan import Code
@@ -25,7 +26,6 @@ __all__ = ["Rerun", "prove", "rerun", "time_limit"]
 
 _LEAST_SECONDS = 120.0  # what a script may always take
 _SLACK = 5.0  # times as long as the cells took it may take: another machine may be slower
-_SUBMISSION_BYTES = 512 << 20
 _PROOFS: dict[Verdict, Proof] = {
     Verdict.IDENTICAL: "identical",
     Verdict.EQUIVALENT: "equivalent",
@@ -120,7 +120,7 @@ def rerun(
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:
-            content = read_untrusted(workspace, name, limit=_SUBMISSION_BYTES)
+            content = read_untrusted(workspace, name, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
             return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_durably(found / target, content)

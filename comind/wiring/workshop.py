@@ -140,12 +140,7 @@ class Workshop:
         return self._ends_at - time.monotonic()
 
     def carry_out(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
-        """Return the outcome of a piece of work; gradings go through `grader`.
-
-        Raises:
-            ServiceError: something the work needs is missing or refuses.
-            CampaignError: someone else carries it out, or its log is of another version.
-        """
+        """Return the outcome of a piece of work, as `carry_out` does; gradings go through `grader`."""
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
         equipment = Equipment(
