@@ -21,7 +21,7 @@ __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missi
 
 def check_logs(folder: CampaignFolder) -> Iterator[str]:
     """Yield what is wrong with the logs of a campaign and of its work, a line each."""
-    for log in sorted(folder.root.glob("*/log.jsonl")):
+    for log in folder.logs():
         try:
             read_log(log, WORK_EVENTS)
         except LogError as error:

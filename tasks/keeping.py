@@ -40,10 +40,9 @@ def _finals(project: Path, campaign: str) -> set[str] | None:
     """Return the pointers that the final submission needs; None where a campaign is not at its end."""
     with ScratchFolder("g") as place:
         state = restore_logs(project, campaign, place)
-    delivered = state.delivered()
-    if state.ended is None or state.split is None or delivered is None:
+    chosen, delivered = state.chosen(), state.delivered()
+    if state.ended is None or state.split is None or chosen is None or delivered is None:
         return None
-    picked = state.picked.work_id if state.picked else delivered[0]
-    works = {picked, delivered[0]}
+    works = {chosen.id, delivered.id}
     named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
     return named | {f"data/community/{read.key}.dvc" for read in state.communities}

@@ -81,7 +81,7 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     folder = ProjectFolder(place).campaign(campaign)
-    for log in sorted(folder.root.glob("*/log.jsonl")):
+    for log in folder.logs():
         read_log(log, WORK_EVENTS)
     return read_state(folder)
 

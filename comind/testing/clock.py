@@ -3,12 +3,14 @@
 import threading
 from collections.abc import Callable
 
+from comind.llm.gate import Clock
+
 __all__ = ["QuickClock"]
 
 _MOMENT = 0.002  # for other threads to do what is waited for
 
 
-class QuickClock:
+class QuickClock(Clock):
     """A clock whose waits are over at once; `now` is how long they would have been.
 
     `waited` holds the waits of a known length, in order.
