@@ -1,8 +1,10 @@
 """What CoMind does next, given what has happened."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import ClassVar, NamedTuple
 
-from comind.agents.comind.analyzer import analyze, reading_of
+from comind.agents.comind.analyzer import analyze, readings_of
 from comind.agents.comind.coding_agent import implement
 from comind.agents.comind.coordinator import coordinate, drafting_of
 from comind.agents.comind.estimate import estimate
@@ -11,7 +13,7 @@ from comind.agents.comind.journal import journal_of
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
 from comind.campaign.agent import Agent, Role
 from comind.campaign.estimate import Expected
 from comind.campaign.events import CampaignSpec
@@ -19,7 +21,7 @@ from comind.campaign.outcome import Finish
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk, Workbench
-from comind.campaign.works import WorkRecord
+from comind.campaign.works import Thought, WorkRecord
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
@@ -102,36 +104,59 @@ class CoMind(Agent):
         return estimate(spec)
 
     def _next_thought(self, state: CampaignState, pool: Pool, last: WorkRecord | None) -> Decision:
-        """Go on with the round, or begin the next one."""
+        """Go on with the round, or begin the next one.
+
+        A stage that failed does not end the round: what it would have brought is missing in the next.
+        """
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
-        if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_of(state, pool))]
-        if stage == PROPOSE.name:
-            return [COORDINATE.work(drafting_of(state, pool, self.community))]
         rounds = state.works.thoughts(COORDINATE)
-        end = _end_of_rounds(state, last)
+        fruitless = _fruitless(rounds)
+        if stage == ANALYZE.name:
+            return [PROPOSE.work(proposing_of(state, pool, fruitless.reason))]
+        if stage == PROPOSE.name:
+            return [COORDINATE.work(drafting_of(state, pool, self.community, fruitless.reason))]
+        end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
         news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
         if state.works.in_flight() and not news:
             return Wait()
-        reading = reading_of(
+        readings = readings_of(
             state, pool, self.community, self.settings, seed=self.seed, number=len(rounds)
         )
-        return [ANALYZE.work(reading) if reading else PROPOSE.work(proposing_of(state, pool))]
+        if readings:
+            return [ANALYZE.work(each) for each in readings]
+        return [PROPOSE.work(proposing_of(state, pool, fruitless.reason))]
 
 
-def _end_of_rounds(state: CampaignState, last: WorkRecord | None) -> Done | None:
+class _Fruitless(NamedTuple):
+    """The latest rounds in a row that brought no draft, and why the last of them did not."""
+
+    rounds: int
+    reason: str
+
+
+def _fruitless(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _Fruitless:
+    """Return how many of the latest rounds brought no draft."""
+    empty = list(takewhile(lambda each: not (each.result and each.result.drafts), reversed(rounds)))
+    if not empty:
+        return _Fruitless(0, "")
+    said = empty[0].failure.message if empty[0].failure else ""
+    told = empty[0].result.refused if empty[0].result else ""
+    return _Fruitless(len(empty), said or told or "there was no draft")
+
+
+def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
     """Say why no other round follows, if none does; a community that was read again begins anew."""
-    drafted = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
-    if state.spec.iterations is not None and len(drafted) >= state.spec.iterations:
-        return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
-    if last is None or last.outcome is None or not _knows_newest(state, last.id):
-        return None
-    if last.outcome.failure is not None:
-        return Done(reason=f"ideation failed: {last.outcome.failure.message}")
-    if drafted and not (drafted[-1].result and drafted[-1].result.drafts):
-        return Done(reason=f"the model {state.spec.model} has no more drafts to propose")
+    rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
+    fruitless = _fruitless(rounds)
+    if state.spec.iterations is not None:
+        if sum(bool(each.result and each.result.drafts) for each in rounds) >= state.spec.iterations:
+            return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
+    if fruitless.rounds >= settings.idea_rounds:
+        return Done(
+            reason=f"{fruitless.rounds} rounds in a row brought no draft, the last: {fruitless.reason}"
+        )
     return None
 
 

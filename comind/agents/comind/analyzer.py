@@ -1,10 +1,13 @@
 """The Analyzer: community items and published solutions become rated reports (paper, section 4.2)."""
 
+import re
+
 from pydantic import Field
 
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sampling import sample
+from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
@@ -18,11 +21,12 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["Analysis", "analyze", "reading_of"]
+__all__ = ["Analysis", "analyze", "code_first", "readings_of"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_TEXT_SHOWN = 6_000
-_COMMENTS_SHOWN = 8
+_TEXT_KEPT = 100_000  # characters; the model's context may allow for less
+_CELL = re.compile(r"(?m)^(?=# %%)")
+_TEXT_CELL = "# %% [markdown]"
 _UNPROVEN = 5  # the most confidence in what nobody has reproduced here
 
 
@@ -33,9 +37,10 @@ class Analysis(Ratings):
     confidence: int = Field(ge=0, le=10)
     components: list[Component] = []
     ideas: list[str] = []
+    code: str = Field(default="", description="the lines of its code that matter most, word for word")
 
 
-def reading_of(
+def readings_of(
     state: CampaignState,
     pool: Pool,
     view: CommunityView,
@@ -43,33 +48,44 @@ def reading_of(
     *,
     seed: int,
     number: int,
-) -> Reading | None:
-    """Return what round `number` reads; None where there is nothing new."""
+) -> list[Reading]:
+    """Return what the readers of round `number` read, each a part of it; empty where nothing is new."""
     read = {report.item for report in pool.reports}
     sampled = sample(view, read, parameters, seed=seed, number=number)
     unread = [a for a in _published(state) if a.id not in read]
     solutions = unread[: parameters.solutions_per_round]
-    if not sampled and not solutions:
-        return None
-    return Reading(
-        sampled=tuple(sampled),
-        solutions=tuple(_solution(each) for each in solutions),
-        reproduced={each.id: _reproduced(each.id, state) for each in sampled},
+    limit = state.budget.seconds
+    parts = (
+        Reading(
+            sampled=tuple(sampled[reader :: parameters.readers]),
+            solutions=tuple(_solution(each) for each in solutions[reader :: parameters.readers]),
+            reproduced={
+                each.id: _reproduced(each.id, state) for each in sampled[reader :: parameters.readers]
+            },
+            seconds=None if limit is None else parameters.reading_share * limit,
+        )
+        for reader in range(parameters.readers)
     )
+    return [part for part in parts if part.sampled or part.solutions]
 
 
 def analyze(problem: Problem, view: CommunityView, reading: Reading, desk: Desk) -> Reports:
-    """Read every item of the round; one that the model cannot report on is left out."""
+    """Read the items of one reader; one that the model cannot report on is left out."""
     reports: list[Report] = []
     skipped: list[str] = []
+    sizes = Sizes.of(desk.context_tokens)
     for item in _items(view, reading):
+        if reading.seconds is not None and desk.state.spend.seconds > reading.seconds:
+            skipped.append(f"{item.id}: not read, the round's time for reading is over")
+            continue
+        asked = _TEMPLATES.render("analyzer", problem=problem, item=item, sizes=sizes)
         prompt = Prompt(
             role=ANALYZE.role,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("analyzer_system")),
-                Message(role="user", content=_TEMPLATES.render("analyzer", problem=problem, item=item)),
+                Message(role="user", content=asked),
             ),
-            max_tokens=1_500,
+            max_tokens=sizes.thought_reply,
         )
         try:
             said = desk.ask(prompt, Analysis).value
@@ -97,17 +113,28 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
                     id=each.id,
                     kind=each.kind,
                     title=notebook.title,
-                    text=notebook.source[:_TEXT_SHOWN],
+                    text=code_first(notebook.source)[:_TEXT_KEPT],
                     claim=claim,
                     reproduced=reading.reproduced.get(each.id, ""),
                 )
             )
         elif each.kind == "discussion" and each.id in discussions:
             thread = discussions[each.id]
-            answers = [f"{c.author}: {c.body}" for c in thread.comments[:_COMMENTS_SHOWN]]
-            text = "\n\n".join([f"{thread.author}: {thread.body}", *answers])[:_TEXT_SHOWN]
+            answers = [f"{c.author}: {c.body}" for c in thread.comments]
+            text = "\n\n".join([f"{thread.author}: {thread.body}", *answers])[:_TEXT_KEPT]
             items.append(Item(id=each.id, kind=each.kind, title=thread.title, text=text))
     return [*items, *reading.solutions]
+
+
+def code_first(source: str) -> str:
+    """Return a notebook's cells with those of code before those of text, each kind in its order.
+
+    Cells are those of the percent format (`# %%`), in which notebooks are kept.
+    """
+    cells = _CELL.split(source)
+    texts = [cell for cell in cells if cell.startswith(_TEXT_CELL)]
+    codes = [cell for cell in cells if not cell.startswith(_TEXT_CELL)]
+    return "\n".join(cell.strip("\n") for cell in [*codes, *texts] if cell.strip())
 
 
 def _published(state: CampaignState) -> list[Attempt]:
@@ -121,12 +148,20 @@ def _published(state: CampaignState) -> list[Attempt]:
 
 def _solution(attempt: Attempt) -> Item:
     assert attempt.outcome is not None
-    text = f"{attempt.work.draft.method}\n\n{attempt.outcome.report}\n\n{attempt.outcome.code}"
+    draft, code = attempt.work.draft, attempt.outcome.code
+    own = code.removeprefix(draft.codebase).strip() if draft.codebase else code
+    parts = [f"What its author found:\n{attempt.outcome.report}"] if attempt.outcome.report else []
+    if own != code:
+        start = ", ".join(attempt.work.parents) or "another program"
+        parts.append(f"It starts from {start} and adds to it, up to its best score:\n{own}")
+    else:
+        parts.append(f"Its program, up to its best score:\n{own}")
+    parts.append(f"Planned before it was written, perhaps otherwise done:\n{draft.method}")
     return Item(
         id=attempt.id,
         kind="solution",
-        title=attempt.work.draft.title,
-        text=text[:_TEXT_SHOWN],
+        title=draft.title,
+        text="\n\n".join(parts)[:_TEXT_KEPT],
         reproduced=f"{attempt.id} itself: {attempt.result}",
     )
 

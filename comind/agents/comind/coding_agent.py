@@ -5,6 +5,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, Field, model_validator
 
 from comind.agents.comind.history import History, Turn
+from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
@@ -21,14 +22,13 @@ from comind.session.base import CellStatus
 __all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_REPLY_TOKENS = 2_000
-_SHOWN = {"output_tokens": 600, "error_tokens": 500}
-_SHOWN_SHARE = 0.125  # of the room for all steps, where that is less
-_CODE_TOKENS = 1_600
+_SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_LONG_MINUTES = 20  # from here on seconds do not matter
 _LINE_TOKENS = 60  # of a step that is told in short
-_REFUSALS = 2  # how often a model that has nothing scored may say that it is done
+_REFUSALS = 2  # how often in a row a model is told to go on that says it is done
+_LITTLE_SHARE = 0.1  # of an attempt's time: with less left it may end when it likes
 
 
 class CodingStep(BaseModel):
@@ -74,38 +74,47 @@ class AttemptReport(BaseModel):
 
 
 def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
-    """Work on the draft until the model says it is done, or steps or time are over."""
+    """Work on the draft until steps or time are over, or the model insists that it is done."""
+    sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem)
     begun = _begin(problem, work, bench, frame)
-    opening = _opening(problem, work, bench, begun=begun, frame=frame)
-    history = History(opening, context_tokens=bench.context_tokens, reply_tokens=_REPLY_TOKENS)
+    opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame)
+    history = History(
+        opening,
+        context_tokens=bench.context_tokens,
+        reply_tokens=sizes.cell_reply,
+        most_tokens=sizes.steps,
+    )
     refusals, last_error = 0, ""
     while bench.steps_left > 0 and bench.seconds_left > 0:
-        prompt = Prompt(
-            role=work.role,
-            messages=history.messages,
-            max_tokens=_REPLY_TOKENS,
-        )
+        prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
         answer = bench.ask(prompt, CodingStep)
-        if answer.value.done and (bench.state.best is not None or refusals == _REFUSALS):
+        if answer.value.done and (refusals == _REFUSALS or _may_end(work, bench)):
             history.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
             refusals += 1
-            told = _TEMPLATES.render("coding_not_done")
-            history.add(Turn(answer.text, told, "Said that it was done, with nothing scored."))
+            told = _TEMPLATES.render("coding_go_on", left=_left(bench), best=bench.state.best_score)
+            history.add(Turn(answer.text, told, "Said that it was done, and was told to go on."))
             continue
-        before = bench.state.best
+        refusals, before = 0, bench.state.best
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
         error = _complaint(step)
-        told = _feedback(step, bench, history.room, repeated=bool(error) and error == last_error)
+        repeated = bool(error) and error == last_error
+        told = _feedback(step, bench, sizes, history.room, repeated=repeated)
         best = answer.value.code if bench.state.best != before else ""
         history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
-    return Finish(report=_report(work, bench, history.messages))
+    return Finish(report=_report(work, bench, history.messages, sizes))
 
 
-def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
+def _may_end(work: Code, bench: Workbench) -> bool:
+    """Whether too little is left for another experiment."""
+    little = bench.seconds_left < _LITTLE_SHARE * work.budget.seconds
+    return bench.state.best is not None and (little or bench.steps_left <= 1)
+
+
+def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> str:
     """Ask for a report on what was scored; without one, say how far it came."""
     said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
     if bench.state.best is None or bench.seconds_left <= 0:
@@ -114,7 +123,7 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
     prompt = Prompt(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
-        max_tokens=_REPLY_TOKENS,
+        max_tokens=sizes.thought_reply,
         standing=CodingStep.model_json_schema(),
         closing=True,
     )
@@ -148,7 +157,7 @@ def _begin(
 
 
 def _opening(
-    problem: Problem, work: Code, bench: Workbench, *, begun: str, frame: str
+    problem: Problem, work: Code, bench: Workbench, sizes: Sizes, *, begun: str, frame: str
 ) -> tuple[Message, ...]:
     task = _TEMPLATES.render(
         "coding_task",
@@ -157,9 +166,12 @@ def _opening(
         budget=work.budget,
         begun=begun,
         frame=frame,
-        code_tokens=_CODE_TOKENS,
+        sizes=sizes,
+        resources=bench.resources,
         inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
         steps=bench.steps_left,
+        time=in_words(work.budget.seconds),
+        cell_time=in_words(work.budget.cell_seconds),
     )
     return (
         Message(role="system", content=_TEMPLATES.render("coding_system")),
@@ -200,14 +212,29 @@ def _complaint(step: Step) -> str:
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
-def _feedback(step: Step, bench: Workbench, room: int, *, repeated: bool) -> str:
+def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated: bool) -> str:
     most = int(_SHOWN_SHARE * room)
     return _TEMPLATES.render(
         "coding_feedback",
         step=step,
         repeated=repeated,
-        **{name: min(tokens, most) for name, tokens in _SHOWN.items()},
+        output_tokens=min(sizes.output, most),
+        error_tokens=min(sizes.error, most),
         best=bench.state.best_score,
-        steps_left=bench.steps_left,
-        minutes_left=round(bench.seconds_left / 60),
+        left=_left(bench),
     )
+
+
+def _left(bench: Workbench) -> str:
+    """Return what is left of an attempt, in words."""
+    steps = "1 step" if bench.steps_left == 1 else f"{bench.steps_left} steps"
+    return f"{steps}, {in_words(bench.seconds_left)}"
+
+
+def in_words(seconds: float) -> str:
+    """Return a time as a model should read it: minutes, and seconds where they matter."""
+    whole = max(0, int(seconds))
+    minutes, rest = divmod(whole, 60)
+    if minutes >= _LONG_MINUTES:
+        return f"{minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"

@@ -5,7 +5,9 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.pool import Pool
+from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
     COORDINATE,
     DatasetTitle,
@@ -35,8 +37,10 @@ NOVEL = "novel"
 
 _TEMPLATES = Templates("comind.agents.comind")
 _CODE_KEPT = 60_000  # longer code is nothing to start from
-_SOLUTIONS_SHOWN, _NOTEBOOKS_SHOWN, _DATASETS_SHOWN, _TRIED_SHOWN = 3, 6, 10, 12
+_SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the model's context may allow for fewer
+_NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
+_TRIES = 2  # of a list in which nothing is new
 _KINDS_NEED = 3  # with fewer drafts there is no room for every part
 
 
@@ -58,8 +62,10 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-def drafting_of(state: CampaignState, pool: Pool, view: CommunityView) -> Drafting:
-    """Return what a round drafts from: selected ideas, what there is to start from, what was tried."""
+def drafting_of(
+    state: CampaignState, pool: Pool, view: CommunityView, refused: str = ""
+) -> Drafting:
+    """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
     attempts = state.works.attempts()
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts = [
@@ -69,18 +75,19 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView) -> Drafti
             result=a.result,
             code=a.outcome.code,
             seconds=a.outcome.code_seconds,
+            report=a.outcome.report,
         )
-        for a in state.works.best_first()[:_SOLUTIONS_SHOWN]
+        for a in state.works.best_first()[:_SOLUTIONS_KEPT]
         if a.outcome is not None and len(a.outcome.code) <= _CODE_KEPT
     ]
     return Drafting(
         wanted=state.spec.coders,
-        ideas=tuple(IdeaMemo(id=i.id, text=i.text[:_TEXT_SHOWN], value=i.value) for i in ideas),
+        ideas=tuple(IdeaMemo(id=i.id, text=i.text, value=i.value) for i in ideas),
         solutions=tuple(starts),
         best=state.best.work_id if state.best else "",
         tried=tuple(
             Tried(title=a.work.draft.title[:_TITLE_LENGTH], result=a.result[:_TEXT_SHOWN])
-            for a in attempts[-_TRIED_SHOWN:]
+            for a in attempts[-_TRIED_KEPT:]
         ),
         titles=tuple(a.work.draft.title for a in attempts),
         notebooks=tuple(
@@ -93,24 +100,42 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView) -> Drafti
             if each.files
         ),
         finished=sum(a.outcome is not None for a in attempts),
+        reports=best_reports(pool),
+        minutes=round(state.work_budget().seconds / 60, 1),
+        refused=refused,
     )
 
 
 def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
-    """Ask for drafts, then make sure that they differ and that each part is played."""
-    asked = _TEMPLATES.render("coordinator", problem=problem, **dict(facts))
-    prompt = Prompt(
-        role=COORDINATE.role,
-        messages=(
-            Message(role="system", content=_TEMPLATES.render("coordinator_system")),
-            Message(role="user", content=asked),
-        ),
-        max_tokens=2_000,
+    """Ask for drafts, then make sure that they differ and that each part is played.
+
+    A list in which nothing is new is asked for once more, with the reason.
+    """
+    sizes = Sizes.of(desk.context_tokens)
+    asked = _TEMPLATES.render(
+        "coordinator", problem=problem, sizes=sizes, resources=desk.resources, **dict(facts)
     )
-    said = desk.ask(prompt, Drafts).value.drafts
-    table = _Table(view, facts)
-    drafts = table.distinct([table.draft(each) for each in said])[: facts.wanted]
-    return RoundDrafts(drafts=tuple(table.with_every_part(drafts)))
+    messages = (
+        Message(role="system", content=_TEMPLATES.render("coordinator_system")),
+        Message(role="user", content=asked),
+    )
+    table, refused = _Table(view, facts), ""
+    for _ in range(_TRIES):
+        prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
+        answer = desk.ask(prompt, Drafts)
+        said = answer.value.drafts
+        drafts = table.distinct([table.draft(each) for each in said])[: facts.wanted]
+        if drafts:
+            return RoundDrafts(drafts=tuple(table.with_every_part(drafts)))
+        titles = ", ".join(f'"{each.title}"' for each in said)
+        refused = f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
+        again = _TEMPLATES.render("coordinator_again", refused=refused, wanted=facts.wanted)
+        messages = (
+            *messages,
+            Message(role="assistant", content=answer.text),
+            Message(role="user", content=again),
+        )
+    return RoundDrafts(refused=refused)
 
 
 class _Table:

@@ -4,20 +4,22 @@ Tokens of one call, and what an attempt's prompt grows by with each step, are th
 benchmarks/prefix.py and of the recorded campaigns in docs/lab-notes.md.
 """
 
-from comind.agents.comind.history import MOST_TOKENS
-from comind.agents.comind.thoughts import ANALYZE
+from comind.agents.comind.sizes import Sizes
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE
 from comind.campaign.estimate import Expected, ExpectedCalls
 from comind.campaign.events import CampaignSpec
 from comind.llm.base import Usage
+from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
 
 __all__ = ["estimate"]
 
-_THOUGHT = Usage(prompt_tokens=2_500, completion_tokens=800)
-_OPENING, _A_STEP, _REPLY = 2_500, 900, 600
 _CACHED = 0.85  # of an attempt's prompts
-_ITEMS_A_ROUND = 7  # read by the analyzer
+_USED = 0.5  # of what a prompt may show
+_CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and of what it may have
+_THOUGHT = 800  # tokens of a thought's reply
 _THOUGHTS_A_ROUND = 3  # brainstorm, selection, drafts
 _MINUTES_A_STEP = 1.5
+_MOST_ITEMS = 22  # read in a first round
 
 
 def estimate(spec: CampaignSpec) -> Expected:
@@ -26,18 +28,39 @@ def estimate(spec: CampaignSpec) -> Expected:
     if rounds is None:
         minutes = (spec.budget.seconds or spec.attempt_seconds) / 60
         rounds, guess = max(1, int(minutes / (spec.steps * _MINUTES_A_STEP))), " (a guess from the time)"
-    items = _ITEMS_A_ROUND if spec.notebooks + spec.discussions else spec.coders
-    prompts = [_OPENING + min(MOST_TOKENS, step * _A_STEP) for step in range(spec.steps + 1)]
-    attempt = Usage(
-        prompt_tokens=sum(prompts),
-        cached_tokens=int(_CACHED * sum(prompts)),
-        completion_tokens=(spec.steps + 1) * _REPLY,
-    )
+    items = min(spec.notebooks + spec.discussions, _MOST_ITEMS) + spec.coders * (rounds - 1)
+    sizes = _sizes(spec, ANALYZE.role)
+    read = int(_USED * (sizes.outline + sizes.item))
+    shown = int(_USED * (sizes.outline + sizes.data_outline + sizes.reports_shown * sizes.summary))
     calls = (
-        ExpectedCalls(ANALYZE.role, _THOUGHT, rounds * (items + _THOUGHTS_A_ROUND)),
-        ExpectedCalls("coding_agent", attempt, rounds * spec.coders),
+        ExpectedCalls(ANALYZE.role, Usage(prompt_tokens=read, completion_tokens=_THOUGHT), items),
+        ExpectedCalls(
+            COORDINATE.role,
+            Usage(prompt_tokens=shown, completion_tokens=_THOUGHT),
+            rounds * _THOUGHTS_A_ROUND,
+        ),
+        ExpectedCalls("coding_agent", _attempt(spec), rounds * spec.coders),
     )
     plural = "s" if rounds != 1 else ""
     return Expected(
         f"{rounds} round{plural}{guess} of {spec.coders} attempts, {spec.steps} steps", calls
     )
+
+
+def _attempt(spec: CampaignSpec) -> Usage:
+    """Return what one attempt that uses all its steps will about take."""
+    sizes = _sizes(spec, "coding_agent")
+    cell = max(_CELL, int(_CELL_SHARE * sizes.cell_reply))
+    opening = int(_USED * (sizes.description + sizes.preview + sizes.method + sizes.start_code))
+    step = cell + int(_USED * sizes.output)
+    prompts = [opening + min(sizes.steps, number * step) for number in range(spec.steps + 1)]
+    return Usage(
+        prompt_tokens=sum(prompts),
+        cached_tokens=int(_CACHED * sum(prompts)),
+        completion_tokens=(spec.steps + 1) * cell,
+    )
+
+
+def _sizes(spec: CampaignSpec, role: str) -> Sizes:
+    settings = spec.models.get(role) or spec.models.get("default") or ModelSettings()
+    return Sizes.of(settings.context_tokens or DEFAULT_CONTEXT)

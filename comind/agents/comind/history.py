@@ -11,10 +11,7 @@ from comind.llm.base import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 
-__all__ = ["MOST_TOKENS", "History", "Turn"]
-
-MOST_TOKENS = 24_000
-"""Of all steps together, however much a model can read: more costs more than it tells."""
+__all__ = ["History", "Turn"]
 
 _LEAST_TOKENS = 1_000
 # Of the room, after compaction; half of it in all, so that several steps pass until the next one.
@@ -46,18 +43,26 @@ class Turn(NamedTuple):
 class History:
     """What has been said in an attempt, as it is sent."""
 
-    def __init__(self, opening: tuple[Message, ...], *, context_tokens: int, reply_tokens: int) -> None:
+    def __init__(
+        self,
+        opening: tuple[Message, ...],
+        *,
+        context_tokens: int,
+        reply_tokens: int,
+        most_tokens: int,
+    ) -> None:
         """Begin with what never changes.
 
         Args:
             opening: the rules and the task.
             context_tokens: of the model, for prompt and reply together.
             reply_tokens: the longest reply that is asked for.
+            most_tokens: of all steps together, where the model can read more.
         """
         self.opening = opening
         begun = sum(count_tokens(message.content) for message in opening)
         left = _MARGIN * context_tokens - reply_tokens - begun - _FORM_TOKENS
-        self.room = int(max(_LEAST_TOKENS, min(MOST_TOKENS, left)))
+        self.room = int(max(_LEAST_TOKENS, min(most_tokens, left)))
         """Tokens of all steps together at which they are compacted."""
         self._turns: list[Turn] = []
         self._lines: list[str] = []

@@ -3,6 +3,7 @@
 from pydantic import BaseModel, Field
 
 from comind.agents.comind.pool import Pool
+from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk
@@ -11,12 +12,12 @@ from comind.domain.value import Text
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
+from comind.llm.truncate import cut_prose
 
-__all__ = ["Brainstorm", "Selection", "propose", "proposing_of"]
+__all__ = ["Brainstorm", "Selection", "best_reports", "propose", "proposing_of"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_REPORTS_SHOWN, _IDEAS_SHOWN = 10, 20
-_TEXT_SHOWN = 250
+_REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the model's context may allow for fewer
 _RAW_SHOWN = 40
 
 
@@ -47,44 +48,44 @@ class Selection(BaseModel):
     ideas: list[KeptIdea]
 
 
-def proposing_of(state: CampaignState, pool: Pool) -> Proposing:
-    """Return what a round has ideas about: what was reported and what is remembered, cut to size."""
-    reports = [
-        ReportMemo(
-            item=report.item,
-            title=report.title[:_TEXT_SHOWN],
-            summary=report.summary[:_TEXT_SHOWN],
-            effectiveness=report.effectiveness,
-            confidence=report.confidence,
-            ideas=tuple(idea[: _TEXT_SHOWN // 2] for idea in report.ideas[:4]),
-        )
-        for report in pool.reports[-_REPORTS_SHOWN:]
-    ]
+def proposing_of(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
+    """Return what a round has ideas about: what was reported and what is remembered."""
     ideas = [
-        IdeaMemo(
-            id=idea.id,
-            text=idea.text[:_TEXT_SHOWN],
-            used="; ".join(pool.uses_of(idea.id, state))[:_TEXT_SHOWN],
-        )
-        for idea in pool.ideas[-_IDEAS_SHOWN:]
+        IdeaMemo(id=idea.id, text=idea.text, used="; ".join(pool.uses_of(idea.id, state)))
+        for idea in pool.ideas[-_IDEAS_KEPT:]
     ]
     return Proposing(
-        reports=tuple(reports),
+        reports=best_reports(pool),
         ideas=tuple(ideas),
         known=len(pool.ideas),
         wanted=2 * state.spec.coders,
         best=str(state.best.score) if state.best else "",
+        minutes=round(state.work_budget().seconds / 60, 1),
+        refused=refused,
+    )
+
+
+def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
+    """Return the reports that promise most by their ratings, of equals the latest first."""
+    latest_first = pool.reports[::-1]
+    ranked = sorted(latest_first, key=lambda report: -(report.effectiveness + report.confidence))
+    return tuple(
+        ReportMemo.model_validate(report.model_dump(include=set(ReportMemo.model_fields)))
+        for report in ranked[:_REPORTS_KEPT]
     )
 
 
 def propose(problem: Problem, facts: Proposing, desk: Desk) -> Ideas:
     """Brainstorm over the reports, then keep what is worth trying; each idea says where it is from."""
-    paths = desk.ask(_prompt("brainstorm", problem, facts), Brainstorm).value.paths
+    sizes = Sizes.of(desk.context_tokens)
+    facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
+    prompt = _prompt("brainstorm", problem, facts, sizes, resources=desk.resources)
+    paths = desk.ask(prompt, Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
-    raw = [" ".join(idea.split())[:_TEXT_SHOWN] for idea in raw]
+    raw = [cut_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
-    kept = desk.ask(_prompt("selection", problem, facts, raw=raw), Selection).value.ideas
+    kept = desk.ask(_prompt("selection", problem, facts, sizes, raw=raw), Selection).value.ideas
     origins = _origins(facts, raw)
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
@@ -129,13 +130,13 @@ def _telling(text: str) -> set[str]:
     return {word for word in plain.split() if len(word) > 3}  # noqa: PLR2004 - no articles
 
 
-def _prompt(name: str, problem: Problem, facts: Proposing, **more: object) -> Prompt:
-    asked = _TEMPLATES.render(name, problem=problem, **dict(facts), **more)
+def _prompt(name: str, problem: Problem, facts: Proposing, sizes: Sizes, **more: object) -> Prompt:
+    asked = _TEMPLATES.render(name, problem=problem, sizes=sizes, **dict(facts), **more)
     return Prompt(
         role=PROPOSE.role,
         messages=(
             Message(role="system", content=_TEMPLATES.render("idea_proposer_system")),
             Message(role="user", content=asked),
         ),
-        max_tokens=1_500,
+        max_tokens=sizes.thought_reply,
     )

@@ -68,6 +68,10 @@ class Component(Ratings):
     """One part of a solution, rated for itself."""
 
     name: str
+    takes: str = ""
+    """What it reads: columns, files, outputs of other parts."""
+    gives: str = ""
+    """What it hands on."""
 
 
 class Report(Ratings):
@@ -79,6 +83,8 @@ class Report(Ratings):
     summary: str
     components: tuple[Component, ...] = ()
     ideas: tuple[str, ...] = ()
+    code: str = ""
+    """The few lines of its code that matter most; untrusted."""
     claim: str = ""
     """The score that its author says it has."""
     reproduced: str = ""
@@ -88,12 +94,14 @@ class Report(Ratings):
 
 
 class Reading(Value):
-    """What a round reads."""
+    """What one reader of a round reads."""
 
     sampled: tuple[Sampled, ...] = ()
     solutions: tuple[Item, ...] = ()
     reproduced: dict[str, str] = {}
     """By item, what attempts that start from it have scored here."""
+    seconds: float | None = None
+    """Time after which no other item is begun; what is left is read in a later round."""
 
 
 class Reports(Value):
@@ -101,7 +109,7 @@ class Reports(Value):
 
     reports: tuple[Report, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Items that the model could not report on, and why."""
+    """Items that the model could not report on or had no time for, and why."""
 
 
 class Idea(Value):
@@ -115,7 +123,7 @@ class Idea(Value):
 
 
 class ReportMemo(Value):
-    """A report in short."""
+    """What roles are shown of a report."""
 
     item: str
     title: str
@@ -123,6 +131,8 @@ class ReportMemo(Value):
     effectiveness: int
     confidence: int
     ideas: tuple[str, ...]
+    code: str = ""
+    reproduced: str = ""
 
 
 class IdeaMemo(Value):
@@ -144,6 +154,10 @@ class Proposing(Value):
     wanted: int = 0
     best: str = ""
     """The best score so far, in words."""
+    minutes: float | None = None
+    """What an attempt may take, thinking and writing included."""
+    refused: str = ""
+    """Why the round before brought nothing."""
 
 
 class Ideas(Value):
@@ -161,6 +175,8 @@ class StartingPoint(Value):
     result: str
     code: str
     seconds: float
+    report: str = ""
+    """What its author found out."""
 
 
 class Tried(Value):
@@ -197,12 +213,20 @@ class Drafting(Value):
     datasets: tuple[DatasetTitle, ...] = ()
     finished: int = 0
     """How many attempts had ended."""
+    reports: tuple[ReportMemo, ...] = ()
+    """The best first."""
+    minutes: float | None = None
+    """What an attempt may take, thinking and writing included."""
+    refused: str = ""
+    """Why the round before brought no draft."""
 
 
 class RoundDrafts(Value):
-    """The drafts of a round; none where there is nothing to propose."""
+    """The drafts of a round; none where all that was proposed had been tried."""
 
     drafts: tuple[Draft, ...] = ()
+    refused: str = ""
+    """Why there is none."""
 
 
 ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from comind.agents.comind.analyzer import reading_of
+from comind.agents.comind.analyzer import readings_of
 from comind.agents.comind.coordinator import drafting_of
 from comind.agents.comind.idea_proposer import proposing_of
 from comind.agents.comind.parameters import CoMindParameters
@@ -83,8 +83,9 @@ def after_one_round(**spec: Any) -> CampaignState:
 
 def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
     """Return what a round reads, as it is planned; None where there is nothing new."""
-    facts = reading_of(state, pool_of(state), view, CoMindParameters(), seed=0, number=number)
-    return ANALYZE.work(facts) if facts else None
+    parameters = CoMindParameters(readers=1)
+    parts = readings_of(state, pool_of(state), view, parameters, seed=0, number=number)
+    return ANALYZE.work(parts[0]) if parts else None
 
 
 def proposing(state: CampaignState) -> Think:
