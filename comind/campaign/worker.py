@@ -26,8 +26,8 @@ from comind.campaign.outcome import (
 )
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
-from comind.campaign.script.cells import ran_part
 from comind.campaign.refit import REFIT_ROLE, refit
+from comind.campaign.script.cells import ran_part
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Models, Workbench
 from comind.domain.draft import Operator

@@ -445,8 +445,8 @@ def test_a_question_is_bounded() -> None:
 
 def test_a_healthy_cell_is_asked_about_after_minutes() -> None:
     """Without evidence no model is asked in the first minutes, however much a cell prints."""
-    model = ScriptedModel(lambda _request: _verdict(stop=False))
-    watch, _ = _watch(model, MonitorSettings(start=_at_once))
-    for now in range(1, 400):
-        assert watch.look("\n".join(f"fold {n} done" for n in range(now)), float(now)) is None
-        assert bool(model.requests) == (now >= 300)
+    settings = MonitorSettings(start=_at_once)
+    for seconds, asked in ((290.0, 0), (400.0, 1)):
+        model = _continuing()
+        _watched(_saying("fold # done", times=int(seconds / 10)), model, settings=settings)
+        assert len(model.requests) == asked

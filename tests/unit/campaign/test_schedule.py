@@ -46,7 +46,7 @@ def _attempt(number: int, *, seconds: float, steps: int = 4, code_seconds: float
 
 
 def test_a_round_gets_its_share() -> None:
-    """The first attempts get less than half of the time; once little is left, an attempt gets the rest."""
+    """The first attempts get less than half of the time; where little is left, one gets the rest."""
     assert _state().work_budget().seconds == pytest.approx(13.5 * _MINUTE)
     late = _state(elapsed=15 * _MINUTE).work_budget()
     assert late.seconds == late.cell_seconds == pytest.approx(15 * _MINUTE)
