@@ -64,7 +64,9 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         planner = BaselineFirst(workshop.agent)
         ending = run(running, planner, executor, housekeeping.round)
-        finish(running, executor, workshop.grader, housekeeping.round)
+        no_refit = finish(running, executor, workshop.grader, housekeeping.round)
+        if no_refit:
+            ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
         housekeeping.round(running.state)
         hand_in(project, campaign)
         if running.state.spec.prove:

@@ -9,8 +9,9 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.lineage import lineage_of, script_for
+from comind.campaign.outcome import Submitted
+from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -34,6 +35,8 @@ class Housekeeping:
         self._campaign = self._folder.campaign(campaign)
         self._tracker = CampaignTracker(project, campaign)
         self._published: set[str] = set()
+        self._running = RunningAttempts(self._campaign)
+        self._delivered: tuple[str, Submitted] | None = None
         self._kept: object = None
         self._traced: dict[str, object] = {}
 
@@ -51,6 +54,7 @@ class Housekeeping:
     def round(self, state: CampaignState) -> None:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
         self._tracker.catch_up()
+        self._deliver_submission(state)
         finished = sum(record.outcome is not None for record in state.works)
         changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
@@ -68,21 +72,33 @@ class Housekeeping:
 
     def deliver(self, state: CampaignState) -> None:
         """Put the best submission so far where the user finds it."""
-        delivered = state.delivered()
-        if delivered is None:
+        self._deliver_submission(state)
+        if state.delivered() is None:
             return
-        self._copy(delivered, self._campaign.submission)
         if state.picked is not None:
             write_durably(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
             if state.refit() is not None:
                 picked = state.works.attempt(state.picked.work_id)
-                self._copy(picked, self._campaign.submission_before_refit)
+                assert picked.submitted is not None
+                self._copy(picked.id, picked.submitted, self._campaign.submission_before_refit)
         passed("submission-delivered")
 
-    def _copy(self, attempt: Attempt, target: Path) -> None:
-        assert attempt.submitted is not None
-        source = self._campaign.work(attempt.id).test_submission(attempt.submitted.step)
-        if hash_file(source) != attempt.submitted.test_sha256:
+    def _deliver_submission(self, state: CampaignState) -> None:
+        """Copy the best submission, where it is another one; it may be a step of a running attempt."""
+        best = state.delivered()
+        chosen = (best.id, best.submitted) if best is not None and best.submitted is not None else None
+        running = self._running.best(state) if state.picked is None else None
+        if running is not None and (
+            state.best is None or running.score.value.better_than(state.best.score.value)
+        ):
+            chosen = (running.work_id, running.submitted)
+        if chosen is not None and chosen != self._delivered:
+            self._copy(*chosen, self._campaign.submission)
+            self._delivered = chosen
+
+    def _copy(self, work_id: str, submitted: Submitted, target: Path) -> None:
+        source = self._campaign.work(work_id).test_submission(submitted.step)
+        if hash_file(source) != submitted.test_sha256:
             raise CampaignError(f"{source} was changed after it was graded")
         write_durably(target, source.read_bytes())
 

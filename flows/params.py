@@ -60,6 +60,10 @@ class SolveParams(Value):
     """Tokens of the whole campaign, read and written."""
     closing_share: float = Field(default=0.05, ge=0, lt=1)
     """Of money and tokens: kept back for the calls that bring work to its end."""
+    closing_time_share: float = Field(default=0.15, ge=0, lt=1)
+    """Of `minutes`: the most that is kept back for the refit; what the best code took is enough."""
+    round_share: float = Field(default=0.45, gt=0, le=1)
+    """Of `minutes`: the most that an attempt gets while another round can follow."""
     models: dict[str, ModelSettings] = {}
     """By role; `default` for all others. What they can say stands in comind/llm/settings.py."""
     traffic: Traffic = Traffic()

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome, Submitted
+from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
@@ -165,6 +166,8 @@ class Graded(Value):
     ordinal: int
     submitted: Submitted
     report: GradeReport
+    gain: Paired | None = None
+    """How much better it is than the attempt's best before it, on the same rows."""
 
 
 class SessionOpened(Value):

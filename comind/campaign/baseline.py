@@ -27,7 +27,7 @@ class BaselineFirst:
         """Plan attempt 0 where it is wanted, and wait for it; then ask the agent."""
         if state.spec.baseline and not len(state.works):
             draft = Draft(title="baseline", method="A plain model from a well-kept library.")
-            budget = state.work_budget()
+            budget = state.work_budget(whole=True)
             return [Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=budget)]
         attempts = state.works.attempts()[:1]
         if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):

@@ -55,6 +55,8 @@ class CampaignSpec(Value):
     coders: int = Field(ge=1)
     steps: int = Field(ge=1)
     attempt_seconds: float = Field(gt=0)
+    round_share: float = Field(default=1.0, gt=0, le=1)
+    """Of the campaign's time: the most that an attempt gets while another round can follow."""
     cell_seconds: float = Field(gt=0)
     baseline: bool = True
     refit: bool = True

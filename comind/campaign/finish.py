@@ -29,13 +29,21 @@ def finish(
     executor: Executor,
     comparer: Comparer,
     progress: Callable[[CampaignState], None] | None = None,
-) -> None:
-    """Pick the final submission, and refit it where that is wanted and paid for."""
+) -> str:
+    """Pick the final submission, and refit it where that is wanted and paid for.
+
+    Returns why there is no refit, in one line; empty where there is one, or none is wanted.
+    """
     if campaign.state.picked is None and campaign.state.best is not None:
         campaign.record(pick(leaderboard(campaign.state, campaign.folder, comparer)))
         passed("final-picked")
-    if campaign.state.spec.refit and campaign.state.picked is not None:
-        run(campaign, Refit(), executor, progress)
+    if not campaign.state.spec.refit or campaign.state.picked is None:
+        return ""
+    ending = run(campaign, Refit(), executor, progress)
+    if campaign.state.refit() is not None:
+        return ""
+    tried = [each.result for each in campaign.state.works.refits()]
+    return f"no refit: {tried[-1] if tried else ending.detail}"
 
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:

@@ -14,6 +14,7 @@ from comind.campaign.events import (
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.schedule import too_late_for
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import ComindError
@@ -135,6 +136,9 @@ def _hand_out(
     if isinstance(decision, Wait):
         return None
     for work in decision:
+        late = too_late_for(work, campaign.state)
+        if late:
+            return CampaignEnded(reason="budget", detail=late)
         work_id = campaign.state.next_id(work)
         campaign.record(WorkPlanned(id=work_id, work=work))
         passed("work-planned")

@@ -61,6 +61,8 @@ class MonitorSettings:
 
     first: float = 20.0
     """Seconds to the first look."""
+    ask_after: float = 300.0
+    """Seconds after which a model is asked about a cell that shows no evidence; then at twice that."""
     longest: float = 600.0
     """Most seconds between two looks; up to that, each interval is twice the last."""
     questions: int = 12
@@ -94,7 +96,7 @@ class CellWatch:
         self._interval = self._due = self.settings.first
         self._question: _Question | None = None
         self._questions_left = self.settings.questions
-        self._ask_again_at = 0.0
+        self._ask_again_at = self.settings.ask_after
         self._raised: set[EvidenceKind] = set()
         self._certain: set[EvidenceKind] = set()
         self._output = ""

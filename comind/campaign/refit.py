@@ -24,12 +24,15 @@ class Refit:
             return Wait() if any(each.outcome is None for each in mine) else Done(reason="refitted")
         attempt = state.works.attempt(picked)
         assert attempt.outcome is not None
+        took, left = attempt.outcome.code_seconds, state.seconds_left()
+        if left < took:
+            return Done(reason=f"the code takes {took:.0f} s, and {left:.0f} s are left")
         draft = Draft(
             title=f"refit of {picked}",
             method="The same code on all labelled rows.",
             codebase=attempt.outcome.code,
         )
-        budget = state.work_budget()
+        budget = state.work_budget(whole=True)
         return [
             Code(
                 operator=Operator.REFIT,

@@ -33,6 +33,10 @@ from comind.eventlog.store import LogSchema
 
 __all__ = ["CAMPAIGN_LOG", "Best", "CampaignState", "apply"]
 
+_REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
+_START_SECONDS = 15.0  # to open a session and to look through a submission
+_UNDIVIDED = 1.5  # shares of an attempt: less than that goes to one attempt
+
 
 @dataclass(frozen=True, slots=True)
 class Best:
@@ -118,18 +122,43 @@ class CampaignState:
         limit = self.budget.seconds
         return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
 
-    def work_budget(self) -> WorkBudget:
-        """Return the limits of an attempt that is planned now."""
-        left = self.seconds_left()
+    def closing_seconds(self) -> float:
+        """Return the seconds that are kept back to refit the best code so far.
+
+        That is about as long as the code took, up to a share of the campaign's time.
+        """
+        limit, best = self.budget.seconds, self.best
+        outcome = self.works.attempt(best.work_id).outcome if best is not None else None
+        if limit is None or outcome is None or not self.spec.refit or self.picked is not None:
+            return 0.0
+        took = _REFIT_FACTOR * outcome.code_seconds + _START_SECONDS
+        return min(self.budget.closing_time_share * limit, took)
+
+    def open_seconds(self) -> float:
+        """Return the seconds that are left for new work; infinite without a limit."""
+        return max(0.0, self.seconds_left() - self.closing_seconds())
+
+    def work_budget(self, *, whole: bool = False) -> WorkBudget:
+        """Return the limits of an attempt that is planned now.
+
+        It gets no more than its share of the campaign's time, so that another round can build on it, and
+        nothing of what is kept back; with `whole` all that is left, as nothing follows it.
+        """
+        left = self.seconds_left() if whole else self.open_seconds()
+        seconds = min(self.spec.attempt_seconds, left)
+        limit = self.budget.seconds
+        if limit is not None and not whole and self.spec.iterations != 1:
+            share = self.spec.round_share * limit
+            seconds = min(seconds, share) if left > _UNDIVIDED * share else seconds
         return WorkBudget(
-            seconds=max(1.0, min(self.spec.attempt_seconds, left)),
+            seconds=max(1.0, seconds),
             steps=self.spec.steps,
-            cell_seconds=max(1.0, min(self.spec.cell_seconds, left)),
+            cell_seconds=max(1.0, min(self.spec.cell_seconds, seconds)),
         )
 
     def exhausted(self) -> str | None:
         """Return the name of the limit that is reached, or None."""
-        if self.seconds_left() <= 0:
+        if self.open_seconds() <= 0:
             return "time limit"
         tokens, usd = self.budget.open_tokens, self.budget.open_usd  # the rest is for what is under way
         if tokens is not None and self.spend.tokens >= tokens:

@@ -26,6 +26,7 @@ from comind.campaign.recorder import Recorder, cell_identity, grading_identity
 from comind.campaign.signals import TimeOver
 from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
+from comind.domain.metric import Paired
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
@@ -95,6 +96,8 @@ class Step:
     """What it wrote, the newest last."""
     report: GradeReport | None = None
     """The verdict on the submissions that the step handed in."""
+    gain: Paired | None = None
+    """How much better it is than the attempt's best before it, on the same rows."""
     refused: str = ""
     """Why the files it named could not be taken in."""
 
@@ -158,8 +161,8 @@ class Workbench(Desk):
         ended = self._run_cell(goal, code, submission, hands_in=True)
         if ended.submitted is None:
             return Step(code, ended.result, ended.files, refused=ended.refused)
-        report = self._grade(ended.submitted)
-        return Step(code, ended.result, ended.files, report=report)
+        graded = self._grade(ended.submitted)
+        return Step(code, ended.result, ended.files, report=graded.report, gain=graded.gain)
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -184,8 +187,10 @@ class Workbench(Desk):
             if watch is not None:
                 watch.close()
             submitted, refused = None, ""
-            if hands_in and result.status is CellStatus.OK:
+            if hands_in and result.status in (CellStatus.OK, CellStatus.ERROR):
                 submitted, refused = hand_in.collect(self._folder, number)
+            if submitted is None and result.status is not CellStatus.OK:
+                refused = ""  # what went wrong with the cell says more
             return CellEnded(
                 ordinal=ordinal,
                 result=result,
@@ -204,20 +209,23 @@ class Workbench(Desk):
             raise TimeOver(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
         return left
 
-    def _grade(self, submitted: Submitted) -> GradeReport:
-        ordinal = self._recorder.next_ordinal()
+    def _grade(self, submitted: Submitted) -> Graded:
+        ordinal, before = self._recorder.next_ordinal(), self.state.best
 
         def grade() -> Graded:
             test = self._folder.test_submission(submitted.step)
             if self.work.operator is Operator.REFIT:
                 report = self._grader.check(test)  # it has learnt from the validation rows
-            else:
-                report = self._grader.grade(self._folder.validation_submission(submitted.step), test)
-            return Graded(ordinal=ordinal, submitted=submitted, report=report)
+                return Graded(ordinal=ordinal, submitted=submitted, report=report)
+            validation = self._folder.validation_submission(submitted.step)
+            report, gain = self._grader.grade(validation, test), None
+            if report.valid and before is not None:
+                gain = self._grader.compare(validation, self._folder.validation_submission(before.step))
+            return Graded(ordinal=ordinal, submitted=submitted, report=report, gain=gain)
 
         graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
         passed("grade-recorded")
-        return graded.report
+        return graded
 
     def _live_session(self) -> Session:
         if self._session is None:

@@ -27,6 +27,7 @@ from comind.campaign.outcome import (
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.campaign.refit import REFIT_ROLE, refit
+from comind.campaign.script.cells import ran_part
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Models, Workbench
 from comind.domain.draft import Operator
@@ -36,7 +37,7 @@ from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
-from comind.session.base import CellStatus, Session
+from comind.session.base import Session
 from comind.system.files import DISK_FULL, ROOM
 from comind.system.killpoints import passed
 
@@ -194,12 +195,15 @@ def _code_outcome(
     bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = bench.state
-    ran = _led_to_best(state)
+    cells = _led_to_best(state)
+    ran = [ran_part(cell.code, cell.result) for cell in cells if cell.result]
+    if cells and not ran[-1].strip():
+        ran[-1] = cells[-1].code  # it handed in, at whatever line it failed
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
-        code="\n\n".join(cell.code for cell in ran),
-        code_seconds=round(sum(cell.result.seconds for cell in ran if cell.result), 3),
+        code="\n\n".join(code for code in ran if code.strip()),
+        code_seconds=round(sum(cell.result.seconds for cell in cells if cell.result), 3),
         last=_last_execution(state),
         steps=state.steps,
         report=finish.report,
@@ -209,12 +213,11 @@ def _code_outcome(
 
 
 def _led_to_best(state: AttemptState) -> list[CellRun]:
-    """Return the cells that the best submission came from, without those that failed."""
+    """Return the cells that the best submission came from; some may have failed at some line."""
     handed_in = [cell for cell in state.cells if state.best and cell.submitted == state.best]
     if not handed_in:
         return []
-    cells = [*state.replayable(handed_in[-1].number), handed_in[-1]]
-    return [cell for cell in cells if cell.result and cell.result.status is CellStatus.OK]
+    return [*state.replayable(handed_in[-1].number), handed_in[-1]]
 
 
 def _last_execution(state: AttemptState) -> Execution | None:

@@ -71,6 +71,8 @@ class Budget(Value):
     usd: float | None = Field(default=None, ge=0)
     tokens: int | None = Field(default=None, ge=0)
     closing_share: float = Field(default=0.05, ge=0, lt=1)
+    closing_time_share: float = Field(default=0.0, ge=0, lt=1)
+    """Of the seconds: the most that is kept back for the closing phase."""
     usd_before: float = Field(default=0.0, ge=0)
     tokens_before: int = Field(default=0, ge=0)
 

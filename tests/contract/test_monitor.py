@@ -15,7 +15,7 @@ from comind.session.kernel import KernelSession
 from comind.session.process import ProcessSandbox
 from comind.testing import ScriptedModel
 
-SETTINGS = MonitorSettings(first=0.5, longest=1.0)
+SETTINGS = MonitorSettings(first=0.5, ask_after=0.5, longest=1.0)
 
 
 @pytest.fixture(params=[BubblewrapSandbox, ProcessSandbox], ids=["bubblewrap", "process"])

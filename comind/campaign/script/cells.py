@@ -11,7 +11,7 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.history import CellRun
 from comind.session.base import CellResult, CellStatus
 
-__all__ = ["RanCell", "cells_of", "parsed", "to_python"]
+__all__ = ["RanCell", "cells_of", "parsed", "ran_part", "to_python"]
 
 _FAILED_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.MULTILINE)
 _DROPPED_MAGICS = {
@@ -53,7 +53,7 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
             continue
         if cell.step > step:
             break
-        code = _ran_part(to_python(cell.code), cell.result)
+        code = ran_part(to_python(cell.code), cell.result)
         if code.strip():
             names = cell.names or SubmissionNames()
             cells.append(RanCell(cell.step, cell.goal, code, life, names))
@@ -61,8 +61,8 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
     return cells
 
 
-def _ran_part(code: str, result: CellResult) -> str:
-    """Return the statements of a cell that ran to their end."""
+def ran_part(code: str, result: CellResult) -> str:
+    """Return the statements of a cell that ran to their end; of a cell that was stopped none."""
     if result.status is CellStatus.OK:
         return code
     found = _FAILED_LINE.search(result.error)

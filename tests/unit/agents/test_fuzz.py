@@ -182,7 +182,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
-    settings = MonitorSettings(start=_at_once)
+    settings = MonitorSettings(ask_after=20, start=_at_once)
     watch = CellWatch(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)

@@ -56,7 +56,7 @@ def _at_once(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
     return future
 
 
-SETTINGS = MonitorSettings(start=_at_once)
+SETTINGS = MonitorSettings(ask_after=20, start=_at_once)
 HOURS = 3600.0
 
 
@@ -219,7 +219,7 @@ def test_a_healthy_slow_cell_is_left_alone() -> None:
 def test_questions_are_bounded() -> None:
     """However long and suspicious a cell is, no more questions are asked about it than allowed."""
     model = _continuing()
-    settings = MonitorSettings(start=_at_once, questions=3)
+    settings = MonitorSettings(ask_after=20, start=_at_once, questions=3)
     _watched(_saying("ValueError: row #", every=1), model, settings=settings)
     assert len(model.requests) == 3
 
@@ -279,7 +279,7 @@ def test_a_question_holds_up_nobody() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(start=in_background, patience=60)
+    settings = MonitorSettings(ask_after=20, start=in_background, patience=60)
     watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     assert _printing(watch, 200) is None
     assert [event.type for event in events] == ["monitor-asked"]
@@ -297,7 +297,7 @@ def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
         go.wait(60)
         return _verdict(stop=True, quote="line 3")
 
-    settings = MonitorSettings(start=in_background, patience=0.01)
+    settings = MonitorSettings(ask_after=20, start=in_background, patience=0.01)
     watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     _printing(watch, 30)
     watch.close()
@@ -441,3 +441,12 @@ def test_a_question_is_bounded() -> None:
     _watched(_saying("x" * 9_000, every=1), model, program="y = 1\n" * 9_000)
     assert model.requests
     assert all(sum(len(m.content) for m in r.messages) < 12_000 for r in model.requests)
+
+
+def test_a_healthy_cell_is_asked_about_after_minutes() -> None:
+    """Without evidence no model is asked in the first minutes, however much a cell prints."""
+    settings = MonitorSettings(start=_at_once)
+    for seconds, asked in ((290.0, 0), (400.0, 1)):
+        model = _continuing()
+        _watched(_saying("fold # done", times=int(seconds / 10)), model, settings=settings)
+        assert len(model.requests) == asked

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.campaign.agent import NoParameters
-from comind.campaign.attempt import WORK_EVENTS, CallSent, SessionOpened, WorkEnded
+from comind.campaign.attempt import WORK_EVENTS, CallSent, Graded, SessionOpened, WorkEnded
 from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome, ThinkOutcome
 from comind.campaign.plan import Purpose, Think
@@ -22,7 +22,7 @@ from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
 from comind.testing import TinyAgent
 from tests.unit.campaign.samples import code
-from tests.unit.campaign.world import World, reply
+from tests.unit.campaign.world import World, hand_in, reply
 
 
 def _carry_out(
@@ -282,3 +282,29 @@ def test_a_thought_ends_with_the_result_of_its_purpose(
     assert isinstance(outcome, ThinkOutcome)
     assert outcome.result.root == result
     assert (outcome.failure and outcome.failure.message) == failure
+
+
+def _writes_then_fails(workspace: Path) -> str:
+    hand_in("0.9")(workspace)  # type: ignore[operator]
+    raise ValueError("a plot failed")
+
+
+def test_what_was_written_before_an_error_is_scored(tmp_path: Path) -> None:
+    """A cell that fails after it has handed in keeps its score, and the error is still told."""
+    world = World(tmp_path, script=[reply("plot")], cells={"plot": _writes_then_fails})
+    outcome = carry_out(world.agent, code(steps=1), world.folder.work("attempt-000"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    assert outcome.score is not None
+    assert outcome.score.value.value == 0.9
+    assert outcome.last is not None
+    assert "a plot failed" in outcome.last.error
+
+
+def test_a_step_knows_its_gain(tmp_path: Path) -> None:
+    """Each scored step after the first is compared with the best before it, on the same rows."""
+    world = World(tmp_path, script=[reply("good"), reply("better"), reply("poor")])
+    folder = world.folder.work("attempt-000")
+    carry_out(world.agent, code(steps=3), folder, world.equipment())
+    graded = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, Graded)]
+    gains = [each.gain.difference if each.gain else None for each in graded]
+    assert gains == [None, pytest.approx(0.05), pytest.approx(-0.45)]

@@ -1,0 +1,115 @@
+"""A campaign's time: shares of a round, what is kept back for the refit, what is not begun any more."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from comind.campaign.events import CampaignEvent, FinalPicked, Ranked, WorkFinished, WorkPlanned
+from comind.campaign.outcome import ThinkOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think
+from comind.campaign.refit import Refit
+from comind.campaign.schedule import too_late_for
+from comind.campaign.state import CampaignState, apply
+from comind.domain.spend import Budget, Spend
+from comind.eventlog.log import Record
+from tests.unit.campaign.samples import code, opened, score, scored
+from tests.unit.campaign.test_state import records
+
+_MINUTE = 60.0
+
+
+def _state(*events: CampaignEvent, elapsed: float = 0.0, **spec: Any) -> CampaignState:
+    """Return a campaign of thirty minutes after these events; the last of them at `elapsed`."""
+    limits: dict[str, Any] = {
+        "budget": Budget(seconds=30 * _MINUTE, closing_time_share=0.15),
+        "round_share": 0.45,
+        "attempt_seconds": 300 * _MINUTE,
+        "cell_seconds": 300 * _MINUTE,
+        "iterations": None,
+        "refit": True,
+    }
+    history: list[Record[CampaignEvent]] = list(records(opened(**limits | spec), *events))
+    state = CampaignState()
+    for record in [*history[:-1], replace(history[-1], elapsed=elapsed)]:
+        state = apply(state, record)
+    return state
+
+
+def _attempt(number: int, *, seconds: float, steps: int = 4, code_seconds: float = 0.0) -> list[Any]:
+    changes = {"steps": steps, "code_seconds": code_seconds, "spend": Spend(seconds=seconds)}
+    outcome = scored(0.8).model_copy(update=changes)
+    name = f"attempt-{number:03d}"
+    return [WorkPlanned(id=name, work=code()), WorkFinished(id=name, outcome=outcome)]
+
+
+def test_a_round_gets_its_share() -> None:
+    """The first attempts get less than half of the time; where little is left, one gets the rest."""
+    assert _state().work_budget().seconds == pytest.approx(13.5 * _MINUTE)
+    late = _state(elapsed=15 * _MINUTE).work_budget()
+    assert late.seconds == late.cell_seconds == pytest.approx(15 * _MINUTE)
+    assert _state().work_budget(whole=True).seconds == 30 * _MINUTE
+    assert _state(iterations=1).work_budget().seconds == 30 * _MINUTE
+
+
+def test_time_for_the_refit_is_kept_back() -> None:
+    """As much as the best code took and a margin is kept, up to a share of the campaign's time."""
+    quick = _state(*_attempt(0, seconds=100, code_seconds=10), elapsed=100)
+    assert quick.closing_seconds() == 30
+    assert quick.open_seconds() == 30 * _MINUTE - 130
+    slow = _state(*_attempt(0, seconds=900, code_seconds=800), elapsed=900)
+    assert slow.closing_seconds() == pytest.approx(0.15 * 30 * _MINUTE)
+    assert _state(*_attempt(0, seconds=9, code_seconds=9), refit=False).closing_seconds() == 0
+
+
+def test_open_time_is_over_before_all_is() -> None:
+    """With no more than the closing phase needs no work is begun, and the refit may take it all."""
+    events = _attempt(0, seconds=100, code_seconds=20)
+    state = _state(*events, elapsed=30 * _MINUTE - 40)
+    assert state.exhausted() == "time limit"
+    ranked = Ranked(work_id="attempt-000", score=score(0.8), code_lines=1, seconds=20)
+    picked = FinalPicked(work_id="attempt-000", reason="the best", leaderboard=(ranked,))
+    state = _state(*events, picked, elapsed=30 * _MINUTE - 40)
+    assert state.exhausted() is None
+    planned = Refit().plan(state)
+    assert isinstance(planned, list)
+    assert isinstance(planned[0], Code)
+    assert planned[0].budget.seconds == pytest.approx(40)
+    late = Refit().plan(_state(*events, picked, elapsed=30 * _MINUTE - 10))
+    assert late == Done(reason="the code takes 20 s, and 10 s are left")
+
+
+def test_what_cannot_be_scored_is_not_begun() -> None:
+    """By what attempts took so far, or a minute, neither an attempt nor a round begins too late."""
+    assert "about 60 s pass until" in too_late_for(code(), _state(elapsed=30 * _MINUTE - 50))
+    assert too_late_for(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
+    known = [*_attempt(0, seconds=200, steps=4)]
+    thought = Think(purpose="propose")
+    known += [
+        WorkPlanned(id="think-000", work=thought),
+        WorkFinished(id="think-000", outcome=ThinkOutcome(spend=Spend(seconds=45))),
+    ]
+    state = _state(*known, elapsed=30 * _MINUTE - 110 - 15)
+    assert too_late_for(code(), state) == ""
+    assert "about 145 s pass" in too_late_for(thought, state)
+    baseline = code().model_copy(update={"role": BASELINE_ROLE})
+    assert too_late_for(baseline, _state(elapsed=30 * _MINUTE - 1)) == ""
+
+
+@given(elapsed=st.floats(0, 4000), took=st.floats(0, 4000), limit=st.floats(1, 3600))
+def test_budgets_never_pass_what_is_left(elapsed: float, took: float, limit: float) -> None:
+    """Whatever was spent, an attempt is never promised more than is left beside what is kept back."""
+    budget = Budget(seconds=limit, closing_time_share=0.15)
+    state = _state(*_attempt(0, seconds=took, code_seconds=took), elapsed=elapsed, budget=budget)
+    assert 0 <= state.closing_seconds() <= 0.15 * limit
+    assert state.work_budget().seconds <= max(1.0, state.open_seconds())
+    assert state.work_budget(whole=True).seconds <= max(1.0, state.seconds_left())
+
+
+def test_an_endless_campaign_begins_everything() -> None:
+    """Without a limit of time nothing is kept back and nothing comes too late."""
+    state = _state(*_attempt(0, seconds=5), budget=Budget())
+    assert state.work_budget().seconds == 300 * _MINUTE
+    assert too_late_for(code(), state) == ""
