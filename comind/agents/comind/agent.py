@@ -150,9 +150,9 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
     """Say why no other round follows, if none does; a community that was read again begins anew."""
     rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
     fruitless = _fruitless(rounds)
-    if state.spec.iterations is not None:
-        if sum(bool(each.result and each.result.drafts) for each in rounds) >= state.spec.iterations:
-            return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
+    fruitful = sum(bool(each.result and each.result.drafts) for each in rounds)
+    if state.spec.iterations is not None and fruitful >= state.spec.iterations:
+        return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
     if fruitless.rounds >= settings.idea_rounds:
         return Done(
             reason=f"{fruitless.rounds} rounds in a row brought no draft, the last: {fruitless.reason}"
