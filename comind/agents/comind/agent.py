@@ -86,7 +86,7 @@ class CoMind(Agent):
 
     def code(self, work: Code, bench: Workbench) -> Finish:
         """Implement one draft."""
-        return implement(self.problem, work, bench)
+        return implement(self.problem, work, bench, self.settings.patience)
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:

@@ -73,8 +73,12 @@ class AttemptReport(BaseModel):
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
-def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
-    """Work on the draft until steps or time are over, or the model insists that it is done."""
+def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
+    """Work on the draft until steps or time are over, scores stand still, or the model insists.
+
+    Scores stand still when that many scored steps in a row (`patience`) gain no more than the standard
+    error of their paired difference to the best before them.
+    """
     sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem)
     begun = _begin(problem, work, bench, frame)
@@ -85,8 +89,8 @@ def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
         reply_tokens=sizes.cell_reply,
         most_tokens=sizes.steps,
     )
-    refusals, last_error = 0, ""
-    while bench.steps_left > 0 and bench.seconds_left > 0:
+    refusals, last_error, still = 0, "", 0
+    while bench.steps_left > 0 and bench.seconds_left > 0 and still < patience:
         prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
         answer = bench.ask(prompt, CodingStep)
         if answer.value.done and (refusals == _REFUSALS or _may_end(work, bench)):
@@ -99,6 +103,7 @@ def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
             continue
         refusals, before = 0, bench.state.best
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
+        still = _standing_still(step, still)
         error = _complaint(step)
         repeated = bool(error) and error == last_error
         told = _feedback(step, bench, sizes, history.room, repeated=repeated)
@@ -106,6 +111,13 @@ def implement(problem: Problem, work: Code, bench: Workbench) -> Finish:
         history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
     return Finish(report=_report(work, bench, history.messages, sizes))
+
+
+def _standing_still(step: Step, before: int) -> int:
+    """Return how many of the latest scored steps in a row have gained nothing real."""
+    if step.gain is None:  # nothing was scored, or nothing before it
+        return before
+    return 0 if step.gain.difference > step.gain.standard_error else before + 1
 
 
 def _may_end(work: Code, bench: Workbench) -> bool:
@@ -233,8 +245,8 @@ def _left(bench: Workbench) -> str:
 
 def in_words(seconds: float) -> str:
     """Return a time as a model should read it: minutes, and seconds where they matter."""
-    whole = max(0, int(seconds))
-    minutes, rest = divmod(whole, 60)
-    if minutes >= _LONG_MINUTES:
-        return f"{minutes} min"
-    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+    if seconds >= 60 * _LONG_MINUTES:
+        return f"{round(seconds / 60)} min"
+    minutes, rest = divmod(max(0, int(seconds)), 60)
+    parts = [f"{minutes} min"] * bool(minutes) + [f"{rest} s"] * bool(rest or not minutes)
+    return " ".join(parts)

@@ -20,6 +20,9 @@ class CoMindParameters(Value):
     reading_share: float = Field(
         default=0.1, gt=0, le=1, description="of the campaign's time, the most that a round reads for"
     )
+    patience: int = Field(
+        default=6, ge=1, description="scored steps in a row without a real gain that end an attempt"
+    )
     idea_rounds: int = Field(
         default=8, ge=1, description="rounds in a row without a draft after which a campaign ends"
     )

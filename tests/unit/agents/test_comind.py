@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, Drafting
+from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    COORDINATE,
+    PROPOSE,
+    Drafting,
+    Proposing,
+    Reading,
+)
 from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
@@ -111,26 +119,69 @@ def test_a_draft_that_starts_from_the_best_names_its_parent() -> None:
         assert (planned[0].operator, planned[0].parents) == (operator, parents)
 
 
+_CUT_OFF = ThinkOutcome(failure=Failure(kind=FailureKind.REPLY, message="it was cut off"))
+_ALL_TRIED = ThinkOutcome(result=Payload({"drafts": [], "refused": 'all were tried before: "a"'}))
+
+
+def _rounds(*outcomes: ThinkOutcome) -> list[CampaignEvent]:
+    """Return rounds of drafting that ended so, one after another."""
+    return [
+        event
+        for number, outcome in enumerate(outcomes)
+        for event in (
+            WorkPlanned(id=f"think-{number:03d}", work=_IDEATE),
+            WorkFinished(id=f"think-{number:03d}", outcome=outcome),
+        )
+    ]
+
+
+@pytest.mark.parametrize("spec", [{}, {"iterations": 1}], ids=["by time", "one round"])
+def test_rounds_without_a_draft_are_followed_by_others(spec: dict[str, Any]) -> None:
+    """Three thoughts that were cut off and a list of duplicates end nothing; the next round is told."""
+    rounds = _rounds(_CUT_OFF, _CUT_OFF, _CUT_OFF, _ALL_TRIED)
+    agent = CoMind(PROBLEM, seed=0)
+    read = WorkPlanned(id="think-004", work=ANALYZE.work(Reading()))
+    done = WorkFinished(id="think-004", outcome=ThinkOutcome(result=Payload({"reports": []})))
+    planned = agent.plan(_state(*_baseline(scored(0.7)), *rounds, read, done, **spec))
+    assert isinstance(planned, list)
+    assert isinstance(planned[0], Think)
+    assert planned[0].purpose == PROPOSE.name
+    assert PROPOSE.facts_of(planned[0]).refused == 'all were tried before: "a"'
+
+
+def test_a_stage_that_failed_does_not_end_its_round() -> None:
+    """When brainstorming came to nothing, drafts are made of what is remembered."""
+    failed_ideas = [
+        WorkPlanned(id="think-000", work=PROPOSE.work(Proposing())),
+        WorkFinished(id="think-000", outcome=_CUT_OFF),
+    ]
+    planned = AGENT.plan(_state(*_baseline(scored(0.7)), *failed_ideas))
+    assert isinstance(planned, list)
+    assert isinstance(planned[0], Think)
+    assert planned[0].purpose == COORDINATE.name
+
+
 @pytest.mark.parametrize(
-    ("outcome", "spec", "reason"),
+    ("outcomes", "spec", "reason"),
     [
-        (_drafts(), {}, "the model scripted has no more drafts to propose"),
         (
-            ThinkOutcome(failure=Failure(kind=FailureKind.REPLY, message="no JSON")),
+            [_drafts("a")] + [_CUT_OFF] * 8,
             {},
-            "ideation failed: no JSON",
+            "8 rounds in a row brought no draft, the last: it was cut off",
         ),
-        (_drafts(), {"iterations": 1}, "all 1 rounds of ideation are over"),
+        ([_ALL_TRIED, _drafts()], {"iterations": 0}, "all 0 rounds of ideation are over"),
     ],
 )
-def test_it_ends_when_ideas_do(outcome: ThinkOutcome, spec: dict[str, Any], reason: str) -> None:
-    """Without drafts, after a failed ideation or after the last round, there is nothing to do."""
-    state = _state(
-        *_baseline(scored(0.7)),
-        WorkPlanned(id="think-000", work=_IDEATE),
-        WorkFinished(id="think-000", outcome=outcome),
-        **spec,
-    )
+def test_it_ends_when_ideas_do(
+    outcomes: list[ThinkOutcome], spec: dict[str, Any], reason: str
+) -> None:
+    """After many rounds in a row without a draft, or after the last round, there is nothing to do."""
+    work = code().model_copy(update={"draft": Draft(title="a", method="somehow")})
+    tried = [
+        WorkPlanned(id="attempt-001", work=work),
+        WorkFinished(id="attempt-001", outcome=failed()),
+    ]
+    state = _state(*_baseline(scored(0.7)), *_rounds(*outcomes), *tried, **spec)
     assert AGENT.plan(state) == Done(reason=reason)
 
 
@@ -141,15 +192,15 @@ def test_a_community_that_was_read_again_begins_another_round() -> None:
             key="c-1", sha256="1", as_of=None, notebooks=1, discussions=0, datasets=0, left_out=0
         ),
         *_baseline(scored(0.7)),
-        WorkPlanned(id="think-000", work=_IDEATE),
-        WorkFinished(id="think-000", outcome=_drafts()),
+        *_rounds(*[_drafts()] * 8),
     ]
     again = CommunityRead(
         key="c-2", sha256="2", as_of=None, notebooks=2, discussions=0, datasets=0, left_out=0
     )
     agent = CoMind(PROBLEM, seed=0, community=VIEW)
     for spec in ({}, {"iterations": 1}):
-        assert isinstance(agent.plan(_state(*over, **spec)), Done)
+        read = agent.plan(_state(*over, **spec))
+        assert isinstance(read, Done), "what there was to read is no reason to go on"
         planned = agent.plan(_state(*over, again, **spec))
         assert isinstance(planned, list)
         assert isinstance(planned[0], Think)
@@ -160,7 +211,9 @@ def _coding(
     script: list[dict[str, Any]], root: Path, *, steps: int = 5, **draft: Any
 ) -> tuple[CodeOutcome, World]:
     world = World(root, cells={FRAME: lambda workspace: ""})
-    replies = [*(_STEP | reply for reply in script), {"summary": "Reported."}]
+    steps_said = [_STEP | reply for reply in script]
+    done = [reply for reply in steps_said if reply["code"] in ("", "#", "# done")]
+    replies = [*steps_said, *done[-1:] * 2, {"summary": "Reported."}]  # it insists that it is done
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     work = code(steps=steps)
     work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
@@ -285,8 +338,26 @@ def test_its_prompts_stay_under_their_size(
     work = code(steps=3)
     work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
     world = World(tmp_path_factory.mktemp("attempt"), cells={"look": lambda workspace: long})
-    world.model = ScriptedModel([json.dumps(_STEP | {"code": "look"})] * 3)
+    said = [json.dumps(_STEP | {"code": "look"})] * 3
+    world.model = ScriptedModel(said, context_tokens=8_192)
     agent = CoMind(problem, seed=0)
     carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
     for request in world.model.requests:
         assert sum(count_tokens(message.content) for message in request.messages) <= 6_500
+
+
+def test_scores_that_stand_still_end_an_attempt(tmp_path: Path) -> None:
+    """After some scored steps in a row without a real gain the attempt reports; gains are told."""
+    agent = CoMind(PROBLEM, CoMindParameters(patience=2), seed=0)
+    world = World(tmp_path, cells={FRAME: lambda workspace: ""})
+    cells = ["good", "better", "good", "look", "good"]
+    replies = [*({"goal": "g", "code": cell} for cell in cells), {"summary": "Reported."}]
+    world.model = ScriptedModel([json.dumps(reply) for reply in replies])
+    work = code(steps=9)
+    outcome = carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    assert (outcome.steps, outcome.report) == (6, "Reported.")
+    feedback = [request.messages[-1].content for request in world.model.requests]
+    assert "0.05 better than your best before it" in feedback[2]
+    assert "0.05 worse than your best before it" in feedback[3]
+    assert "a real difference" in feedback[3]

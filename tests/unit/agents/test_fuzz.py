@@ -143,8 +143,8 @@ def _work(role: str) -> tuple[Think | Code, int]:
     if role == "idea_proposer":
         return proposing(state), 2
     if role == "coordinator":
-        return drafting(state, VIEW), 1
-    return code(steps=3), 3 + 3 + 1  # steps, words that it is done, the report
+        return drafting(state, VIEW), 2
+    return code(steps=3), 3 * 3 + 3 + 1  # steps, each after two words that it is done; then the report
 
 
 def _converse(role: str, data: st.DataObject) -> None:

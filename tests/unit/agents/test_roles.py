@@ -39,6 +39,7 @@ from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
 
 AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+FEW = CoMindParameters(notebooks_per_round=3, discussions_per_round=2)
 
 
 def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dict[str, Any], World]:
@@ -59,13 +60,13 @@ def test_sampling_says_why_and_takes_a_stray() -> None:
         notebooks=tuple(notebook(f"a/n{n}") for n in range(10)),
         discussions=tuple(discussion(f"{n}") for n in range(6)),
     )
-    first = sample(view, set(), CoMindParameters(), seed=0, number=0)
+    first = sample(view, set(), FEW, seed=0, number=0)
     assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
     assert {each.kind for each in first} == {"notebook", "discussion"}
     assert "number 1 of 10 notebooks by rank" in first[0].why
     assert "drawn at random" in first[3].why
-    assert sample(view, set(), CoMindParameters(), seed=0, number=0) == first
-    again = sample(view, {each.id for each in first}, CoMindParameters(), seed=0, number=1)
+    assert sample(view, set(), FEW, seed=0, number=0) == first
+    again = sample(view, {each.id for each in first}, FEW, seed=0, number=1)
     assert not {each.id for each in again} & {each.id for each in first}
 
 
@@ -315,7 +316,7 @@ def test_prompts_stay_bounded_and_text_inert(
     assert work is not None
     world = World(tmp_path_factory.mktemp("bounded"))
     reply = {"analyze": ANALYSIS, "propose": {"paths": []}, "coordinate": {"drafts": []}}[stage]
-    world.model = ScriptedModel(lambda _request: json.dumps(reply))
+    world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=8_192)
     carry_out(
         CoMind(PROBLEM, seed=0, community=view),
         work,
