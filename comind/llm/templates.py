@@ -7,6 +7,7 @@ from importlib import resources
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
+from comind.llm import truncate
 from comind.llm.tokens import shorten
 
 __all__ = ["Templates"]
@@ -16,7 +17,8 @@ class Templates:
     """The prompt files (`*.j2`) in the folder `prompts/` of a package.
 
     Filters beside those of Jinja: `fenced` makes a block of Python, `python` writes a value as Python
-    does, `shorten(n)` cuts to n tokens.
+    does, `shorten(n)` cuts to n tokens, and `description(n)`, `prose(n)`, `code(n)`, `output(n)` and
+    `traceback(n)` cut as befits such a text (`truncate.py`).
     """
 
     def __init__(self, package: str) -> None:
@@ -55,7 +57,16 @@ class Templates:
             lstrip_blocks=True,
             keep_trailing_newline=False,
         )
-        environment.filters.update(fenced=_fenced, python=repr, shorten=shorten)
+        environment.filters.update(
+            fenced=_fenced,
+            python=repr,
+            shorten=shorten,
+            description=truncate.cut_description,
+            prose=truncate.cut_prose,
+            code=truncate.cut_code,
+            output=truncate.cut_output,
+            traceback=truncate.cut_traceback,
+        )
         return environment
 
 

@@ -1,0 +1,248 @@
+"""Python programs cut by whole functions and statements, so that what is left still reads as Python."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import NamedTuple
+
+from comind.llm.sentences import both_ends
+from comind.llm.tokens import count_tokens
+
+__all__ = ["cut_code"]
+
+_NEWLINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
+_MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
+_CORE = re.compile(r"\.fit\(|train|predict|submission|to_csv", re.IGNORECASE)
+_SPARE = 2  # tokens; lines are counted one by one
+_DEEPEST = 12  # blocks in blocks
+
+_Def = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+
+
+class _Edit(NamedTuple):
+    """Lines to be replaced, counted from 0, the end exclusive."""
+
+    start: int
+    end: int
+    lines: tuple[str, ...]
+    saved: int
+
+
+def cut_code(source: str, tokens: int) -> str:
+    """Return a Python program in at most `tokens`.
+
+    Bodies of functions and methods go first, helpers before those that train, predict or write a
+    submission, no more of them than needed; the signature and the docstring's first line stay. Then what
+    else classes hold, then statements of the module from its top, imports after the others; what stands
+    last (training, the writing of submissions) stays, of a block the last statements. The result is
+    Python as long as its last simple statement fits. A program that is no Python, even without IPython's
+    magics, is cut by lines, with three quarters of the room for its end.
+    """
+    if count_tokens(source) <= tokens:
+        return source
+    tree = _parsed(source)
+    if tree is None or not tree.body:
+        return both_ends(source, tokens)
+    program = _Program(source)
+    surplus = program.tokens - tokens + _SPARE
+    edits: list[_Edit] = []
+    functions = list(_functions(tree))
+    core = {node for node in functions if _CORE.search(program.text(node))}
+    for group in ([n for n in functions if n not in core], [n for n in functions if n in core]):
+        edits, surplus = _fewest(edits, [program.stub(node) for node in group], surplus)
+    if surplus > 0:
+        edits = program.without_statements(tree.body, edits, surplus)
+    cut = program.with_edits(edits)
+    return cut if count_tokens(cut) <= tokens else both_ends(cut, tokens)
+
+
+def _parsed(source: str) -> ast.Module | None:
+    for text in (source, _MAGIC.sub(r"\1pass", source)):
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+    return None
+
+
+def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a module and the methods of its classes."""
+    for node in tree.body:
+        for each in node.body if isinstance(node, ast.ClassDef) else [node]:
+            if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield each
+
+
+def _fewest(
+    edits: list[_Edit], candidates: Sequence[_Edit | None], surplus: int
+) -> tuple[list[_Edit], int]:
+    """Return edits with few more that save the surplus: the smallest that does, or the largest."""
+    open_ones = [each for each in candidates if each is not None]
+    while surplus > 0 and open_ones:
+        sizes = [_net(each, edits) for each in open_ones]
+        enough = [size for size in sizes if size >= surplus]
+        chosen = sizes.index(min(enough) if enough else max(sizes))
+        edit = open_ones.pop(chosen)
+        if sizes[chosen] <= 0:
+            break
+        edits = [each for each in edits if not _inside(each, edit)] + [edit]
+        surplus -= sizes[chosen]
+    return edits, surplus
+
+
+def _net(edit: _Edit, others: Sequence[_Edit]) -> int:
+    """Return what an edit saves beyond the others that it holds."""
+    return edit.saved - sum(each.saved for each in others if _inside(each, edit))
+
+
+def _inside(inner: _Edit, outer: _Edit) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _start(node: ast.stmt) -> int:
+    """Return the line where a statement begins, its decorators included, counted from 0."""
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
+    return min([node.lineno, *(each.lineno for each in decorators)]) - 1
+
+
+def _end(node: ast.stmt) -> int:
+    """Return the line behind a statement, counted from 0."""
+    return node.end_lineno or node.lineno
+
+
+def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
+    """Return the blocks of a compound statement, the main one last."""
+    holders = [*getattr(node, "handlers", []), node]
+    names = ("orelse", "finalbody", "body")
+    return [block for name in names for holder in holders if (block := getattr(holder, name, []))]
+
+
+def _rank(node: ast.stmt) -> int:
+    """Return how long a statement of a module is kept: imports after functions after all others."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return 2
+    return int(isinstance(node, _Def))
+
+
+class _Program:
+    """A program by its lines, and what it costs to leave some of them out."""
+
+    def __init__(self, source: str) -> None:
+        self.lines = _NEWLINE.split(source)
+        self._reached = [0, *accumulate(map(_cost, self.lines))]
+
+    @property
+    def tokens(self) -> int:
+        """Of the whole program."""
+        return self._reached[-1]
+
+    def text(self, node: ast.stmt) -> str:
+        """Return the lines of a statement."""
+        return "".join(self.lines[_start(node) : _end(node)])
+
+    def with_edits(self, edits: Sequence[_Edit]) -> str:
+        """Return the program with lines replaced."""
+        lines = list(self.lines)
+        for edit in sorted(edits, reverse=True):
+            lines[edit.start : edit.end] = edit.lines
+        return "".join(lines)
+
+    def stub(self, node: _Def) -> _Edit | None:
+        """Return the edit that leaves signature and docstring's first line; None if it gains nothing."""
+        if not self._on_own_line(node.body[0]):
+            return None
+        start, end = _start(node.body[0]), _end(node)
+        indent = self._indent(start)
+        said = (ast.get_docstring(node) or "").strip().partition("\n")[0].strip()
+        quotable = said.isprintable() and not re.search(r'\\|"""|"$', said)
+        docstring = (f'{indent}"""{said}"""\n',) if said and quotable else ()
+        return self._edit(start, end, (*docstring, f"{indent}...  # {end - start} lines cut\n"))
+
+    def without_statements(
+        self, body: Sequence[ast.stmt], edits: list[_Edit], surplus: int
+    ) -> list[_Edit]:
+        """Return edits that also leave out statements of a module, until the surplus is saved."""
+        for node in body:
+            if isinstance(node, ast.ClassDef) and self._on_own_line(node.body[0]):
+                members = sorted(range(len(node.body)), key=lambda number: number == 0)  # docstring last
+                edits, surplus = self._drop(node.body, members, edits, surplus)
+        order = sorted(range(len(body) - 1), key=lambda number: (_rank(body[number]), number))
+        edits, surplus = self._drop(body, order, edits, surplus, begin=0)
+        for _ in range(_DEEPEST):
+            blocks = [block for block in _blocks(body[-1]) if self._on_own_line(block[0])]
+            whole = _Edit(_start(body[-1]), _end(body[-1]), (), 0)
+            if surplus <= 0 or not blocks or any(_inside(each, whole) for each in edits):
+                break
+            body = blocks[-1]
+            for block in blocks:
+                order = list(range(len(block) - (block is body)))
+                edits, surplus = self._drop(block, order, edits, surplus)
+        return edits
+
+    def _drop(
+        self,
+        body: Sequence[ast.stmt],
+        order: Sequence[int],
+        edits: list[_Edit],
+        surplus: int,
+        begin: int | None = None,
+    ) -> tuple[list[_Edit], int]:
+        """Leave out statements of a block in this order, runs as one, until the surplus is saved.
+
+        Args:
+            body: the block.
+            order: numbers of its statements.
+            edits: made so far; those in what is left out fall away.
+            surplus: tokens to be saved.
+            begin: first line of the block, with its comments; None: that of its first statement.
+        """
+        mark = "# {} lines cut\n"
+        if begin is None:
+            mark = f"{self._indent(_start(body[0]))}...  {mark}"
+        starts = [_start(body[0]) if begin is None else begin, *map(_end, body[:-1])]
+        dropped: set[int] = set()
+        found: list[_Edit] = []
+        for number in order:
+            if sum(_net(each, edits) for each in found) >= surplus:
+                break
+            dropped.add(number)
+            found = []
+            for first, last in _runs(dropped):
+                start, end = starts[first], _end(body[last])
+                shared = last + 1 < len(body) and _start(body[last + 1]) < end
+                if shared or (first and _start(body[first]) < starts[first]):
+                    continue  # another statement stands in the same line
+                edit = self._edit(start, end, (mark.format(end - start),))
+                found += [edit] if _net(edit, edits) > 0 else []
+        surplus -= sum(_net(each, edits) for each in found)
+        kept = [each for each in edits if not any(_inside(each, edit) for edit in found)]
+        return kept + found, surplus
+
+    def _edit(self, start: int, end: int, lines: tuple[str, ...]) -> _Edit:
+        saved = self._reached[end] - self._reached[start] - sum(map(_cost, lines))
+        return _Edit(start, end, lines, saved)
+
+    def _on_own_line(self, node: ast.stmt) -> bool:
+        """Say whether nothing stands before a statement in its line."""
+        line = self.lines[_start(node)]
+        column = node.col_offset
+        return not line.encode()[:column].strip()
+
+    def _indent(self, number: int) -> str:
+        line = self.lines[number]
+        return line[: len(line) - len(line.lstrip())]
+
+
+def _cost(line: str) -> int:
+    """Return what a line adds to a text: blanks at its head belong to the end of the line before."""
+    return 0 if line == "\n" else count_tokens(line.lstrip(" "))
+
+
+def _runs(numbers: set[int]) -> Iterator[tuple[int, int]]:
+    """Return the first and the last of each run of numbers."""
+    for number in sorted(numbers):
+        if number - 1 not in numbers:
+            first = number
+        if number + 1 not in numbers:
+            yield first, number
