@@ -13,7 +13,7 @@ from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
 from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
 from comind.llm.limits import Limits, known_thinker
-from comind.llm.prices import price_of
+from comind.llm.prices import priced
 from comind.llm.refusals import message_in
 from comind.llm.settings import ModelSettings
 from comind.llm.stream import is_stream, put_together
@@ -47,14 +47,7 @@ class OpenAIModel:
         api_key: str | None,
         settings: ModelSettings = ModelSettings(),  # noqa: B008 - frozen
     ) -> None:
-        """Prepare the client; nothing is sent yet.
-
-        Args:
-            name: the model's name at its endpoint.
-            base_url: the endpoint; None for OpenAI's own.
-            api_key: the key; endpoints without keys take any.
-            settings: how it is to be asked.
-        """
+        """Prepare the client; nothing is sent yet. `name` is the model's at its endpoint."""
         self.name = name
         self.settings = settings
         self._limits = Limits(settings)
@@ -85,12 +78,9 @@ class OpenAIModel:
         return self._bound(request, worded(request, structured=False))
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the model's reply.
+        """Return the model's reply; raises what a `ChatModel` does.
 
-        Raises:
-            ModelBusyError: there is no reply now, or none that can be read.
-            ModelRefusedError: the endpoint refuses.
-            ContextError: the conversation does not fit, however much of it is left out.
+        Where the conversation does not fit, however much of it is left out, that is a ContextError.
         """
         begun = time.monotonic()
         wanted, most, cuts = request, math.inf, list(_CUTS)
@@ -118,9 +108,8 @@ class OpenAIModel:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            learnt = None
-            if answer.status in _TEACHING and not isinstance(error, ContextError):
-                learnt = dialect.after(answer.status, message_in(answer.text))
+            teaches = answer.status in _TEACHING and not isinstance(error, ContextError)
+            learnt = dialect.after(answer.status, message_in(answer.text)) if teaches else None
             if learnt is None:
                 raise error from None
             self._learn(dialect, learnt)
@@ -165,7 +154,7 @@ class OpenAIModel:
             form="json" if kept else "text",
             model=said.model or self.name,
             finish=said.finish,
-            usage=bound if usage is None else self._priced(usage),
+            usage=bound if usage is None else priced(self.name, usage, self.settings.price),
             exact=usage is not None,
             seconds=round(time.monotonic() - begun, 3),
         )
@@ -202,8 +191,4 @@ class OpenAIModel:
         bound = bound_of(messages, request)
         if self.dialect.protocol == "chat" and self.dialect.limit == "none":
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
-        return self._priced(bound)
-
-    def _priced(self, usage: Usage) -> Usage:
-        price = price_of(self.name, usage, self.settings.price)
-        return usage.model_copy(update={"usd": price or 0.0})
+        return priced(self.name, bound, self.settings.price)

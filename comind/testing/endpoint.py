@@ -72,11 +72,8 @@ class Endpoint:
     ) -> None:
         """Prepare; nothing listens yet.
 
-        Args:
-            answer: makes the text of a good reply.
-            faults: what goes wrong, in order, or as a function of a request's number and the request.
-            models: what it says that it has.
-            pages: what it answers to other questions, by their path; to all else that it has its models.
+        `answer` makes the text of a good reply; `models` is what the server says that it has, to any
+        question but those of `pages`, by their path.
         """
         self._answer = answer
         self._faults = faults if callable(faults) else _in_turn(faults)
