@@ -36,6 +36,7 @@ from comind.wiring.agents import (
 )
 from comind.wiring.models import (
     DEFAULT,
+    assumed_contexts,
     build_model,
     configured_model,
     only_offline,
@@ -78,6 +79,8 @@ def open_campaign(
             "model nobody can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
+    for line in assumed_contexts(spec.models):
+        tell(line)
     estimate = _estimate(spec)
     if estimate:
         tell(f"estimate: {estimate}")

@@ -65,6 +65,8 @@ class CallSent(Value):
     role: str
     model: str
     bound: Usage
+    context_tokens: int | None = None
+    """What the work takes its model to read, from its first call to its end; None in older logs."""
 
 
 class CallAnswered(Value):

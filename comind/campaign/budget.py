@@ -177,6 +177,7 @@ class MeteredModel:
         self._meter = meter
         self.name = model.name
         self.context_tokens = model.context_tokens
+        self.reply_tokens = model.reply_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that one try of `request` can cost."""

@@ -61,6 +61,10 @@ class Recorder:
     def __init__(self, log: EventLog[WorkEvent]) -> None:
         self._log = log
         self._past: deque[Record[WorkEvent]] = deque(log.records)
+        calls = (record.event for record in log.records if isinstance(record.event, CallSent))
+        known = (call.context_tokens for call in calls if call.context_tokens is not None)
+        self.context_tokens: int | None = next(known, None)
+        """What the work takes its model to read: as its first call says, else as is known by now."""
         self._lock = threading.Lock()
         self._ordinal = 0
         self.state = AttemptState()
@@ -129,6 +133,7 @@ class Recorder:
             role=role,
             model=model,
             bound=bound,
+            context_tokens=self.context_tokens,
         )
 
         def perform() -> CallAnswered:
@@ -183,13 +188,19 @@ def _identity(event: WorkEvent) -> str | None:
 
 
 class RecordedModel:
-    """A model whose replies are recorded before anyone sees them, and never asked for twice."""
+    """A model whose replies are recorded before anyone sees them, and never asked for twice.
+
+    What it reads stays the same for the work, whatever a refusal teaches meanwhile: prompts are made
+    by it, and have to be the same when the work is resumed.
+    """
 
     def __init__(self, model: ChatModel, recorder: Recorder) -> None:
         self._model = model
         self._recorder = recorder
         self.name = model.name
-        self.context_tokens = model.context_tokens
+        self.context_tokens = recorder.context_tokens or model.context_tokens
+        recorder.context_tokens = self.context_tokens
+        self.reply_tokens = model.reply_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that answering `request` can cost."""

@@ -30,6 +30,7 @@ from comind.domain.metric import Paired
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
+from comind.llm.limits import reply_share
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.killpoints import passed
 
@@ -62,6 +63,14 @@ class Desk:
     def context_tokens(self) -> int:
         """How much the model reads, prompt and reply together."""
         return self._models.chat.context_tokens
+
+    def reply_tokens(self, asked: int) -> int:
+        """Return how many tokens a reply may have, thoughts aside, where so many are asked for.
+
+        A user's limit goes first, be it more or less; nothing goes beyond a share of the context.
+        """
+        chat = self._models.chat
+        return min(chat.reply_tokens or asked, reply_share(chat.context_tokens))
 
     def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         """Return the model's reply as a `reply_type`, with its text.

@@ -33,6 +33,8 @@ class ModelRequest(Value):
     temperature: float | None = None
     closing: bool = False
     """Whether the call may be paid from what a campaign keeps back to come to its end."""
+    raises: int = Field(default=0, ge=0)
+    """How many times its limit was doubled, as replies were cut off."""
     reply_limit: int | None = Field(default=None, gt=0, exclude=True)
     """Tokens of the reply with all that a model adds to `max_tokens`, once they are paid for; no part of
     the fingerprint."""
@@ -43,7 +45,8 @@ class ModelRequest(Value):
 
     def fingerprint(self) -> str:
         """Return a hash by which a recorded reply is known to answer this very request."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        unraised = None if self.raises else {"raises"}  # as before there were any
+        return hashlib.sha256(self.model_dump_json(exclude=unraised).encode()).hexdigest()
 
 
 class ModelReply(Value):
@@ -54,6 +57,10 @@ class ModelReply(Value):
     model: str
     finish: str = "stop"
     """stop, length, refusal, content_filter, tool_calls, or a word of the server's own."""
+    limit: int | None = None
+    """Of a reply that was cut off: most tokens that it might have, thoughts included, if known."""
+    can_rise: bool = False
+    """Whether that limit can be raised."""
     usage: Usage = Usage()
     exact: bool = True
     """Whether `usage` is the server's count; else that cannot be true, and this is the bound."""
@@ -64,8 +71,16 @@ class ChatModel(Protocol):
     """Anything that answers a request."""
 
     name: str
-    context_tokens: int
-    """Of prompt and reply together."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Of prompt and reply together; a refusal may teach that it is less than was thought."""
+        ...
+
+    @property
+    def reply_tokens(self) -> int | None:
+        """Most tokens of a reply, if its user wants another limit than what roles ask for."""
+        ...
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the reply to `request`.

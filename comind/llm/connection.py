@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple, NoReturn
+from urllib.parse import urlsplit
 
 import httpx2  # what the client of openai 3 sends with
 import openai
@@ -11,8 +12,20 @@ from comind.errors import ComindError, ModelBusyError, ModelServiceError
 from comind.llm.refusals import refusal
 from comind.llm.settings import ModelSettings, Protocol
 
-__all__ = ["Answered", "Connection", "ListedModel", "listed_models"]
+__all__ = ["Answered", "Connection", "ListedModel", "listed_models", "served_context"]
 
+_OPENAI = "api.openai.com"
+# vLLM and SGLang; LM Studio; llama.cpp; OpenRouter, Together and others; Groq; Mistral; GitHub.
+_CONTEXTS = (
+    "max_model_len",
+    "loaded_context_length",
+    "n_ctx",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "max_input_tokens",
+)
+_PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
 _MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
 
 
@@ -139,12 +152,45 @@ def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
     return [ListedModel(each["id"], _context_of(each)) for each in models]
 
 
+def served_context(base_url: str, api_key: str | None, name: str) -> int | None:
+    """Return how many tokens an endpoint says that a model reads, or None where it does not say.
+
+    Servers that do not say so in their list of models may do so beside it: llama.cpp and LM Studio.
+    """
+    try:
+        listed = listed_models(base_url, api_key)
+    except ModelServiceError:
+        return None  # not every endpoint has a list; whether it works is found out by asking
+    found = next((each.context_tokens for each in listed if each.name == name), None)
+    if found is not None or urlsplit(base_url).hostname == _OPENAI:
+        return found
+    return _context_beside(base_url, api_key, name)
+
+
+def _context_beside(base_url: str, api_key: str | None, name: str) -> int | None:
+    """Return a model's context from where it is not part of the protocol, or None."""
+    client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=5, max_retries=0)
+    root = base_url.rstrip("/").removesuffix("/v1")
+    for path in ("/api/v0/models", "/props"):
+        try:
+            answer = client.get(f"{root}{path}", cast_to=httpx2.Response).json()
+        except (openai.OpenAIError, ValueError):
+            continue
+        listed = answer.get("data") if isinstance(answer, dict) else None
+        models = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        about = answer if listed is None else next((m for m in models if m.get("id") == name), None)
+        found = _context_of(about) if isinstance(about, dict) else None
+        if found is not None:
+            return found
+    return None
+
+
 def _context_of(model: dict[str, Any]) -> int | None:
     """Return a listed model's context, under any of the names that servers have for it."""
-    for place in (model, model.get("meta")):
+    for place in (model, *(model.get(name) for name in _PLACES)):
         if not isinstance(place, dict):
             continue
-        for name in ("max_model_len", "context_length", "context_window", "n_ctx"):
+        for name in _CONTEXTS:
             if isinstance(place.get(name), int) and place[name] > 0:
                 return int(place[name])
     return None

@@ -33,6 +33,8 @@ class Dialect(Value):
     """What it calls the most tokens of a reply (of the chat protocol)."""
     thinks: bool = False
     """Whether its model thinks before it replies, which takes room beside the reply."""
+    longest: int | None = None
+    """Most tokens of a reply that may be asked for; None where it has not said."""
     fixed_protocol: bool = False
     """Whether the user named the protocol."""
 
@@ -43,6 +45,7 @@ class Dialect(Value):
             return self._other_protocol()
         for words, found in (
             (_STREAM, self._without("stream")),
+            (_LIMIT, self._no_longer(said)),
             (_LIMIT, self._other_limit(said)),
             (_TEMPERATURE, self._without("temperature")),
             (_EFFORT, self._without("effort")),
@@ -57,6 +60,14 @@ class Dialect(Value):
 
     def _without(self, ability: str) -> "Dialect | None":
         return self.model_copy(update={ability: False}) if getattr(self, ability) else None
+
+    def _no_longer(self, said: str) -> "Dialect | None":
+        """Return the dialect with the longest reply that the server names, if that is news."""
+        found = _LONGEST.search(said)
+        longest = next((int(each) for each in found.groups() if each), 0) if found else 0
+        longest -= "(exclusive)" in said
+        known = self.longest is not None and longest >= self.longest
+        return self.model_copy(update={"longest": longest}) if longest > 0 and not known else None
 
     def _other_limit(self, said: str) -> "Dialect | None":
         """Return the next name for the longest reply; a server that knows none is told no limit."""
@@ -78,7 +89,12 @@ class Dialect(Value):
 
 
 _STREAM = re.compile(r"\bstream")
-_LIMIT = re.compile(r"max_(completion_|output_)?tokens")
+_LIMIT = re.compile(r"max_(completion_|output_)?tokens|maxoutputtokens")
+# As OpenAI, Anthropic, DeepSeek, Gemini and others say it; no words of the context's.
+_LONGEST = re.compile(
+    r"at most (\d+) (?:completion|output)|> (\d+), which is the maximum|\[\s*\d+\s*,\s*(\d+)\s*\]"
+    r"|to (\d+) \(|(?:less than or equal to|at most|<=|cannot exceed|no more than)\W{0,3}(\d+)"
+)
 _TOO_LONG = re.compile(r"context|too (large|long|high)|at most|less than|maximum|exceed")
 _TEMPERATURE = re.compile(r"temperature")
 _EFFORT = re.compile(r"reasoning(_effort)?|effort")

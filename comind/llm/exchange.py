@@ -19,6 +19,7 @@ __all__ = ["Answer", "Prompt", "ask", "parse", "request_for"]
 T = TypeVar("T", bound=BaseModel)
 
 _REFUSALS = 2
+_RAISES = 2  # of the limit of a reply that was cut off
 _REASON_LENGTH = 500
 _MONSTER = "it holds numbers too long or lists too deep to be read"
 _NO_REPLY = {
@@ -54,16 +55,21 @@ class Answer(NamedTuple, Generic[T]):
 def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
     """Return the model's reply as a `reply_type`, with its text.
 
-    A reply that does not parse goes back with the reason, at most twice.
+    A reply that was cut off is asked for again with twice the limit, at most twice and as far as its
+    model allows; what is left of it does not go back. Any other reply that does not parse goes back with
+    the reason, at most twice.
 
     Raises:
         ReplyError: three replies in a row had the wrong form.
         ModelServiceError: the endpoint is unreachable or refuses.
     """
-    messages = prompt.messages
+    messages, raises = prompt.messages, 0
     for attempt in range(_REFUSALS + 1):
         request = request_for(prompt.model_copy(update={"messages": messages}), reply_type)
-        reply = model.complete(request)
+        reply = model.complete(request.model_copy(update={"raises": raises}))
+        while reply.finish == "length" and reply.can_rise and raises < _RAISES:
+            raises += 1
+            reply = model.complete(request.model_copy(update={"raises": raises}))
         try:
             return Answer(parse(reply, reply_type), reply.text)
         except ReplyError as error:
@@ -89,6 +95,10 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
     Raises:
         ReplyError: it has not the promised form; the message is written for the model.
     """
+    if reply.finish == "length" and reply.limit is not None:
+        raise ReplyError(
+            f"it was cut off at {reply.limit} tokens, more than which it cannot have; be shorter"
+        )
     if reply.finish in _NO_REPLY:
         raise ReplyError(_NO_REPLY[reply.finish])
     if not reply.text.strip():

@@ -16,6 +16,7 @@ class NoModel:
 
     name = OFFLINE
     context_tokens = 1_000_000
+    reply_tokens = None
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return that nothing is spent."""

@@ -1,7 +1,7 @@
 """Any server that speaks an OpenAI protocol: one try, in its own dialect, fitted to what it can read."""
 
 import json
-import re
+import math
 import threading
 import time
 
@@ -12,9 +12,10 @@ from comind.llm.connection import Answered, Connection
 from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
 from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
+from comind.llm.limits import Limits, known_thinker
 from comind.llm.prices import priced
 from comind.llm.refusals import message_in
-from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
+from comind.llm.settings import ModelSettings
 from comind.llm.stream import is_stream, put_together
 from comind.llm.wire import Said, WireError, body_of, read_body
 
@@ -22,12 +23,9 @@ __all__ = ["OpenAIModel"]
 
 _LEARNING = 9  # refusals that one request may teach; a server has fewer abilities than that
 _CUTS = (0.75, 0.5)  # of what was sent, when a server finds it too long
-_REPLY_SHARE = 0.4  # of a small context, for the reply
 _MARGIN = 0.9  # our counts of tokens are near, not exact
 _TEACHING = (400, 404, 405, 422, 501)  # statuses of an answer that may say what is not understood
 _OK = 200
-_THINKERS = re.compile(r"(openai/)?(o\d|gpt-5)")  # OpenAI's; others are known by their first reply
-_THOUGHT_TOKENS = 8_192
 
 
 class OpenAIModel:
@@ -52,17 +50,27 @@ class OpenAIModel:
         """Prepare the client; nothing is sent yet. `name` is the model's at its endpoint."""
         self.name = name
         self.settings = settings
-        self.context_tokens = settings.context_tokens or DEFAULT_CONTEXT
+        self._limits = Limits(settings)
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
         self._lock = threading.Lock()
         self.dialect = Dialect(
             protocol=settings.protocol or "chat",
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
-            thinks=_THINKERS.match(name) is not None,
+            thinks=known_thinker(name, settings.reasoning_effort),
             limit="max_tokens" if base_url else "max_completion_tokens",
         )
         """What the server has understood so far."""
+
+    @property
+    def context_tokens(self) -> int:
+        """Of prompt and reply together: as its settings say, or as a refusal has taught."""
+        return self._limits.context_tokens
+
+    @property
+    def reply_tokens(self) -> int | None:
+        """Most tokens of a reply, if its user wants another limit than what roles ask for."""
+        return self.settings.max_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that one try of `request` can cost."""
@@ -75,9 +83,10 @@ class OpenAIModel:
         Where the conversation does not fit, however much of it is left out, that is a ContextError.
         """
         begun = time.monotonic()
-        request = self._adjusted(request)
-        room, cuts = int((self.context_tokens - request.max_tokens) * _MARGIN), list(_CUTS)
+        wanted, most, cuts = request, math.inf, list(_CUTS)
         for _ in range(_LEARNING + len(_CUTS)):
+            request = self._adjusted(wanted)
+            room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
             dialect = self.dialect
             structured = dialect.structured and not program_fields(request.reply_schema)
             messages = fit(worded(request, structured=structured), room)
@@ -92,12 +101,12 @@ class OpenAIModel:
             answer = self._connection.post(dialect.protocol, asked)
             if answer.status == _OK:
                 said = self._read(answer, dialect)
-                return self._reply(request, messages, dialect, said, begun)
+                reply = self._reply(request, messages, dialect, said, begun)
+                return self._cut_off(wanted, request.max_tokens, reply)
             error = self._connection.error(answer)
             if isinstance(error, ContextError) and cuts:
-                size = min(room, prompt_tokens(messages))
-                said_room = (error.limit - request.max_tokens) * _MARGIN if error.limit else size
-                room = int(max(1, min(size * cuts.pop(0), said_room)))
+                most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
+                self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
             teaches = answer.status in _TEACHING and not isinstance(error, ContextError)
             learnt = dialect.after(answer.status, message_in(answer.text)) if teaches else None
@@ -150,6 +159,15 @@ class OpenAIModel:
             seconds=round(time.monotonic() - begun, 3),
         )
 
+    def _cut_off(self, request: ModelRequest, limit: int, reply: ModelReply) -> ModelReply:
+        """Return a reply; if it was cut off, with its limit, and whether there is a higher one."""
+        dialect = self.dialect
+        if reply.finish != "length" or (dialect.protocol == "chat" and dialect.limit == "none"):
+            return reply
+        thinks, longest = dialect.thinks, dialect.longest
+        can_rise = self._limits.can_rise(request, limit, thinks=thinks, longest=longest)
+        return reply.model_copy(update={"limit": limit, "can_rise": can_rise})
+
     def _learn(self, known: Dialect, learnt: Dialect) -> None:
         """Remember what was learnt, unless another call has learnt something meanwhile."""
         with self._lock:
@@ -163,12 +181,8 @@ class OpenAIModel:
 
     def _adjusted(self, request: ModelRequest) -> ModelRequest:
         """Return the request with the limits of this model."""
-        most = min(request.max_tokens, self.settings.max_tokens or request.max_tokens)
-        thoughts = self.settings.reasoning_tokens
-        if thoughts is None:
-            thoughts = _THOUGHT_TOKENS if self.dialect.thinks else 0
-        most = min(most + thoughts, int(_REPLY_SHARE * self.context_tokens))
-        most = min(most, request.reply_limit or most)
+        dialect = self.dialect
+        most = self._limits.reply(request, thinks=dialect.thinks, longest=dialect.longest)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
 

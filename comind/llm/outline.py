@@ -2,8 +2,10 @@
 
 import ast
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from operator import attrgetter
 from typing import NamedTuple
 
 from comind.llm.sentences import both_ends
@@ -50,7 +52,8 @@ def cut_code(source: str, tokens: int) -> str:
     functions = list(_functions(tree))
     core = {node for node in functions if _CORE.search(program.text(node))}
     for group in ([n for n in functions if n not in core], [n for n in functions if n in core]):
-        edits, surplus = _fewest(edits, [program.stub(node) for node in group], surplus)
+        stubs, surplus = _fewest([program.stub(node) for node in group], surplus)
+        edits += stubs
     if surplus > 0:
         edits = program.without_statements(tree.body, edits, surplus)
     cut = program.with_edits(edits)
@@ -74,21 +77,18 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
                 yield each
 
 
-def _fewest(
-    edits: list[_Edit], candidates: Sequence[_Edit | None], surplus: int
-) -> tuple[list[_Edit], int]:
-    """Return edits with few more that save the surplus: the smallest that does, or the largest."""
-    open_ones = [each for each in candidates if each is not None]
+def _fewest(candidates: Sequence[_Edit | None], surplus: int) -> tuple[list[_Edit], int]:
+    """Return few edits that save the surplus, and what is left of it.
+
+    The largest go first, and last the smallest one that is enough.
+    """
+    open_ones = sorted((each for each in candidates if each and each.saved > 0), key=attrgetter("saved"))
+    chosen: list[_Edit] = []
     while surplus > 0 and open_ones:
-        sizes = [_net(each, edits) for each in open_ones]
-        enough = [size for size in sizes if size >= surplus]
-        chosen = sizes.index(min(enough) if enough else max(sizes))
-        edit = open_ones.pop(chosen)
-        if sizes[chosen] <= 0:
-            break
-        edits = [each for each in edits if not _inside(each, edit)] + [edit]
-        surplus -= sizes[chosen]
-    return edits, surplus
+        enough = bisect_left(open_ones, surplus, key=attrgetter("saved"))
+        chosen.append(open_ones.pop(min(enough, len(open_ones) - 1)))
+        surplus -= chosen[-1].saved
+    return chosen, surplus
 
 
 def _net(edit: _Edit, others: Sequence[_Edit]) -> int:
@@ -201,20 +201,23 @@ class _Program:
         if begin is None:
             mark = f"{self._indent(_start(body[0]))}...  {mark}"
         starts = [_start(body[0]) if begin is None else begin, *map(_end, body[:-1])]
-        dropped: set[int] = set()
-        found: list[_Edit] = []
-        for number in order:
-            if sum(_net(each, edits) for each in found) >= surplus:
-                break
-            dropped.add(number)
-            found = []
-            for first, last in _runs(dropped):
+
+        def without(count: int) -> list[_Edit]:
+            found: list[_Edit] = []
+            for first, last in _runs(set(order[:count])):
                 start, end = starts[first], _end(body[last])
                 shared = last + 1 < len(body) and _start(body[last + 1]) < end
                 if shared or (first and _start(body[first]) < starts[first]):
                     continue  # another statement stands in the same line
                 edit = self._edit(start, end, (mark.format(end - start),))
                 found += [edit] if _net(edit, edits) > 0 else []
+            return found
+
+        def saved(count: int) -> int:
+            return sum(_net(each, edits) for each in without(count))
+
+        enough = bisect_left(range(len(order) + 1), max(0, surplus), key=saved)
+        found = without(min(enough, len(order)))
         surplus -= sum(_net(each, edits) for each in found)
         kept = [each for each in edits if not any(_inside(each, edit) for edit in found)]
         return kept + found, surplus

@@ -13,9 +13,15 @@ __all__ = ["message_in", "refusal", "retry_after"]
 _LENGTH = 200
 _CONTEXT = re.compile(
     r"context (length|size|window)|maximum context|prompt is too long|too many (input )?tokens"
-    r"|exceed_context|context_length"
+    r"|exceed_context|context_length|maximum (prompt|input) length|token count.{0,30} exceeds"
+    r"|max_new_tokens.{0,9} must be|input is too long|reduce the length of the (messages|prompt|input)"
 )
-_LIMIT = re.compile(r"n_ctx\D{1,4}(\d+)|context (?:length|size|window)[^\d]{0,20}(\d+)")
+# As OpenAI and vLLM, llama.cpp, xAI, Anthropic, Mistral, Gemini and TGI say it, in turn.
+_LIMIT = re.compile(
+    r"n_ctx\D{1,4}(\d+)|context (?:length|size|window)[^\d]{0,20}(\d+)"
+    r"|maximum (?:prompt|input) length(?: is| of)? (\d+)|> (\d+) maximum|(\d+) maximum context"
+    r"|maximum number of tokens allowed \((\d+)\)|max_new_tokens\W{0,3} must be <= (\d+)"
+)
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
 _KEY, _PAY, _UNKNOWN = (401, 403), (402,), (404, 405, 410)
 # A gateway says these when it has lost a server that may have been at work on the request.

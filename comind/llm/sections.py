@@ -47,7 +47,7 @@ _PHRASE = re.compile(
     r"( (metrics?|criteri(on|a)|method|measure|files?|formats?|descriptions?|requirements?|dictionary|"
     r"fields?|columns?|sets?|details|explanation|guidelines|overview|instructions|sources?))*"
 )
-_HTML = re.compile(r"<h([1-6])\b[^>]*>(.{1,200}?)</h\1\s*>[ \t]*\n?", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(r"<h([1-6])\b[^>]{0,200}>(.{1,200}?)</h\1\s*>[ \t]*\n?", re.IGNORECASE | re.DOTALL)
 _ATX = re.compile(r" {0,3}(#{1,6})(?!#)[ \t]*(\S.*?)[ \t]*#*\s*")
 _BOLD = re.compile(
     r"\s*(?:<p[^>]*>\s*)?(?:\*\*\*?|__|<(?:b|strong)>)(?P<title>[^*<>]{1,80}?)"
@@ -66,6 +66,7 @@ _CHROME = re.compile(
 _OPENED = re.compile(r"\n*```\w* \.\.\.$")
 _BESIDE = 7  # level of headings that no markup gives a level
 _LONGEST = 60  # characters of a heading without markup
+_LONGEST_MARKED = 200
 
 
 class _Heading(NamedTuple):
@@ -269,7 +270,12 @@ def _lines(text: str) -> Iterator[_Line]:
 def _marked(text: str) -> Iterator[_Heading]:
     """Return the headings that are marked in their line, or known by their words."""
     for line in _lines(text):
-        atx, bold, led = _ATX.fullmatch(line.text), _BOLD.fullmatch(line.text), _LED.match(line.text)
+        led = _LED.match(line.text[:_LONGEST_MARKED])
+        if led and _PHRASE.fullmatch(led["title"].casefold()):
+            yield _Heading(line.start, line.start + led.end(), _plain(led["title"]), _BESIDE)
+        if len(line.text) > _LONGEST_MARKED:
+            continue
+        atx, bold = _ATX.fullmatch(line.text), _BOLD.fullmatch(line.text)
         rule = _RULE.fullmatch(line.after)
         words = _plain(line.text)
         if atx:
@@ -281,8 +287,6 @@ def _marked(text: str) -> Iterator[_Heading]:
             yield _Heading(line.start, line.end + len(line.after), words, level)
         elif _PHRASE.fullmatch(words.casefold()):
             yield _Heading(line.start, line.end, words, _BESIDE)
-        elif led and _PHRASE.fullmatch(led["title"].casefold()):
-            yield _Heading(line.start, line.start + led.end(), _plain(led["title"]), _BESIDE)
 
 
 def _alone(text: str) -> Iterator[_Heading]:

@@ -13,7 +13,8 @@ _MARK_TOKENS = 24  # more than what `shorten` writes between two ends, and overs
 _SENTENCE_END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\n\d)[.!?][\"')\]*_]*(?=\s)|[\u3002\uff01\uff1f]|\n+"
 )
-_LONG = re.compile(r".{600,}?\s+", re.DOTALL)
+_BLANKS = re.compile(r"\s+")
+_LONG = 600  # characters of a sentence
 _WORD_END = re.compile(r"\S(?=\s)")
 
 
@@ -51,7 +52,9 @@ def units_of(text: str) -> tuple[str, ...]:
     """
     ends = {0, len(text), *(found.end() for found in _SENTENCE_END.finditer(text))}
     for a, b in pairwise(sorted(ends)):
-        ends |= {found.end() for found in _LONG.finditer(text, a, b)}
+        for found in _BLANKS.finditer(text, a, b):
+            if found.end() - a >= _LONG:
+                ends.add(a := found.end())
     return tuple(text[a:b] for a, b in pairwise(sorted(ends)))
 
 

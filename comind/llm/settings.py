@@ -6,10 +6,10 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["DEFAULT_CONTEXT", "ModelSettings", "Price", "Protocol", "Traffic"]
+__all__ = ["ASSUMED_CONTEXT", "ModelSettings", "Price", "Protocol", "Traffic"]
 
-DEFAULT_CONTEXT = 8_192
-"""Tokens that a model is taken to read where nobody says how many."""
+ASSUMED_CONTEXT = 32_768
+"""Tokens that a model is taken to read where nobody says how many, until a refusal tells."""
 
 Protocol = Literal["chat", "responses"]
 
@@ -38,12 +38,15 @@ class ModelSettings(Value):
     """Whether replies are asked for piece by piece, where the server knows how."""
     temperature: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, gt=0)
-    """Most tokens of any reply; None: what each role asks for."""
+    """Most tokens of a reply, in place of what each role asks for, be that more or less; then nothing is
+    raised. None: what each role asks for, doubled at most twice where a reply was cut off."""
     context_tokens: int | None = Field(default=None, ge=1_024)
-    """Tokens of prompt and reply together; None: as the price list or the endpoint says, else 8,192."""
+    """Tokens of prompt and reply together; None: as the endpoint or the price list says, else 32,768
+    until a refusal tells."""
     reasoning_effort: str | None = None
     reasoning_tokens: int | None = Field(default=None, ge=0)
-    """Added to the limit of each reply, for what a model thinks first; None: 8,192 if it thinks."""
+    """Added to the limit of each reply, for what a model thinks first; None: 8,192 if it thinks, by its
+    name, a reasoning_effort, or what it replies."""
     price: Price | None = None
     """In place of the one in the price list."""
     timeout_seconds: float = Field(default=900, gt=0)

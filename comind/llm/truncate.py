@@ -25,7 +25,7 @@ _SCORE = re.compile(
     r"|precision|recall|kappa|\br2\b|metric|shape",
     re.IGNORECASE,
 )
-_NOISE = re.compile(r"\w*Warning\b|\bwarnings?\.warn\(|^\s*warn\(")
+_NOISE = re.compile(r"Warning\b|\bwarnings?\.warn\(|^\s*warn\(")
 _CHANGING = re.compile(r"[\d.,:%/]+(?:e[+-]?\d+)?|[^\w\s]{2,}|[█▏▎▍▌▋▊▉━]+|\s+")
 
 _FRAME = re.compile(

@@ -12,7 +12,7 @@ keeps an account of them can be checked.
 import json
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -68,14 +68,17 @@ class Endpoint:
         faults: Iterable[Fault | None] | Callable[[int, Asked], Fault | None] = (),
         *,
         models: Iterable[dict[str, Any]] = ({"id": "test-model"},),
+        pages: Mapping[str, object] | None = None,
     ) -> None:
         """Prepare; nothing listens yet.
 
-        `answer` makes the text of a good reply; `models` is what the server says that it has.
+        `answer` makes the text of a good reply; `models` is what the server says that it has, to any
+        question but those of `pages`, by their path.
         """
         self._answer = answer
         self._faults = faults if callable(faults) else _in_turn(faults)
         self.models = list(models)
+        self.pages = dict(pages or {})
         self.requests: list[Asked] = []
         """All that came, good or bad."""
         self.completed = 0
@@ -186,7 +189,8 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        body = json.dumps({"object": "list", "data": self.endpoint.models}).encode()
+        listed: object = {"object": "list", "data": self.endpoint.models}
+        body = json.dumps(self.endpoint.pages.get(self.path, listed)).encode()
         self._send(Answer(body=body, content_type="application/json"))
 
     def do_POST(self) -> None:

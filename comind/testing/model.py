@@ -19,6 +19,8 @@ class ScriptedModel:
     `requests` holds what was asked, in order.
     """
 
+    reply_tokens: int | None = None
+
     def __init__(
         self,
         script: Iterable[str] | Callable[[ModelRequest], str],

@@ -17,6 +17,8 @@ class RecordedReplies:
     `requests` holds what was asked, in order.
     """
 
+    reply_tokens: int | None = None
+
     def __init__(self, *logs: Path, name: str = "recorded", context_tokens: int = 128_000) -> None:
         """Read the logs of pieces of work.
 

@@ -9,11 +9,12 @@ from comind.campaign.ranking import EMBEDDINGS_ROLE
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.offline import OFFLINE, NoModel
-from comind.llm.settings import ModelSettings
+from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = [
     "DEFAULT",
     "PLATFORM_ROLES",
+    "assumed_contexts",
     "build_embedder",
     "build_model",
     "configured_model",
@@ -140,6 +141,21 @@ def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
     return all(name in (None, OFFLINE) for name in (model, *names))
 
 
+def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
+    """Return a line for each language model of which nobody says how much it reads."""
+    unknown: dict[str, str] = {}
+    for role, settings in models.items():
+        name = settings.name or OFFLINE
+        real = role != EMBEDDINGS_ROLE and name != OFFLINE and not name.startswith(_SCRIPTED)
+        if real and settings.context_tokens is None:
+            unknown.setdefault(name, role)
+    return [
+        f"how much the model {name} reads is not known: {ASSUMED_CONTEXT} tokens are assumed until it "
+        f"refuses more; set solve.models.{role}.context_tokens in params.yaml"
+        for name, role in unknown.items()
+    ]
+
+
 def _complete(settings: ModelSettings, name: str) -> ModelSettings:
     context = settings.context_tokens or _context_of(name, settings)
     return settings.model_copy(update={"name": name, "context_tokens": context})
@@ -149,19 +165,12 @@ def _context_of(name: str, settings: ModelSettings) -> int | None:
     """Return how many tokens a model reads, from its endpoint or the price list, or None."""
     if name == OFFLINE or name.startswith(_SCRIPTED):
         return None
-    from comind.llm.connection import listed_models
+    from comind.llm.connection import served_context
     from comind.llm.prices import known_context
 
     base_url, key = _endpoint(settings)
-    if base_url:
-        try:
-            listed = listed_models(base_url, key)
-        except ModelServiceError:
-            listed = []  # not every endpoint has a list; whether it works is found out by asking
-        for model in listed:
-            if model.name == name and model.context_tokens is not None:
-                return model.context_tokens
-    return known_context(name)
+    served = served_context(base_url, key, name) if base_url else None
+    return served or known_context(name)
 
 
 def _known_endpoint(name: str, settings: ModelSettings) -> tuple[str | None, str | None]:

@@ -135,9 +135,8 @@ def _model(name: str) -> list[Check]:
     from comind.llm.openai_model import OpenAIModel
     from comind.llm.prices import known_price
     from comind.llm.probe import probe
-    from comind.llm.settings import DEFAULT_CONTEXT
     from comind.wiring.agents import roles_of_all
-    from comind.wiring.models import DEFAULT, build_model, resolved
+    from comind.wiring.models import DEFAULT, assumed_contexts, build_model, resolved
     from flows.cli.places import find_project
     from flows.params import read_params
 
@@ -151,9 +150,8 @@ def _model(name: str) -> list[Check]:
     except ServiceError as error:
         return [Check(f"model {name}", ok=False, found=str(error), mend=error.hint, needed=True)]
     checks = [Check(f"model: {each.name}", ok=each.ok, found=each.found) for each in findings]
-    context = f"{settings.context_tokens} tokens"
-    if settings.context_tokens is None:
-        context = f"taken to be {DEFAULT_CONTEXT} tokens, as nobody says; see params.yaml"
+    assumed = assumed_contexts({DEFAULT: settings})
+    context = assumed[0] if assumed else f"{settings.context_tokens} tokens"
     price = "known" if known_price(name, settings.price) else "not known: give it in params.yaml"
     checks += [
         Check("model: context", ok=True, found=context),

@@ -418,7 +418,7 @@ FAULTS = (
         "length cut",
         "a reply that was cut off",
         second(changed(finish_reason="length", content='{"ideas": [{"te')),
-        f"{_AGENT}; the reply goes back with the reason",
+        f"{_AGENT}; the reply is asked for again with a higher limit",
         calls=GOOD + 1,
     ),
     FaultCase(

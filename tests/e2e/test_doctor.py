@@ -61,11 +61,12 @@ def _probed(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     faults: Callable[[int, Asked], Fault | None],
+    **listed: int,
 ) -> tuple[int, dict[str, str], int]:
     """Ask about a model; return the exit code, what was found, and how many requests it took."""
     right = json.dumps({"number": 17, "even": False})
     block = "```python\n# goal: Print.\nprint(17)\n```"
-    models = [{"id": "small", "max_model_len": 4_096}]
+    models = [{"id": "small", **listed}]
 
     def answer(asked: Asked) -> str:
         return right if "even" in str(asked.messages[-1]) else block
@@ -82,7 +83,9 @@ def test_a_model_is_asked_as_a_campaign_asks(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Protocol, form of replies, roles, temperature and limits are found by two small questions."""
-    exit_code, found, asked = _probed(capfd, monkeypatch, lambda number, asked: None)
+    exit_code, found, asked = _probed(
+        capfd, monkeypatch, lambda number, asked: None, max_model_len=4_096
+    )
     assert (exit_code, asked) == (0, 2)
     assert found["model: protocol"] == "chat"
     assert found["model: decisions"] == "by JSON schema"
@@ -111,6 +114,7 @@ def test_what_a_server_refuses_is_told(
     assert found["model: decisions"].startswith("in words")
     assert found["model: system role"] == "no; said by the user"
     assert found["model: temperature"] == "no"
+    assert "32768 tokens are assumed until it refuses more" in found["model: context"]
 
 
 def test_a_model_that_refuses_is_a_missing_service(

@@ -16,7 +16,7 @@ solve:
   steps: 2
   traffic: {back_off_seconds: 0.01}
   models:
-    default: {context_tokens: 16000, price: {prompt: 1.0, completion: 4.0}}
+    default: {price: {prompt: 1.0, completion: 4.0}}
 """
 _CELL = """import shutil
 for name in ("validation_submission.csv", "submission.csv"):
@@ -40,6 +40,7 @@ def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared
     assert "estimate: 1 round of 1 attempts, 2 steps: " in ran.stderr
     assert ", never more than $2" in ran.stderr
     assert "it will be asked again" in ran.stderr
+    assert "the model test-model reads is not known: 32768 tokens are assumed" in ran.stderr
 
     [ledger] = (tmp_path / "mlruns").rglob("ledger.csv")
     rows = list(csv.DictReader(ledger.read_text().splitlines()))

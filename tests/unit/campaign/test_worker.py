@@ -8,18 +8,28 @@ from typing import ClassVar, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS, CallSent, Graded, SessionOpened, WorkEnded
 from comind.campaign.history import fold
-from comind.campaign.outcome import CodeOutcome, Execution, FailureKind, Outcome, ThinkOutcome
-from comind.campaign.plan import Purpose, Think
-from comind.campaign.workbench import Desk
+from comind.campaign.outcome import (
+    CodeOutcome,
+    Execution,
+    FailureKind,
+    Finish,
+    Outcome,
+    ThinkOutcome,
+)
+from comind.campaign.plan import Code, Purpose, Think
+from comind.campaign.workbench import Desk, Workbench
 from comind.campaign.worker import carry_out
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
 from comind.testing import TinyAgent
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
@@ -49,6 +59,50 @@ def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
     assert outcome.failure is None
     assert outcome.spend.calls == 3
     assert outcome.spend.tokens == 3 * 120
+
+
+class _Sized(TinyAgent):
+    """Writes what its model reads, and may reply, into its prompts."""
+
+    def code(self, work: Code, bench: Workbench) -> Finish:
+        del work
+        while bench.steps_left:
+            told = f"{bench.context_tokens} tokens, {bench.reply_tokens(16_384)} of them for the reply"
+            prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=told),))
+            bench.step("next", bench.ask(prompt, _Cell).value.code)
+        return Finish()
+
+
+class _Cell(BaseModel):
+    code: str
+
+
+def test_prompts_of_a_work_stay_the_same_when_a_smaller_context_is_learnt(tmp_path: Path) -> None:
+    """A resumed attempt is played back, though its model is known to read less by now."""
+    world = World(tmp_path, [reply("look")])
+    world.agent, world.model.context_tokens = _Sized(), 32_768
+    with pytest.raises(ModelServiceError, match="no more replies"):
+        _carry_out(world)
+    later = World(tmp_path, [reply("good")])
+    later.agent, later.model.context_tokens = _Sized(), 8_192
+    assert _carry_out(later).failure is None
+    told = "32768 tokens, 13107 of them for the reply"
+    assert [request.messages[0].content for request in later.model.requests] == [told]
+    events = [record.event for record in read_log(world.folder.work("attempt-000").log, WORK_EVENTS)]
+    sent = [event.context_tokens for event in events if isinstance(event, CallSent)]
+    assert set(sent) == {32_768}
+    fresh = World(tmp_path / "other", [reply("look"), reply("good")])
+    fresh.agent, fresh.model.context_tokens = _Sized(), 8_192
+    assert _carry_out(fresh).failure is None
+    assert fresh.model.requests[0].messages[0].content.startswith("8192 tokens")
+
+
+def test_a_users_limit_is_told_to_the_writer(tmp_path: Path) -> None:
+    """What a reply may have is the user's limit where there is one, be it more than was asked for."""
+    world = World(tmp_path, [reply("look"), reply("good")])
+    world.agent, world.model.reply_tokens = _Sized(), 20_000
+    _carry_out(world)
+    assert world.model.requests[0].messages[0].content.endswith(" 20000 of them for the reply")
 
 
 def test_a_script_attempt_keeps_the_program_that_handed_in(tmp_path: Path) -> None:

@@ -88,7 +88,7 @@ def test_a_server_of_the_other_protocol_is_found() -> None:
             "/v1/responses",
         ]
     assert sent[1]["input"][0] == {"role": "system", "content": "You watch."}
-    assert sent[1]["max_output_tokens"] == 50
+    assert sent[1]["max_output_tokens"] == 50 + 8_192  # who sets an effort wants thoughts
     assert sent[1]["reasoning"] == {"effort": "low"}
     assert sent[1]["text"]["format"]["schema"]["required"] == ["stop"]
 
@@ -127,7 +127,7 @@ def test_a_model_that_thinks_is_given_room_for_it() -> None:
         told = _model(server, context_tokens=100_000, reasoning_tokens=100, max_tokens=120)
         told.complete(request)
         told.complete(request)
-        assert [asked.body["max_tokens"] for asked in server.requests[2:]] == [150, 150]
+        assert [asked.body["max_tokens"] for asked in server.requests[2:]] == [220, 220]
     assert replies[0].usage.reasoning_tokens == 30
     assert replies[0].exact
 

@@ -7,7 +7,14 @@ from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
-from comind.wiring.models import build_embedder, build_model, only_offline, resolved, settings_of
+from comind.wiring.models import (
+    assumed_contexts,
+    build_embedder,
+    build_model,
+    only_offline,
+    resolved,
+    settings_of,
+)
 
 _ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
 _ASKED = ModelRequest(
@@ -52,6 +59,9 @@ def test_settings_of_another_default_are_not_taken_over() -> None:
     [
         ({"max_model_len": 4_096}, 4_096),
         ({"meta": {"n_ctx": 8_192}}, 8_192),
+        ({"loaded_context_length": 4_096, "max_context_length": 32_768}, 4_096),
+        ({"top_provider": {"context_length": 65_536}}, 65_536),
+        ({"limits": {"max_input_tokens": 100_000}}, 100_000),
         ({"meta": 3}, None),
         ({"context_length": -1}, None),
     ],
@@ -64,6 +74,45 @@ def test_an_endpoint_says_how_much_its_model_reads(
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
         assert resolved("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "context"),
+    [
+        (
+            "/api/v0/models",
+            {"data": [{"id": "other"}, {"id": "mine", "max_context_length": 4_096}]},
+            4_096,
+        ),
+        ("/props", {"default_generation_settings": {"n_ctx": 16_384}, "total_slots": 1}, 16_384),
+        ("/props", {"detail": "Not Found"}, None),
+        ("/props", [], None),
+    ],
+)
+def test_servers_that_say_it_beside_their_list_are_asked_there(
+    path: str, page: object, context: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """LM Studio and llama.cpp tell how much a model reads, though not in the list of models."""
+    with Endpoint(lambda asked: "", models=[{"id": "mine"}], pages={path: page}) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
+
+
+def test_an_assumed_context_is_said_once_for_each_model() -> None:
+    """Who reads an unknown number of tokens is named with what is assumed and how to say it."""
+    models = {
+        "default": ModelSettings(name="mine"),
+        "analyzer": ModelSettings(name="mine", temperature=0.1),
+        "coding_agent": ModelSettings(name="large", context_tokens=128_000),
+        "monitor": ModelSettings(name="small"),
+        "evaluator": ModelSettings(name="offline"),
+        "embeddings": ModelSettings(name="e"),
+    }
+    first, second = assumed_contexts(models)
+    assert "model mine reads is not known: 32768 tokens are assumed" in first
+    assert "solve.models.default.context_tokens" in first
+    assert "solve.models.monitor.context_tokens" in second
+    assert assumed_contexts(resolved("offline", {}, _ROLES)) == []
 
 
 def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
