@@ -13,7 +13,6 @@ from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.campaign.script import Script
 from comind.campaign.state import CampaignState
-from comind.domain.environment import Environment
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.folder import SplitFolder
@@ -216,9 +215,7 @@ def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
 
 
 def _environment_differences(state: CampaignState, work_id: str, sandbox: str) -> tuple[str, ...]:
-    number = state.ran_in.get(work_id, -1)
-    if not 0 <= number < len(state.environments):
+    if state.ran_in.get(work_id, -1) < 0:
         return ("the campaign did not record what it ran in",)
     now, _ = read_environment(sandbox, own_code=False)
-    before: Environment = state.environments[number]
-    return before.differences(now)
+    return state.environment_of(work_id).differences(now)

@@ -13,7 +13,6 @@ from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
-from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.eventlog.log import Record, read_log
 from comind.session.notebook import notebook_of
@@ -107,7 +106,7 @@ def lineage_of(
     assert isinstance(outcome, CodeOutcome)
     assert state.split is not None
     records = read_log(folder.work(work_id).log, WORK_EVENTS)
-    environment = _environment(state, work_id)
+    environment = state.environment_of(work_id)
     ran = fold(records)
     replies = [call.reply for call in ran.calls if call.reply is not None]
     script = script_for(state, records, work_id)
@@ -168,11 +167,6 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
 def _community(state: CampaignState, work_id: str) -> CommunityLineage | None:
     read = next(iter(state.known_to(work_id)), None)
     return CommunityLineage(key=read.key, sha256=read.sha256, as_of=read.as_of) if read else None
-
-
-def _environment(state: CampaignState, work_id: str) -> Environment:
-    number = state.ran_in.get(work_id, -1)
-    return state.environments[number] if 0 <= number < len(state.environments) else Environment()
 
 
 def _parent(state: CampaignState, work_id: str) -> Parent:

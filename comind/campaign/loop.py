@@ -139,7 +139,9 @@ def _hand_out(
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
         return None
-    for work in decision:
+    for planned in decision:
+        given = planned.resources or campaign.state.resources()
+        work = planned.model_copy(update={"resources": given})
         work_id = campaign.state.next_id(work)
         campaign.record(WorkPlanned(id=work_id, work=work))
         passed("work-planned")

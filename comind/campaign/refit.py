@@ -40,6 +40,7 @@ class Refit:
                 inputs=work.inputs,
                 session="script",
                 budget=budget,
+                resources=work.resources,  # it runs in what the attempt ran in
             )
         ]
 
