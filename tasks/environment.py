@@ -48,6 +48,7 @@ def read_environment(
         packages=packages,
         sandbox=sandbox.name,
         image=str(getattr(sandbox, "digest", "")),
+        toolbox=sandbox.toolbox,
         machine=Machine(
             system=machine.system_name(),
             cpu=machine.cpu_name(),

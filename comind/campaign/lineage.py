@@ -72,6 +72,8 @@ class AttemptLineage(Value):
     diff_sha256: str
     prompts_sha256: str
     sandbox_image: str
+    toolbox: str = ""
+    """Hash of the lock file of the toolbox that it ran in; empty: in CoMind's own environment."""
     installed: tuple[InstalledPackage, ...] = ()
     """Packages that its cells asked for, beside those of the environment."""
     split: SplitLineage
@@ -121,6 +123,7 @@ def lineage_of(
         diff_sha256=environment.diff_sha256,
         prompts_sha256=environment.prompts_sha256,
         sandbox_image=environment.image,
+        toolbox=environment.toolbox,
         installed=read_installed(folder.work(work_id).installed),
         split=SplitLineage(
             key=state.split.key,

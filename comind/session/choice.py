@@ -9,15 +9,16 @@ from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
+from comind.system.toolbox import Interpreter, interpreter_for_agents, own_interpreter
 
 __all__ = ["ISOLATION", "SANDBOXES", "Choice", "choose_sandbox", "explain_choice"]
 
-SANDBOXES: dict[str, Callable[[], Sandbox]] = {
+SANDBOXES: dict[str, Callable[..., Sandbox]] = {
     "docker": DockerSandbox,
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
-"""By name, the strongest first."""
+"""By name, the strongest first; each takes the `interpreter` that code runs in."""
 
 ISOLATION = {
     "docker": "isolates files, network, processes, users, system calls; "
@@ -39,18 +40,20 @@ class Choice:
     """A line for each stronger sandbox: its name, and what is wrong with it."""
 
 
-def choose_sandbox(wanted: str, *, own_code: bool) -> Sandbox:
+def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
     """Return the sandbox to run code in.
 
     Args:
         wanted: a name, or `auto` for the strongest that works here.
         own_code: whether only code of ours will run; `auto` then falls back to a plain process.
+        toolbox: whether code runs in the toolbox, where there is one; else in our own environment.
 
     Raises:
         UsageError: there is no such sandbox.
         SandboxError: the wanted one does not work here, or `auto` finds none that seals.
     """
-    return _choose(wanted, own_code=own_code).sandbox
+    interpreter = interpreter_for_agents() if toolbox else own_interpreter()
+    return _choose(wanted, interpreter, own_code=own_code).sandbox
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
@@ -59,21 +62,21 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    choice = _choose(wanted, own_code=own_code)
+    choice = _choose(wanted, interpreter_for_agents(), own_code=own_code)
     over = f" (passed over: {'; '.join(choice.passed_over)})" if choice.passed_over else ""
     return f"sandbox: {choice.sandbox.name}{over}"
 
 
 @cache
-def _choose(wanted: str, *, own_code: bool) -> Choice:
+def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> Choice:
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return Choice(_made(wanted))
+        return Choice(_made(wanted, interpreter))
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
-            sandbox = _made(name)
+            sandbox = _made(name, interpreter)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
             continue
@@ -87,5 +90,5 @@ def _choose(wanted: str, *, own_code: bool) -> Choice:
 
 
 @cache
-def _made(name: str) -> Sandbox:
-    return SANDBOXES[name]()
+def _made(name: str, interpreter: Interpreter) -> Sandbox:
+    return SANDBOXES[name](interpreter=interpreter)

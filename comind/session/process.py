@@ -5,7 +5,6 @@ read every file that we can, sealed labels and keys among them, and reach the ne
 """
 
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from comind.session.base import SandboxSpec
 from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
 from comind.system.leash import LeashedProcess, start_leashed
+from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["ProcessSandbox", "start_bounded"]
 
@@ -23,7 +23,11 @@ class ProcessSandbox:
 
     name = "process"
     sealed = False
-    python = sys.executable
+
+    def __init__(self, interpreter: Interpreter | None = None) -> None:
+        """Prepare to run programs in `interpreter`; None for the toolbox, else our own."""
+        interpreter = interpreter or interpreter_for_agents()
+        self.python, self.toolbox = interpreter.python, interpreter.toolbox
 
     def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the folders themselves."""

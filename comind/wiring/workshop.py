@@ -31,6 +31,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem
+from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
@@ -224,11 +225,14 @@ class Workshop:
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows for the code of an attempt.
 
+        Its code runs in what it was planned for: the toolbox, or our own environment.
+
         Raises:
             SandboxError: there is none.
         """
         ours = not self._foreign and (work.role == BASELINE_ROLE or runs_own_code(self.spec))
-        return choose_sandbox(self.spec.sandbox, own_code=ours)
+        toolbox = work.resources is not None and bool(work.resources.toolbox)
+        return choose_sandbox(self.spec.sandbox, own_code=ours, toolbox=toolbox)
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
         refit = work.operator is Operator.REFIT
@@ -279,7 +283,7 @@ class Workshop:
 
 
 def _memory_bytes() -> int:
-    return math.floor(psutil.virtual_memory().total * 0.75)
+    return math.floor(psutil.virtual_memory().total * MEMORY_SHARE)
 
 
 _cores = Cores(usable_cores())  # all campaigns of this process share one machine
