@@ -37,6 +37,7 @@ $(TOOLBOX): requirements/toolbox.txt | $(STAMP)
 	@rm -f $@
 	@test -x .toolbox/bin/python || $(PYTHON) -m venv --without-pip .toolbox
 	@$(BIN)/uv pip sync --quiet --python .toolbox/bin/python --compile-bytecode requirements/toolbox.txt
+	@infra/torchvision.sh .toolbox
 	@cp requirements/toolbox.txt $@
 
 sandbox: $(STAMP)  ## make sure that a sandbox works here

@@ -28,7 +28,7 @@ class StoreItem(Value):
     kind: str
     """Such as `transformers`, `timm` or `file`."""
     load: str
-    """How to load it, in one line of Python."""
+    """How to load it, in one line of Python; of a folder of many things, what is in it."""
     bytes: int = 0
     sha256: str = ""
     """Hash of its manifest (comind/session/store.py says of what)."""

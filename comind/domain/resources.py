@@ -1,11 +1,19 @@
 """What code that an agent writes can use: interpreter, packages, hardware, the user's own models."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from comind.domain.environment import Environment, StoreItem
 from comind.domain.value import Value
 
-__all__ = ["MEMORY_SHARE", "TOOLBOX", "Resources", "resources_of", "toolbox_packages"]
+__all__ = [
+    "MEMORY_SHARE",
+    "STORES",
+    "TOOLBOX",
+    "Resources",
+    "StoreFolders",
+    "resources_of",
+    "toolbox_packages",
+]
 
 MEMORY_SHARE = 0.75
 """Of the machine's memory: the limit of one attempt."""
@@ -42,6 +50,25 @@ TOOLBOX = {
     "networkx": "networkx",
 }
 """The packages that requirements/toolbox.in asks for, and the name that each is imported by."""
+
+
+STORES = {"models": "input/models", "datasets": "input/datasets"}
+"""Where an attempt finds the user's own models and datasets, below its working directory."""
+
+
+class StoreFolders(Value):
+    """The user's own store: folders of the host that every attempt can read."""
+
+    models: str | None = None
+    """Absolute; None: no models."""
+    datasets: str | None = None
+
+    def named(self) -> Iterator[tuple[str, str]]:
+        """Yield kind and folder of what there is."""
+        for kind in STORES:
+            folder = getattr(self, kind)
+            if folder is not None:
+                yield kind, folder
 
 
 class Resources(Value):

@@ -89,6 +89,8 @@ class Input:
 
     source: Path
     name: str
+    linked: bool = False
+    """Whether it is too large to be copied where nothing can be mounted; then it is linked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,14 @@ class ProcessSandbox:
         return workspace.absolute(), runtime.absolute()
 
     def start(self, spec: SandboxSpec) -> LeashedProcess:
-        """Start a program; its inputs are copied, since nothing can be mounted."""
+        """Start a program; its inputs are copied or linked, since nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
-            if not target.exists():
+            if given.linked:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.exists():
+                    target.symlink_to(given.source.absolute())
+            elif not target.exists():
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
         return start_bounded(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)

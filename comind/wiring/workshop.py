@@ -47,6 +47,7 @@ from comind.session.environment import thread_settings
 from comind.session.kernel import KernelSession
 from comind.session.packages import SEEN_AT, Packages
 from comind.session.program import run_program
+from comind.session.store import store_inputs, store_settings
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
@@ -188,7 +189,7 @@ class Workshop:
             self.sandbox_for(work),
             folder.workspace,
             inputs=self._inputs(work, folder),
-            env={**self._settings(), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
+            env={**self._settings(work, folder.workspace), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
             memory_bytes=_memory_bytes(),
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
@@ -207,12 +208,13 @@ class Workshop:
         threads = fold(read_log(folder.log, WORK_EVENTS)).threads
         packages = (Input(folder.packages, SEEN_AT),) if folder.installed.is_file() else ()
         found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
+        settings = self._settings(work, workspace)
         return run_program(
             self.sandbox_for(work),
             arguments,
             workspace,
             inputs=(*self._inputs(work, folder), *packages),
-            env={**self._settings(), **found_at, **(thread_settings(threads) if threads else {})},
+            env={**settings, **found_at, **(thread_settings(threads) if threads else {})},
             seconds=seconds,
             memory_bytes=_memory_bytes(),
         )
@@ -241,10 +243,12 @@ class Workshop:
         return (
             Input(public, f"input/{self.spec.competition}"),
             *(found for found in mounted if found is not None),
+            *store_inputs(self.spec.store),
         )
 
-    def _settings(self) -> dict[str, str]:
-        return {"PYTHONHASHSEED": str(self.spec.seed)}
+    def _settings(self, work: Code, workspace: Path) -> dict[str, str]:
+        seen, _ = self.sandbox_for(work).seen_as(workspace, workspace)
+        return {"PYTHONHASHSEED": str(self.spec.seed), **store_settings(self.spec.store, seen)}
 
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
         return SnapshotFolder(self._project.communities / read.key)

@@ -8,7 +8,7 @@ set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$here/../../pyproject.toml" | head -1)
 context=$(mktemp -d); trap 'rm -rf "$context"' EXIT
-cp "$here/Dockerfile" "$context/"
+cp "$here/Dockerfile" "$here/../torchvision.sh" "$context/"
 cp "${REQUIREMENTS:-$here/../../requirements/toolbox.txt}" "$context/requirements.txt"
 lock=$(sha256sum < "$context/requirements.txt" | cut -d' ' -f1)
 mkdir "$context/wheels"
