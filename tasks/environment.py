@@ -74,19 +74,19 @@ def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
     if sandbox.python == OWN_PYTHON:
         return python_version(), installed_packages()
-    workspace = Path(tempfile.mkdtemp(prefix="comind-e-"))
+    folder = Path(tempfile.mkdtemp(prefix="comind-e-"))
     try:
         told = run_program(
             sandbox,
             ("-c", PROGRAM),
-            workspace,
+            folder / "w",  # the folder itself is for us alone
             inputs=(),
             env={},
             seconds=_SECONDS,
             memory_bytes=_MEMORY_BYTES,
         )
     finally:
-        shutil.rmtree(workspace, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
     if told.status is not CellStatus.OK:
         raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {told.error[-200:]}")
     python, packages = json.loads(told.output.strip().splitlines()[-1])
