@@ -1,8 +1,6 @@
 """What work runs in: code, interpreter, packages, sandbox, machine."""
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import comind
@@ -16,6 +14,7 @@ from comind.session.store import list_datasets, list_models
 from comind.system import machine
 from comind.system.cores import usable_cores
 from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
+from comind.system.scratch import ScratchFolder
 from comind.wiring.prompts import prompts_sha256
 from tasks.git import code_revision
 
@@ -34,11 +33,8 @@ def read_environment(
 ) -> tuple[Environment, str]:
     """Return what code would run in here and now, and what differs from the commit of CoMind's code.
 
-    Args:
-        wanted: the sandbox that the user asked for.
-        own_code: whether only code of ours will run.
-        prompts: packages with the prompts of the campaign's agent.
-        store: the user's own models and datasets.
+    `prompts` are packages with the prompts of the campaign's agent, `store` the user's own models and
+    datasets.
 
     Raises:
         UsageError: a folder of the store is not there, or something in it cannot be read.
@@ -74,19 +70,16 @@ def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
     if sandbox.python == OWN_PYTHON:
         return python_version(), installed_packages()
-    folder = Path(tempfile.mkdtemp(prefix="comind-e-"))
-    try:
+    with ScratchFolder("e") as scratch:
         told = run_program(
             sandbox,
             ("-c", PROGRAM),
-            folder / "w",  # the folder itself is for us alone
+            scratch / "w",  # the folder itself is for us alone
             inputs=(),
             env={},
             seconds=_SECONDS,
             memory_bytes=_MEMORY_BYTES,
         )
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
     if told.status is not CellStatus.OK:
         raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {told.error[-200:]}")
     python, packages = json.loads(told.output.strip().splitlines()[-1])

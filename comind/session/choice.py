@@ -1,7 +1,6 @@
 """Which sandbox to use: the strongest that works, and never a weaker one in silence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from comind.errors import SandboxError, UsageError
@@ -11,7 +10,7 @@ from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
 from comind.system.toolbox import Interpreter, interpreter_for_agents, own_interpreter
 
-__all__ = ["ISOLATION", "SANDBOXES", "Choice", "choose_sandbox", "explain_choice"]
+__all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
 
 SANDBOXES: dict[str, Callable[..., Sandbox]] = {
     "docker": DockerSandbox,
@@ -31,29 +30,18 @@ ISOLATION = {
 """What each keeps apart, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A sandbox, and why no stronger one was taken."""
-
-    sandbox: Sandbox
-    passed_over: tuple[str, ...] = ()
-    """A line for each stronger sandbox: its name, and what is wrong with it."""
-
-
 def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
-    """Return the sandbox to run code in.
+    """Return the sandbox of this name; `auto` means the strongest that works here.
 
-    Args:
-        wanted: a name, or `auto` for the strongest that works here.
-        own_code: whether only code of ours will run; `auto` then falls back to a plain process.
-        toolbox: whether code runs in the toolbox, where there is one; else in our own environment.
+    Where only code of ours will run, `auto` falls back to a plain process. Code runs in the toolbox
+    where there is one; without `toolbox`, in our own environment.
 
     Raises:
         UsageError: there is no such sandbox.
         SandboxError: the wanted one does not work here, or `auto` finds none that seals.
     """
     interpreter = interpreter_for_agents() if toolbox else own_interpreter()
-    return _choose(wanted, interpreter, own_code=own_code).sandbox
+    return _choose(wanted, interpreter, own_code=own_code)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
@@ -62,17 +50,18 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    choice = _choose(wanted, interpreter_for_agents(), own_code=own_code)
-    over = f" (passed over: {'; '.join(choice.passed_over)})" if choice.passed_over else ""
-    return f"sandbox: {choice.sandbox.name}{over}"
+    sandbox, passed_over = _choose(wanted, interpreter_for_agents(), own_code=own_code)
+    over = f" (passed over: {'; '.join(passed_over)})" if passed_over else ""
+    return f"sandbox: {sandbox.name}{over}"
 
 
 @cache
-def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> Choice:
+def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[Sandbox, list[str]]:
+    """Return a sandbox, and for each stronger one a line: its name, and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return Choice(_made(wanted, interpreter))
+        return _made(wanted, interpreter), []
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
@@ -81,7 +70,7 @@ def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> Choice:
             reasons.append(f"{name}: {error}")
             continue
         if sandbox.sealed or own_code:
-            return Choice(sandbox, tuple(reasons))
+            return sandbox, reasons
     raise SandboxError(
         f"no sandbox for code that a model wrote: {'; '.join(reasons)}",
         hint="apt-get install bubblewrap (or docker.io, then make host-image), "

@@ -38,8 +38,9 @@ class ProcessSandbox:
         for given in spec.inputs:
             target = spec.workspace / given.name
             if given.linked:
-                target.parent.mkdir(parents=True, exist_ok=True)
                 if not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.unlink(missing_ok=True)  # a link to where the store lay before
                     target.symlink_to(given.source.absolute())
             elif not target.exists():
                 copy_plain_tree(given.source, target)
