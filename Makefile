@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin
 STAMP := .venv/.up-to-date
+TOOLBOX := .toolbox/lock.txt
 
-.PHONY: help setup sandbox image host-image engine demo test check format lint types floors torture bench lock clean
+.PHONY: help setup toolbox sandbox image host-image engine demo test check format lint types floors torture bench lock clean
 
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1	/' | expand -t 18
@@ -27,6 +28,17 @@ $(STAMP): requirements/base.txt requirements/dev.txt pyproject.toml
 	@$(BIN)/uv pip sync --quiet --python $(BIN)/python --compile-bytecode requirements/dev.txt
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable .
 	@touch $@
+
+toolbox: $(TOOLBOX)  ## build .toolbox, what Kaggle's users expect, for agents' code; nothing else needs it
+
+# The lock file goes in last: until it is there, sessions run in .venv.
+$(TOOLBOX): requirements/toolbox.txt | $(STAMP)
+	@echo "setting up .toolbox (a few minutes and 3 GB the first time)"
+	@rm -f $@
+	@test -x .toolbox/bin/python || $(PYTHON) -m venv --without-pip .toolbox
+	@$(BIN)/uv pip sync --quiet --python .toolbox/bin/python --compile-bytecode requirements/toolbox.txt
+	@infra/torchvision.sh .toolbox
+	@cp requirements/toolbox.txt $@
 
 sandbox: $(STAMP)  ## make sure that a sandbox works here
 	@infra/install-sandbox.sh
@@ -61,17 +73,17 @@ types: $(STAMP)
 floors: $(STAMP)
 	@$(BIN)/lint-imports --no-cache > /dev/null || $(BIN)/lint-imports --no-cache
 
-torture: $(STAMP) sandbox  ## random kills, bombs and fuzz, at length
-	@$(BIN)/python -m pytest -m torture --timeout 3600
+torture: $(STAMP) $(TOOLBOX) sandbox  ## random kills, bombs and fuzz, at length; every package in every sandbox
+	@$(BIN)/python -m pytest -m "torture or toolbox" --timeout 3600
 
 bench: $(STAMP) sandbox  ## measure what docs/ and README claim; a line a figure
 	@for file in benchmarks/*.py; do PYTHONPATH=. $(BIN)/python -W ignore $$file || exit 1; done
 
 lock: $(STAMP)  ## pin again what requirements/*.in asks for
-	@for name in base dev sandbox; do \
+	@for name in base dev toolbox; do \
 	  sed -i 's/^\(torch==[0-9.]*\)$$/\1+cpu/' requirements/$$name.txt; \
 	  $(BIN)/uv pip compile --quiet --no-header --python-version 3.11 requirements/$$name.in -o requirements/$$name.txt \
 	  && sed -i 's/+cpu$$//' requirements/$$name.txt || exit 1; done
 
-clean:  ## forget .venv and every cache; campaigns and data stay
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis
+clean:  ## forget .venv, .toolbox and every cache; campaigns and data stay
+	@rm -rf .venv .toolbox .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -93,7 +93,9 @@ def _note_environment(running: Campaign) -> None:
     """Record what the campaign's work will run in, where that is not what was recorded last."""
     spec = running.state.spec
     own_code, prompts = runs_own_code(spec), agent_of(spec).prompts
-    environment, diff = read_environment(spec.sandbox, own_code=own_code, prompts=prompts)
+    environment, diff = read_environment(
+        spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store
+    )
     if diff:
         write_durably(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):

@@ -13,6 +13,7 @@ from comind.campaign.loop import Campaign, read_state
 from comind.community.folder import holds_community
 from comind.community.opening import open_community
 from comind.domain.competition import Competition
+from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
 from comind.errors import ComindError, CompetitionError, UsageError
 from comind.evaluation.arrival import check_competition
@@ -23,6 +24,7 @@ from comind.llm.offline import OFFLINE
 from comind.llm.prices import known_price, price_of
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
+from comind.session.store import check_store
 from comind.system.killpoints import passed
 from comind.wiring.agents import (
     WITHOUT_MODEL,
@@ -70,7 +72,8 @@ def open_campaign(
     """
     loaded = load_competition(competition)
     check_competition(loaded)
-    spec = _specification(loaded, read_params(project).with_profile(profile), wishes)
+    params = read_params(project).with_profile(profile)
+    spec = _specification(loaded, params, wishes, _store(params, project, loaded))
     tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
     evaluator = settings_of("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
@@ -147,7 +150,24 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
                 raise  # else only telling Prefect so has failed
 
 
-def _specification(competition: Competition, params: Params, wishes: Mapping[str, Any]) -> CampaignSpec:
+def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
+    """Return the user's own models and datasets, once they are known to be there."""
+    store = params.store.below(project)
+    check_store(store)
+    if competition.id in dict(store.named()):
+        raise UsageError(
+            f"{competition.folder}: store.{competition.id} has the place of the competition's own data",
+            hint="give the competition another id, or set it to null in params.yaml",
+        )
+    return store
+
+
+def _specification(
+    competition: Competition,
+    params: Params,
+    wishes: Mapping[str, Any],
+    store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
+) -> CampaignSpec:
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | dict(wishes)
     as_of = moment_of(values["as_of"])
@@ -175,6 +195,7 @@ def _specification(competition: Competition, params: Params, wishes: Mapping[str
         cell_seconds=60 * values["cell_minutes"],
         round_share=values["round_share"],
         packages=solve.packages.allow,
+        store=store,
         community=community,
         as_of=as_of,
         budget=Budget(

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import yaml
 from pydantic import BeforeValidator, Field
 
+from comind.domain.resources import StoreFolders
 from comind.domain.value import Value, wanted
 from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
@@ -88,11 +89,28 @@ class SolveParams(Value):
     discussions: int = Field(default=10, ge=0)
 
 
+class StoreParams(Value):
+    """The user's own models and datasets."""
+
+    models: str | None = None
+    """Folder that every attempt finds at `input/models`; one that is not absolute is the project's."""
+    datasets: str | None = None
+    """The same, at `input/datasets`."""
+
+    def below(self, project: Path) -> StoreFolders:
+        """Return the folders, by their whole paths."""
+        given = {kind: value for kind, value in self.model_dump().items() if value is not None}
+        return StoreFolders(
+            **{kind: str((project / Path(path).expanduser()).absolute()) for kind, path in given.items()}
+        )
+
+
 class Params(Value):
     """The whole file."""
 
     prepare: PrepareParams = PrepareParams()
     solve: SolveParams = SolveParams()
+    store: StoreParams = StoreParams()
     agents: dict[str, dict[str, Any]] = {}
     """By agent, values for its own parameters; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()

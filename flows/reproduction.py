@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.events import CampaignSpec
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.history import fold
 from comind.campaign.lineage import AttemptLineage, script_for
 from comind.campaign.script import Script
 from comind.campaign.state import CampaignState
+from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.folder import SplitFolder
@@ -19,6 +21,7 @@ from comind.system.files import hash_file, read_untrusted
 from comind.system.workplace import clear_workplaces, workplace
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.workshop import Workshop
+from flows.params import read_params
 from tasks.environment import read_environment
 from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
 from tasks.versioning import ensure_repository
@@ -62,12 +65,13 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
         state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
         restore_data(project, campaign, place, state, targets)
-        workshop = _workshop(place, campaign, state, sandbox)
+        store = read_params(project).store.below(project)
+        workshop = _workshop(place, campaign, state, sandbox, store)
         try:
             parts = [_part(workshop, state, work_id) for work_id in targets]
         finally:
             workshop.close()
-        differences = _environment_differences(state, targets[-1], workshop.spec.sandbox)
+        differences = _environment_differences(state, targets[-1], workshop.spec)
     return _answer(campaign, state, parts, differences)
 
 
@@ -121,14 +125,18 @@ def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> 
     return list(dict.fromkeys(wanted))
 
 
-def _workshop(place: Path, campaign: str, state: CampaignState, sandbox: str | None) -> Workshop:
+def _workshop(
+    place: Path, campaign: str, state: CampaignState, sandbox: str | None, store: StoreFolders
+) -> Workshop:
     assert state.split is not None
     folder = ProjectFolder(place)
     # DVC keeps no modes; labels are for us alone.
     SplitFolder(folder.splits / state.split.key).sealed.chmod(0o700)
     workshop = Workshop(folder, folder.campaign(campaign), foreign=True)
     # Never what the campaign asked for: its log may be a stranger's, and ask for no isolation.
-    workshop.spec = workshop.spec.model_copy(update={"sandbox": sandbox or "auto"})
+    # And of its folders on the host, none: the store is the one of this project.
+    own = {"sandbox": sandbox or "auto", "store": store}
+    workshop.spec = workshop.spec.model_copy(update=own)
     return workshop
 
 
@@ -199,9 +207,9 @@ def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
     return kept
 
 
-def _environment_differences(state: CampaignState, work_id: str, sandbox: str) -> tuple[str, ...]:
+def _environment_differences(state: CampaignState, work_id: str, spec: CampaignSpec) -> tuple[str, ...]:
     before = state.environment_of(work_id)
     if before is None:
         return ("the campaign did not record what it ran in",)
-    now, _ = read_environment(sandbox, own_code=False)
+    now, _ = read_environment(spec.sandbox, own_code=False, store=spec.store)
     return before.differences(now)

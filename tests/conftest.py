@@ -27,6 +27,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     for name in [name for name in os.environ if name.startswith("COMIND_")]:
         monkeypatch.delenv(name)
+    monkeypatch.setenv("COMIND_TOOLBOX", "none")
     # The same sandbox on every machine; a test that wants the engine says so.
     monkeypatch.setenv("DOCKER_HOST", "unix:///no/engine.sock")
 
@@ -34,6 +35,7 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the folder of this run's container engine before any worker is started."""
     folder_of_the_run()
+    os.environ["COMIND_TOOLBOX"] = "none"  # the same environment on every machine
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,6 +8,7 @@ from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
+from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget
 from comind.domain.value import Name, Value
 from comind.llm.settings import ModelSettings, Traffic
@@ -68,6 +69,8 @@ class CampaignSpec(Value):
     sandbox: str
     packages: tuple[str, ...] = ()
     """Names of packages that attempts may have installed."""
+    store: StoreFolders = StoreFolders()
+    """The user's own models and datasets."""
     community: str = NO_COMMUNITY
     """Folder of what others published on the competition."""
     as_of: AwareDatetime | None = None

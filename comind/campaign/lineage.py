@@ -72,6 +72,10 @@ class AttemptLineage(Value):
     diff_sha256: str
     prompts_sha256: str
     sandbox_image: str
+    store: dict[str, str] = {}
+    """By path, the hashes of the user's own models and datasets that were mounted."""
+    toolbox: str = ""
+    """Hash of the lock file of the toolbox that it ran in; empty: in CoMind's own environment."""
     installed: tuple[InstalledPackage, ...] = ()
     """Packages that its cells asked for, beside those of the environment."""
     split: SplitLineage
@@ -115,12 +119,14 @@ def lineage_of(
         campaign=folder.name,
         attempt=work_id,
         operator=work.operator.value,
-        parameters=state.spec.model_dump(mode="json", exclude={"id"}),
+        parameters=_parameters(state),
         environment_sha256=environment.sha256,
         revision=environment.revision,
         diff_sha256=environment.diff_sha256,
         prompts_sha256=environment.prompts_sha256,
         sandbox_image=environment.image,
+        store={each.path: each.sha256 for each in (*environment.models, *environment.datasets)},
+        toolbox=environment.toolbox,
         installed=read_installed(folder.work(work_id).installed),
         split=SplitLineage.model_validate(state.split, from_attributes=True),
         community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
@@ -138,6 +144,11 @@ def lineage_of(
         score=attempt.score.value.value if attempt.score else None,
         solution_md5=solution_md5,
     )
+
+
+def _parameters(state: CampaignState) -> dict[str, JsonValue]:
+    unused = set() if any(state.spec.store.named()) else {"store"}
+    return state.spec.model_dump(mode="json", exclude={"id", *unused})
 
 
 def script_for(

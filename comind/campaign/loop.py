@@ -135,10 +135,12 @@ def _hand_out(
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
         return None
-    for work in decision:
-        late = too_late_for(work, campaign.state)
+    for planned in decision:
+        late = too_late_for(planned, campaign.state)
         if late:
             return CampaignEnded(reason="budget", detail=late)
+        given = planned.resources or campaign.state.resources()
+        work = planned.model_copy(update={"resources": given})
         work_id = campaign.state.next_id(work)
         campaign.record(WorkPlanned(id=work_id, work=work))
         passed("work-planned")

@@ -12,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
+from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.domain.value import Value
 from comind.errors import LogError
@@ -46,6 +47,8 @@ class Think(Value):
     """Name of the `Purpose` that the agent registered for this kind of thinking."""
     facts: Payload = Payload()
     """What it thinks about."""
+    resources: Resources | None = None
+    """What attempts have to work with; filled in by the platform. None in old logs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ class Code(Value):
     session: Literal["notebook", "script"] = "notebook"
     """A persistent notebook, or a fresh interpreter for each step."""
     budget: WorkBudget
+    resources: Resources | None = None
+    """What it has to work with; filled in by the platform. None in old logs."""
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

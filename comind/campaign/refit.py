@@ -5,6 +5,7 @@ from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
+from comind.domain.resources import Resources
 from comind.session.base import CellStatus
 
 __all__ = ["REFIT_ROLE", "Refit", "refit"]
@@ -42,6 +43,8 @@ class Refit:
                 inputs=attempt.work.inputs,
                 session="script",
                 budget=budget,
+                # It runs in what the attempt ran in; before there was a toolbox, in our own environment.
+                resources=attempt.work.resources or Resources(),
             )
         ]
 

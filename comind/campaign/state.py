@@ -26,6 +26,7 @@ from comind.campaign.works import Attempt, Works
 from comind.domain.draft import Operator
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
+from comind.domain.resources import Resources, resources_of
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
 from comind.eventlog.log import Record
@@ -92,10 +93,20 @@ class CampaignState:
         newest = self.knew.get(work_id, len(self.communities) - 1)
         return self.communities[newest::-1] if newest >= 0 else ()
 
+    def resources(self) -> Resources | None:
+        """Return what an attempt that is planned now has to work with; None where nobody has looked."""
+        return resources_of(self.environments[-1], self.spec.coders) if self.environments else None
+
     def environment_of(self, work_id: str) -> Environment | None:
-        """Return what finished work ran in; None where that was not recorded."""
+        """Return what finished work ran in: the newest that has the toolbox it was planned for.
+
+        None where that was not recorded.
+        """
         number = self.ran_in.get(work_id, -1)
-        return self.environments[number] if 0 <= number < len(self.environments) else None
+        known = self.environments[number::-1] if number >= 0 else ()
+        given = self.works[work_id].work.resources
+        fitting = (each for each in known if given is not None and each.toolbox == given.toolbox)
+        return next(fitting, known[0] if known else None)
 
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if there is one."""

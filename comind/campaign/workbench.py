@@ -27,6 +27,7 @@ from comind.campaign.signals import TimeOver
 from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
+from comind.domain.resources import Resources
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
@@ -50,9 +51,11 @@ class Models(NamedTuple):
 class Desk:
     """Model calls, recorded; enough for a `Think`."""
 
-    def __init__(self, recorder: Recorder, models: Models) -> None:
+    def __init__(self, recorder: Recorder, models: Models, resources: Resources | None = None) -> None:
         self._recorder = recorder
         self._models = models
+        self.resources = resources
+        """What attempts have to work with, as of when this work was planned; None in old logs."""
 
     @property
     def state(self) -> AttemptState:
@@ -129,7 +132,7 @@ class Workbench(Desk):
 
         A monitor watches the cells, but not those that only bring a new session back.
         """
-        super().__init__(recorder, models)
+        super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
         self._open_session = open_session

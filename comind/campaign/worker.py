@@ -113,7 +113,7 @@ def _perform(
         MeteredEmbedder(equipment.embedder, meter) if equipment.embedder else None,
     )
     if isinstance(work, Think):
-        desk = Desk(recorder, models)
+        desk = Desk(recorder, models, work.resources)
         result, failure = _guarded(lambda: _thought(agent, work, desk), Payload())
         spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)

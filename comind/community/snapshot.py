@@ -12,6 +12,7 @@ from comind.community.opening import open_community
 from comind.community.ranking import rank
 from comind.community.text import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
+from comind.domain.resources import STORES
 from comind.errors import CommunityError
 from comind.system.files import hash_tree, write_durably
 
@@ -88,7 +89,7 @@ def take_snapshot(
         discussions=discussions,
         source_of=lambda each: community.source_of(kept[each.ref, each.version, each.created_at]),
     )
-    view = _without_owners(view, {competition, _SOLUTIONS})
+    view = _without_owners(view, {competition, _SOLUTIONS, *STORES})
     snapshots.mkdir(parents=True, exist_ok=True)
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
@@ -109,7 +110,7 @@ def take_snapshot(
 
 
 def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
-    """Leave out whose place under `input/` belongs to the competition itself or to solutions."""
+    """Leave out whose place under `input/` belongs to the competition, solutions or the user's store."""
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken

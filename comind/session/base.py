@@ -87,6 +87,8 @@ class Input:
 
     source: Path
     name: str
+    linked: bool = False
+    """Whether it is too large to be copied where nothing can be mounted; then it is linked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +149,13 @@ class Sandbox(Protocol):
     """A place to run a program that nobody has read.
 
     `sealed` says whether host files, keys and the network are out of the program's reach; `python` is
-    the interpreter inside.
+    the interpreter inside, `toolbox` the hash of the toolbox's lock file where it is the toolbox's.
     """
 
     name: str
     sealed: bool
     python: str
+    toolbox: str
 
     def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the paths at which a program sees these two folders of the host."""

@@ -9,7 +9,6 @@ per process. What it does not: it filters no system calls.
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from comind.session.base import SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.session.process import start_bounded
 from comind.system.leash import LeashedProcess
+from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["BubblewrapSandbox"]
 
@@ -30,10 +30,12 @@ class BubblewrapSandbox(Mounting):
 
     name = "bubblewrap"
     sealed = True
-    python = sys.executable
 
-    def __init__(self) -> None:
+    def __init__(self, interpreter: Interpreter | None = None) -> None:
         """Look for the program and try it once.
+
+        Args:
+            interpreter: what code runs in; None for the toolbox, else our own.
 
         Raises:
             SandboxError: bubblewrap is not installed, or this machine does not let it work.
@@ -43,6 +45,8 @@ class BubblewrapSandbox(Mounting):
             raise SandboxError(
                 "bubblewrap is not installed", hint="apt-get install bubblewrap (as root)"
             )
+        self._interpreter = interpreter or interpreter_for_agents()
+        self.python, self.toolbox = self._interpreter.python, self._interpreter.toolbox
         self._program = program
         self._root = os.getuid() == 0
         argv = [*self._namespaces(), *self._system(), *self._user(), "/bin/true"]
@@ -91,7 +95,7 @@ class BubblewrapSandbox(Mounting):
         argv += ["--proc", "/proc", "--dev", "/dev"]
         for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - in shared memory live joblib's semaphores
             argv += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", folder]
-        for prefix in host_programs():
+        for prefix in host_programs(self._interpreter):
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
 

@@ -8,15 +8,16 @@ from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
+from comind.system.toolbox import Interpreter, interpreter_for_agents, own_interpreter
 
 __all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
 
-SANDBOXES: dict[str, Callable[[], Sandbox]] = {
+SANDBOXES: dict[str, Callable[..., Sandbox]] = {
     "docker": DockerSandbox,
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
-"""By name, the strongest first."""
+"""By name, the strongest first; each takes the `interpreter` that code runs in."""
 
 ISOLATION = {
     "docker": "isolates files, network, processes, users, system calls; "
@@ -29,16 +30,18 @@ ISOLATION = {
 """What each keeps apart, for people."""
 
 
-def choose_sandbox(wanted: str, *, own_code: bool) -> Sandbox:
+def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
     """Return the sandbox of this name; `auto` means the strongest that works here.
 
-    Where only code of ours will run, `auto` falls back to a plain process.
+    Where only code of ours will run, `auto` falls back to a plain process. Code runs in the toolbox
+    where there is one; without `toolbox`, in our own environment.
 
     Raises:
         UsageError: there is no such sandbox.
         SandboxError: the wanted one does not work here, or `auto` finds none that seals.
     """
-    return _choose(wanted, own_code=own_code)[0]
+    interpreter = interpreter_for_agents() if toolbox else own_interpreter()
+    return _choose(wanted, interpreter, own_code=own_code)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
@@ -47,22 +50,22 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    sandbox, passed_over = _choose(wanted, own_code=own_code)
+    sandbox, passed_over = _choose(wanted, interpreter_for_agents(), own_code=own_code)
     over = f" (passed over: {'; '.join(passed_over)})" if passed_over else ""
     return f"sandbox: {sandbox.name}{over}"
 
 
 @cache
-def _choose(wanted: str, *, own_code: bool) -> tuple[Sandbox, list[str]]:
+def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[Sandbox, list[str]]:
     """Return a sandbox, and for each stronger one a line: its name, and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return _made(wanted), []
+        return _made(wanted, interpreter), []
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
-            sandbox = _made(name)
+            sandbox = _made(name, interpreter)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
             continue
@@ -76,5 +79,5 @@ def _choose(wanted: str, *, own_code: bool) -> tuple[Sandbox, list[str]]:
 
 
 @cache
-def _made(name: str) -> Sandbox:
-    return SANDBOXES[name]()
+def _made(name: str, interpreter: Interpreter) -> Sandbox:
+    return SANDBOXES[name](interpreter=interpreter)

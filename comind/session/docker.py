@@ -29,6 +29,7 @@ from comind.session.program import run_program
 from comind.system.leash import ending_of
 from comind.system.owner import is_gone, this_process
 from comind.system.scratch import ScratchFolder
+from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -58,10 +59,11 @@ class DockerSandbox(Mounting):
 
     sealed = True
 
-    def __init__(self, image: str | None = None) -> None:
+    def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
         """Look for engine and image, remove what dead processes of ours left, and try a container.
 
-        Without a name it is the first of `IMAGES` that has been built.
+        Without a name it is the first of `IMAGES` that has been built. Where that shows this machine's
+        own programs, code runs in `interpreter`: None for the toolbox, else our own.
 
         Raises:
             SandboxError: no engine answers here, it cannot isolate, or there is no image.
@@ -74,10 +76,13 @@ class DockerSandbox(Mounting):
             _remove_leftovers(engine)
         name, self.digest, labels = found
         self.name = f"docker {name}@{self.digest[:19]}"
-        self._programs = (
-            [Path("/usr"), *host_programs()] if labels.get("comind.programs") == "host" else []
-        )
-        self.python = sys.executable if self._programs else labels.get("comind.python", "python3")
+        self._programs: list[Path] = []
+        self.python = labels.get("comind.python", "python3")
+        self.toolbox = labels.get("comind.toolbox", "")
+        if labels.get("comind.programs") == "host":
+            interpreter = interpreter or interpreter_for_agents()
+            self._programs = [Path("/usr"), *host_programs(interpreter)]
+            self.python, self.toolbox = interpreter.python, interpreter.toolbox
         self._try()
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":

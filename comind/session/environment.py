@@ -19,6 +19,12 @@ def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, 
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "NUMBA_CACHE_DIR": str(home / "numba"),
+        # There is no network: what would ask for one says so at once, instead of after many tries.
+        "HF_HUB_OFFLINE": "1",
+        "TRANSFORMERS_OFFLINE": "1",
+        "NO_ALBUMENTATIONS_UPDATE": "1",
+        "HF_MODULES_CACHE": str(home / "modules"),  # HF_HOME may be a store, which is read-only
         **extra,
     }
 

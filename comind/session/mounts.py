@@ -1,12 +1,12 @@
 """What a sandbox shows of the host: folders that are mounted, and whose they are."""
 
 import os
-import sys
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
 
 from comind.session.base import SandboxSpec
+from comind.system.toolbox import Interpreter
 
 __all__ = ["SANDBOX_UID", "TMP_BYTES", "Mounting", "host_programs", "lay_out"]
 
@@ -26,11 +26,11 @@ class Mounting:
         return self.workspace, self.runtime
 
 
-def host_programs() -> list[Path]:
-    """Return the folders of this interpreter and its packages, as far as they lie outside /usr."""
+def host_programs(interpreter: Interpreter) -> list[Path]:
+    """Return the folders of an interpreter and its packages, as far as they lie outside /usr."""
     usr = Path("/usr")
-    prefixes = {Path(sys.base_prefix), Path(sys.prefix)}
-    outside = {path.resolve() for path in prefixes if usr not in path.resolve().parents}
+    resolved = {path.resolve() for path in interpreter.prefixes}
+    outside = {path for path in resolved if path != usr and usr not in path.parents}
     return sorted(path for path in outside if not any(other in path.parents for other in outside))
 
 

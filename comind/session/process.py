@@ -5,7 +5,6 @@ read every file that we can, sealed labels and keys among them, and reach the ne
 """
 
 import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from comind.session.base import SandboxSpec
 from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
 from comind.system.leash import LeashedProcess, start_leashed
+from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["ProcessSandbox", "start_bounded"]
 
@@ -23,17 +23,26 @@ class ProcessSandbox:
 
     name = "process"
     sealed = False
-    python = sys.executable
+
+    def __init__(self, interpreter: Interpreter | None = None) -> None:
+        """Prepare to run programs in `interpreter`; None for the toolbox, else our own."""
+        interpreter = interpreter or interpreter_for_agents()
+        self.python, self.toolbox = interpreter.python, interpreter.toolbox
 
     def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the folders themselves."""
         return workspace.absolute(), runtime.absolute()
 
     def start(self, spec: SandboxSpec) -> LeashedProcess:
-        """Start a program; its inputs are copied, since nothing can be mounted."""
+        """Start a program; its inputs are copied or linked, since nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
-            if not target.exists():
+            if given.linked:
+                if not target.exists():
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    target.unlink(missing_ok=True)  # a link to where the store lay before
+                    target.symlink_to(given.source.absolute())
+            elif not target.exists():
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
         return start_bounded(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)

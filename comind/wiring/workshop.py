@@ -31,6 +31,7 @@ from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem
+from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
@@ -46,6 +47,7 @@ from comind.session.environment import thread_settings
 from comind.session.kernel import KernelSession
 from comind.session.packages import SEEN_AT, Packages
 from comind.session.program import run_program
+from comind.session.store import store_inputs, store_settings
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
@@ -169,7 +171,7 @@ class Workshop:
             self.sandbox_for(work),
             folder.workspace,
             inputs=self._inputs(work, folder),
-            env={**self._settings(), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
+            env={**self._settings(work, folder.workspace), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
             memory_bytes=_memory_bytes(),
             log=folder.root / "session.log",
             persistent=work.session == "notebook",
@@ -188,12 +190,13 @@ class Workshop:
         threads = fold(read_log(folder.log, WORK_EVENTS)).threads
         packages = (Input(folder.packages, SEEN_AT),) if folder.installed.is_file() else ()
         found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
+        settings = self._settings(work, workspace)
         return run_program(
             self.sandbox_for(work),
             arguments,
             workspace,
             inputs=(*self._inputs(work, folder), *packages),
-            env={**self._settings(), **found_at, **(thread_settings(threads) if threads else {})},
+            env={**settings, **found_at, **(thread_settings(threads) if threads else {})},
             seconds=seconds,
             memory_bytes=_memory_bytes(),
         )
@@ -201,11 +204,14 @@ class Workshop:
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows for the code of an attempt.
 
+        Its code runs in what it was planned for: the toolbox, or our own environment.
+
         Raises:
             SandboxError: there is none.
         """
         ours = not self._foreign and (work.role == BASELINE_ROLE or runs_own_code(self.spec))
-        return choose_sandbox(self.spec.sandbox, own_code=ours)
+        toolbox = work.resources is not None and bool(work.resources.toolbox)
+        return choose_sandbox(self.spec.sandbox, own_code=ours, toolbox=toolbox)
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
         refit = work.operator is Operator.REFIT
@@ -214,10 +220,12 @@ class Workshop:
         return (
             Input(public, f"input/{self.spec.competition}"),
             *(found for found in mounted if found is not None),
+            *store_inputs(self.spec.store),
         )
 
-    def _settings(self) -> dict[str, str]:
-        return {"PYTHONHASHSEED": str(self.spec.seed)}
+    def _settings(self, work: Code, workspace: Path) -> dict[str, str]:
+        seen, _ = self.sandbox_for(work).seen_as(workspace, workspace)
+        return {"PYTHONHASHSEED": str(self.spec.seed), **store_settings(self.spec.store, seen)}
 
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
         return SnapshotFolder(self.project.communities / read.key)
@@ -256,7 +264,7 @@ class Workshop:
 
 
 def _memory_bytes() -> int:
-    return math.floor(psutil.virtual_memory().total * 0.75)
+    return math.floor(psutil.virtual_memory().total * MEMORY_SHARE)
 
 
 _cores = Cores(usable_cores())  # all campaigns of this process share one machine

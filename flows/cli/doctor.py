@@ -1,6 +1,8 @@
 """`comind doctor`: what works here, and how to get what does not."""
 
 import argparse
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -8,6 +10,7 @@ import sys
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import metadata
+from pathlib import Path
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
 from flows.cli.answer import Answer, CommandError
@@ -44,7 +47,16 @@ def run(args: argparse.Namespace) -> Answer:
     """Look at everything, offer to mend what can be mended, and report."""
     if args.install or _wanted_interactively():
         _install_bubblewrap()
-    checks = [_python(), *_packages(), _git(), *_sandboxes(), _endpoint(), *_kaggle(), _machine()]
+    checks = [
+        _python(),
+        *_packages(),
+        _git(),
+        _toolbox(),
+        *_sandboxes(),
+        _endpoint(),
+        *_kaggle(),
+        _machine(),
+    ]
     if args.model is not None:
         checks += _model(args.model)
     missing = [check for check in checks if check.needed and not check.ok]
@@ -75,6 +87,37 @@ def _git() -> Check:
         return Check("git", ok=False, found="not installed", mend="apt-get install git", needed=True)
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     return Check("git", ok=True, found=version.stdout.strip().removeprefix("git version "))
+
+
+def _toolbox() -> Check:
+    """Say what code that agents write runs in, with the versions of its packages."""
+    from comind.domain.resources import TOOLBOX, toolbox_packages
+    from comind.system.interpreter import PROGRAM
+    from comind.system.toolbox import interpreter_for_agents, toolbox_folder
+
+    used, folder = interpreter_for_agents(), toolbox_folder()
+    listed = subprocess.run(
+        [used.python, "-I", "-c", PROGRAM], capture_output=True, text=True, check=False
+    )
+    if listed.returncode != 0:
+        return Check("toolbox", ok=False, found=f"{folder} does not work", mend="make toolbox")
+    python, installed = json.loads(listed.stdout)
+    versions = toolbox_packages(installed)
+    where, mend = f"{folder}", ""
+    if not used.toolbox:
+        where, mend = "not built; agents' code runs in our own environment", "make toolbox"
+    elif used.toolbox != _wanted_lock():
+        where, mend = f"{folder}, older or newer than requirements/toolbox.txt", "make toolbox"
+    missing = [name for name in TOOLBOX if name not in versions]
+    found = f"{where}; Python {python}, {', '.join(f'{n} {v}' for n, v in versions.items())}"
+    found += f"; without {', '.join(missing)}" if missing else ""
+    return Check("toolbox", ok=bool(used.toolbox), found=found, mend=mend)
+
+
+def _wanted_lock() -> str:
+    """Return the hash of the toolbox's lock file that this version of CoMind comes with."""
+    lock = Path(__file__).parents[2] / "requirements" / "toolbox.txt"
+    return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
 
 
 def _sandboxes() -> list[Check]:

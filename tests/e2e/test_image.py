@@ -19,13 +19,13 @@ _WANTED = ("ipykernel", "numpy")
 @pytest.fixture
 def image(engine: str, tmp_path: Path) -> Iterator[str]:
     """The Dockerfile over this machine's own packages, with a small part of the pinned ones."""
-    pins = (ROOT / "requirements" / "sandbox.txt").read_text().splitlines()
+    pins = (ROOT / "requirements" / "toolbox.txt").read_text().splitlines()
     wanted = tmp_path / "requirements.txt"
     wanted.write_text("".join(f"{line}\n" for line in pins if line.partition("==")[0] in _WANTED))
     wheels = tmp_path / "wheels"
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--dest", str(wheels)]
     subprocess.run(
-        [*fetch, "--requirement", str(wanted), "--constraint", str(ROOT / "requirements/sandbox.txt")],
+        [*fetch, "--requirement", str(wanted), "--constraint", str(ROOT / "requirements/toolbox.txt")],
         check=True,
         env=dict(os.environ),
     )
@@ -60,5 +60,5 @@ def test_a_cell_runs_in_the_products_image(
         version, nobody, prefix = result.output.split()
     finally:
         session.close()
-    assert f"numpy=={version}" in (ROOT / "requirements" / "sandbox.txt").read_text()
+    assert f"numpy=={version}" in (ROOT / "requirements" / "toolbox.txt").read_text()
     assert (nobody, prefix) == ("True", "/opt/venv")

@@ -182,6 +182,7 @@ def _opening(
         resources=bench.resources,
         inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
         steps=bench.steps_left,
+        reply_tokens=bench.reply_tokens(sizes.cell_reply),
         time=in_words(work.budget.seconds),
         cell_time=in_words(work.budget.cell_seconds),
     )

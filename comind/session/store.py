@@ -1,0 +1,302 @@
+"""The user's own store of models and datasets: what is in it, how to load it, and its hashes.
+
+What belongs here: facts of the two folders that are mounted read-only at `input/models` and
+`input/datasets` of every attempt. Files are listed and hashed, never loaded: they are only data to us.
+
+An item's hash is over its manifest: of each file, in the order of their names, name, size and a hash of
+its content. Of a file above 1 MiB, 64 blocks of 16 KiB spread evenly over it are hashed; of more than
+500 files, the rest by name and size alone. Times of files are no part of it.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from comind.domain.environment import StoreItem
+from comind.domain.resources import STORES, StoreFolders
+from comind.errors import UsageError
+from comind.session.base import Input
+
+__all__ = ["check_store", "list_datasets", "list_models", "store_inputs", "store_settings"]
+
+_WHOLE_BYTES = 1 << 20
+_BLOCKS, _BLOCK_BYTES = 64, 1 << 14
+_HASHED_FILES = 500
+_MOST_ITEMS = 200
+_DEPTH = 4  # of folders that hold models, below the store's own
+_HUB = "models--"
+"""What the folders of the Hugging Face hub's cache begin with; owner and name follow."""
+
+_FOLDERS = {
+    "sentence-transformers": "sentence_transformers.SentenceTransformer({path!r})",
+    "timm": "timm.create_model('local-dir:{path}', pretrained=True)",
+    "transformers": "transformers.AutoModel.from_pretrained({path!r}); AutoTokenizer the same",
+    "tokenizer": "transformers.AutoTokenizer.from_pretrained({path!r})",
+    "torch hub": "torch.hub.load({path!r}, ENTRY_POINT, source='local')",
+    "nltk data": "NLTK_DATA names it: nltk finds what it needs by itself",
+}
+_CHECKPOINT = "torch.load({path!r}, map_location='cpu'); torch.hub and torchvision find it by its name"
+_FILES = {
+    ".safetensors": "safetensors.torch.load_file({path!r}), or timm.create_model(ARCHITECTURE, "
+    "checkpoint_path={path!r})",
+    ".pt": "torch.load({path!r}, map_location='cpu')",
+    ".pth": "torch.load({path!r}, map_location='cpu')",
+    ".joblib": "joblib.load({path!r})",
+    ".kv": "gensim.models.KeyedVectors.load({path!r})",
+    ".vec": "gensim.models.KeyedVectors.load_word2vec_format({path!r})",
+    ".cbm": "catboost.CatBoost().load_model({path!r})",
+    ".csv": "pandas.read_csv({path!r})",
+    ".tsv": "pandas.read_csv({path!r}, sep='\\t')",
+    ".parquet": "pandas.read_parquet({path!r})",
+    ".feather": "pandas.read_feather({path!r})",
+    ".jsonl": "pandas.read_json({path!r}, lines=True)",
+    ".npy": "numpy.load({path!r})",
+    ".npz": "numpy.load({path!r})",
+}
+_PLAIN = "open({path!r}, 'rb')"
+
+
+def check_store(store: StoreFolders) -> None:
+    """Look whether the folders are there.
+
+    Raises:
+        UsageError: one is not.
+    """
+    for kind, folder in store.named():
+        if not Path(folder).is_dir():
+            where = f"params.yaml: store.{kind}"
+            raise UsageError(f"{where}: {folder} is no folder", hint="name one that is there, or null")
+
+
+def list_models(folder: Path) -> tuple[StoreItem, ...]:
+    """Return the models in `folder`, by their paths.
+
+    A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), be it
+    plain or in a cache of the Hugging Face hub, or a file.
+
+    Raises:
+        UsageError: there is no such folder, or something in it cannot be read.
+    """
+    return _listed("models", folder, _models)
+
+
+def list_datasets(folder: Path) -> tuple[StoreItem, ...]:
+    """Return the datasets in `folder`, by their paths: each folder and each file in it is one.
+
+    Raises:
+        UsageError: there is no such folder, or something in it cannot be read.
+    """
+    return _listed("datasets", folder, _datasets)
+
+
+def store_inputs(store: StoreFolders) -> tuple[Input, ...]:
+    """Return the folders of the store that are mounted into every attempt."""
+    return tuple(Input(Path(folder), STORES[kind], linked=True) for kind, folder in store.named())
+
+
+def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
+    """Return what makes libraries look into the store first.
+
+    Args:
+        store: the folders of the host.
+        workspace: the working directory, as the code sees it.
+    """
+    if store.models is None:
+        return {}
+    folder, seen = Path(store.models), workspace / STORES["models"]
+    hub = seen / _hub_cache(folder).relative_to(folder)
+    torch = seen / "torch" if (folder / "torch").is_dir() else seen
+    settings = {
+        "HF_HOME": seen,
+        "HF_HUB_CACHE": hub,
+        "SENTENCE_TRANSFORMERS_HOME": hub,
+        "TORCH_HOME": torch,
+    }
+    for name, place in (("NLTK_DATA", "nltk_data"), ("KERAS_HOME", "keras")):
+        if (folder / place).is_dir():
+            settings[name] = seen / place
+    return {name: str(path) for name, path in settings.items()}
+
+
+# --- what is there --------------------------------------------------------------------------------
+
+
+class _Found(NamedTuple):
+    """A model or dataset on the host; the template of `load` is filled in later."""
+
+    path: Path
+    kind: str
+    load: str = ""
+    name: str = ""
+
+
+def _listed(kind: str, folder: Path, find: Callable[[Path], Iterator[_Found]]) -> tuple[StoreItem, ...]:
+    check_store(StoreFolders.model_validate({kind: str(folder)}))
+    where = f"params.yaml: store.{kind}"
+    try:
+        found = list(find(folder))
+        items = [_item(each, folder, STORES[kind]) for each in found[:_MOST_ITEMS]]
+    except OSError as error:
+        raise UsageError(
+            f"{where}: {error.filename or folder}: {error.strerror}",
+            hint=f"attempts run as another user: chmod -R a+rX {folder}",
+        ) from None
+    except ValueError as error:
+        raise UsageError(f"{where}: {error}", hint="copy it into the folder, or leave it out") from None
+    if (left := len(found) - _MOST_ITEMS) > 0:
+        items.append(StoreItem(name=f"{left} more", path=STORES[kind], kind="folder", load=""))
+    return tuple(items)
+
+
+def _item(found: _Found, folder: Path, at: str) -> StoreItem:
+    relative = found.path.relative_to(folder).as_posix()
+    path, name = f"{at}/{relative}", found.name or relative
+    files = sorted(_files(found.path, folder.resolve()))
+    return StoreItem(
+        name=name,
+        path=path,
+        kind=found.kind,
+        load=found.load.format(path=path, name=name) or _summary(files),
+        bytes=sum(size for _, _, size in files),
+        sha256=_manifest(files),
+    )
+
+
+def _files(path: Path, store: Path) -> Iterator[tuple[str, Path, int]]:
+    """Yield name, path and size of each file of an item, links followed as far as the store reaches.
+
+    Raises:
+        ValueError: a link leads out of the store, which alone is mounted.
+        PermissionError: something is not for other users.
+    """
+    pending = [(path.name, path)]
+    while pending:
+        name, each = pending.pop()
+        if each.is_symlink() and not each.resolve().is_relative_to(store):
+            raise ValueError(f"{each} is a link out of the store")
+        facts = each.stat()
+        if os.getuid() == 0 and not facts.st_mode & stat.S_IROTH:
+            raise PermissionError(errno.EACCES, "is not readable for other users", str(each))
+        if stat.S_ISDIR(facts.st_mode):
+            pending += [(f"{name}/{below.name}", below) for below in _entries(each)]
+        elif stat.S_ISREG(facts.st_mode):
+            yield name, each, facts.st_size
+
+
+def _summary(files: Sequence[tuple[str, Path, int]]) -> str:
+    """Say what a folder holds that nobody knows to load as a whole."""
+    kinds = Counter(path.suffix.lower() or "without suffix" for _, path, _ in files)
+    return f"{len(files)} files: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common(5))
+
+
+def _manifest(files: Sequence[tuple[str, Path, int]]) -> str:
+    digest = hashlib.sha256()
+    for number, (name, path, size) in enumerate(files):
+        content = _content(path, size) if number < _HASHED_FILES else b""
+        digest.update(f"{len(name.encode())}:{name}:{size}:".encode() + content)
+    return digest.hexdigest()
+
+
+def _content(path: Path, size: int) -> bytes:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        if size <= _WHOLE_BYTES:
+            digest.update(file.read())
+        else:
+            for number in range(_BLOCKS):
+                file.seek(number * (size - _BLOCK_BYTES) // (_BLOCKS - 1))
+                digest.update(file.read(_BLOCK_BYTES))
+    return digest.digest()
+
+
+def _models(folder: Path, store: Path | None = None, depth: int = _DEPTH) -> Iterator[_Found]:
+    store = store or folder
+    for path in _entries(folder):
+        if path.is_file():
+            known = _CHECKPOINT if folder.name == "checkpoints" else _FILES.get(path.suffix.lower())
+            kind = "torch checkpoint" if known == _CHECKPOINT else "file"
+            yield _Found(path, kind, known or _PLAIN)
+        elif _is_hub(path):
+            yield from _snapshot(path, named=folder == _hub_cache(store))
+        elif kind := _kind(path):
+            yield _Found(path, kind, _FOLDERS[kind])
+        elif depth and any(each.is_dir() or each.suffix.lower() in _FILES for each in _entries(path)):
+            yield from _models(path, store, depth - 1)
+        else:
+            yield _Found(path, "folder")
+
+
+def _datasets(folder: Path) -> Iterator[_Found]:
+    for path in _entries(folder):
+        if path.is_file():
+            yield _Found(path, "file", _FILES.get(path.suffix.lower(), _PLAIN))
+        else:
+            yield _Found(path, "folder")
+
+
+def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
+    """Find what the hub's cache holds of one repository: the revision of `main`, else the last one.
+
+    Args:
+        cached: the repository's folder.
+        named: whether libraries look there for a model by its name.
+    """
+    revisions = {path.name: path for path in _entries(cached / "snapshots")}
+    if not revisions:
+        return
+    main = cached / "refs" / "main"
+    wanted = main.read_text().strip() if main.is_file() else ""
+    path = revisions.get(wanted, revisions[max(revisions)])
+    name = cached.name.partition("--")[2].replace("--", "/")
+    kind = _kind(path)
+    load = _FOLDERS.get(kind, "")
+    if named and wanted in revisions:
+        load = load.replace("local-dir:{path}", "hf-hub:{name}").replace("{path!r}", "{name!r}")
+    yield _Found(path, kind or "folder", load, name)
+
+
+def _kind(folder: Path) -> str:
+    """Return what a folder is a snapshot of; empty where it is none."""
+    names = {path.name for path in _entries(folder)}
+    if "modules.json" in names:
+        return "sentence-transformers"
+    if "config.json" in names:
+        config = _config(folder / "config.json")
+        if isinstance(config.get("architecture"), str):
+            return "timm"
+        return "transformers" if "model_type" in config else ""
+    if names & {"tokenizer.json", "tokenizer_config.json"}:
+        return "tokenizer"
+    if "hubconf.py" in names:
+        return "torch hub"
+    return "nltk data" if folder.name == "nltk_data" else ""
+
+
+def _config(path: Path) -> dict[str, object]:
+    try:
+        config = json.loads(path.read_bytes())
+    except ValueError:
+        return {}
+    return config if isinstance(config, dict) else {}
+
+
+def _is_hub(path: Path) -> bool:
+    return path.name.startswith(_HUB) and (path / "snapshots").is_dir()
+
+
+def _hub_cache(store: Path) -> Path:
+    """Return where libraries look for what the hub's cache holds: the store, or `hub` in it."""
+    return store if any(_is_hub(each) for each in _entries(store)) else store / "hub"
+
+
+def _entries(folder: Path) -> list[Path]:
+    """Return what lies in a folder, without what is hidden."""
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if not path.name.startswith("."))

@@ -1,0 +1,167 @@
+"""Code in the toolbox imports each package that a prompt may name, and loads a store of models."""
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from comind.domain.resources import TOOLBOX, StoreFolders
+from comind.session.base import CellResult, CellStatus, Sandbox
+from comind.session.bubblewrap import BubblewrapSandbox
+from comind.session.docker import DockerSandbox
+from comind.session.kernel import KernelSession
+from comind.session.process import ProcessSandbox
+from comind.session.store import list_models, store_inputs, store_settings
+from comind.system.toolbox import Interpreter, toolbox_at
+from tests.contract.sandboxes import ALL
+from tests.engine import ROOT
+
+pytestmark = pytest.mark.toolbox
+
+_IMPORT = """
+import importlib, json, importlib.metadata
+wanted = json.loads({names!r})
+for name, module in wanted.items():
+    importlib.import_module(module)
+    print("=", name, importlib.metadata.version(name))
+"""
+_BOOST = """
+import lightgbm, catboost, numpy as np, xgboost
+X, y = np.random.default_rng(0).normal(size=(200, 4)), np.arange(200) % 2
+for model in (
+    lightgbm.LGBMClassifier(n_estimators=5, verbose=-1),
+    xgboost.XGBClassifier(n_estimators=5),
+    catboost.CatBoostClassifier(iterations=5, verbose=0),
+):
+    print("=", type(model).__name__, model.fit(X, y).predict_proba(X).shape)
+"""
+_NETS = """
+import torch, torchvision, albumentations, cv2, librosa, numpy as np
+print("=", torchvision.models.resnet18().eval()(torch.zeros(1, 3, 32, 32)).shape[1])
+picture = np.zeros((32, 32, 3), np.uint8)
+print("=", albumentations.Compose([albumentations.HorizontalFlip(p=1.0)])(image=picture)["image"].shape)
+print("=", cv2.resize(picture, (16, 16)).shape, librosa.feature.mfcc(y=np.ones(4000), sr=8000).shape[0])
+"""
+_PLANT = """
+import sys, torch, timm, transformers, json
+from safetensors.torch import save_file
+root = sys.argv[1]
+torch.manual_seed(0)
+config = transformers.BertConfig(
+    vocab_size=30, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=16
+)
+model = transformers.BertModel(config)
+model.save_pretrained(f"{root}/bert")
+cached = f"{root}/hub/models--me--tiny/snapshots/0123456789abcdef0123456789abcdef01234567"
+model.save_pretrained(cached)
+import os
+os.makedirs(f"{root}/hub/models--me--tiny/refs")
+open(f"{root}/hub/models--me--tiny/refs/main", "w").write(cached.rpartition("/")[2])
+net = timm.create_model("test_vit.r160_in1k", num_classes=3)
+timm.models.save_for_hf(net, f"{root}/vit", model_config={"num_classes": 3})
+os.makedirs(f"{root}/hub/checkpoints")
+torch.save({"weight": torch.arange(3.0)}, f"{root}/hub/checkpoints/mine-0123.pth")
+print(model.embeddings.word_embeddings.weight.sum().item())
+"""
+_LOAD = """
+import timm, torch, transformers
+path = transformers.AutoModel.from_pretrained("input/models/bert")
+named = transformers.AutoModel.from_pretrained("me/tiny")
+print("=", path.embeddings.word_embeddings.weight.sum().item())
+print("=", named.embeddings.word_embeddings.weight.sum().item())
+print("=", timm.create_model("local-dir:input/models/vit", pretrained=True).num_classes)
+print("=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0123.pth")["weight"].tolist())
+"""
+
+
+@pytest.fixture(scope="module")
+def toolbox() -> Interpreter:
+    """The toolbox of this checkout."""
+    found = toolbox_at(ROOT / ".toolbox")
+    assert found is not None, "make toolbox"
+    return found
+
+
+@pytest.fixture(params=ALL)
+def sandbox(request: pytest.FixtureRequest, toolbox: Interpreter) -> Sandbox:
+    """Each sandbox, with the toolbox in place of our own environment."""
+    if request.param == "docker":
+        monkeypatch: pytest.MonkeyPatch = request.getfixturevalue("monkeypatch")
+        monkeypatch.setenv("DOCKER_HOST", request.getfixturevalue("engine"))
+        return DockerSandbox("comind-sandbox-host", toolbox)
+    return {"bubblewrap": BubblewrapSandbox, "process": ProcessSandbox}[request.param](toolbox)
+
+
+Run = Callable[..., CellResult]
+_NO_STORE = StoreFolders()
+
+
+@pytest.fixture
+def run(sandbox: Sandbox, tmp_path: Path) -> Iterator[Run]:
+    """Run one cell in a session of that sandbox, over a store where one is given."""
+    opened: list[KernelSession] = []
+
+    def cell(code: str, store: StoreFolders = _NO_STORE) -> CellResult:
+        workspace = tmp_path / "workspace"
+        seen, _ = sandbox.seen_as(workspace, workspace)
+        session = KernelSession(
+            sandbox,
+            workspace,
+            inputs=store_inputs(store),
+            env=store_settings(store, seen),
+            memory_bytes=16 << 30,
+            log=tmp_path / "log",
+        )
+        opened.append(session)
+        result = session.run(code, seconds=280)
+        assert result.status is CellStatus.OK, result.error
+        return result
+
+    yield cell
+    for session in opened:
+        session.close()
+
+
+def _told(result: CellResult) -> list[str]:
+    """Return what a cell told, without the warnings of its libraries."""
+    return [line[2:] for line in result.output.splitlines() if line.startswith("= ")]
+
+
+def test_every_package_is_imported(run: Run, toolbox: Interpreter) -> None:
+    """All packages that a prompt may name are there, in the versions that are pinned."""
+    pins = (ROOT / "requirements" / "toolbox.txt").read_text()
+    found = [line.split() for line in _told(run(_IMPORT.format(names=json.dumps(TOOLBOX))))]
+    assert [name for name, _ in found] == list(TOOLBOX)
+    for name, version in found:
+        assert f"\n{name}=={version.partition('+')[0]}\n" in f"\n{pins}"
+
+
+def test_the_libraries_work(run: Run) -> None:
+    """Boosting, pictures and sounds: compiled parts of different packages bear each other."""
+    assert _told(run(_BOOST)) == [
+        "LGBMClassifier (200, 2)",
+        "XGBClassifier (200, 2)",
+        "CatBoostClassifier (200, 2)",
+    ]
+    assert _told(run(_NETS)) == ["1000", "(32, 32, 3)", "(16, 16, 3) 20"]
+
+
+def test_a_store_is_loaded_offline(run: Run, toolbox: Interpreter, tmp_path: Path) -> None:
+    """transformers, timm and torch load from the user's store, by path and by name, without network."""
+    store = tmp_path / "models"
+    store.mkdir()
+    planted = subprocess.run(
+        [toolbox.python, "-c", _PLANT, str(store)], check=True, capture_output=True, text=True
+    )
+    subprocess.run(["chmod", "-R", "a+rX", str(store)], check=True)  # safetensors writes 0600
+    total = planted.stdout.strip()
+    kinds = {item.name: item.kind for item in list_models(store)}
+    assert kinds == {
+        "bert": "transformers",
+        "hub/checkpoints/mine-0123.pth": "torch checkpoint",
+        "me/tiny": "transformers",
+        "vit": "timm",
+    }
+    assert _told(run(_LOAD, StoreFolders(models=str(store)))) == [total, total, "3", "[0.0, 1.0, 2.0]"]

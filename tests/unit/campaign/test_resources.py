@@ -1,0 +1,95 @@
+"""What attempts have to work with is filled in when work is planned, and the same on replay."""
+
+import re
+from pathlib import Path
+
+from comind.campaign.events import EnvironmentRead, WorkPlanned
+from comind.campaign.state import CAMPAIGN_LOG
+from comind.domain.environment import Environment, Machine, StoreItem
+from comind.domain.resources import TOOLBOX, Resources, resources_of
+from tests.unit.campaign.samples import code
+from tests.unit.campaign.world import World
+
+_MODEL = StoreItem(
+    name="bert", path="input/models/bert", kind="transformers", load="AutoModel...", sha256="ab"
+)
+_OWN = Environment(
+    python="3.11.7",
+    packages=("anyio==4.0", "numpy==2.4.6", "xgboost-cpu==3.1.0"),
+    machine=Machine(cores=8, memory_bytes=1000, gpus=("H100, 570",)),
+)
+_TOOLBOX = _OWN.model_copy(update={"toolbox": "c0ffee", "models": (_MODEL,)})
+
+
+def test_they_follow_from_environment_and_coders() -> None:
+    """Cores are a fair share, memory the limit of an attempt, packages those that were asked for."""
+    assert resources_of(_TOOLBOX, 3) == Resources(
+        python="3.11.7",
+        packages={"numpy": "2.4.6", "xgboost-cpu": "3.1.0"},
+        toolbox="c0ffee",
+        cores=2,
+        machine_cores=8,
+        coders=3,
+        memory_bytes=750,
+        gpus=("H100, 570",),
+        models=(_MODEL,),
+    )
+
+
+def test_an_attempt_always_has_a_core() -> None:
+    """More coders than cores take turns."""
+    assert resources_of(_OWN, 16).cores == 1
+
+
+def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
+    """All work that is planned carries them, so a bench shows the same before and after a restart."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(EnvironmentRead(environment=_OWN))
+    state = world.run(campaign)
+    given = [record.work.resources for record in state.works]
+    assert given == [resources_of(_OWN, 2)] * 3
+    assert [record.work.resources for record in CAMPAIGN_LOG.read(world.folder.log).works] == given
+
+
+def test_work_of_an_old_log_has_none(tmp_path: Path) -> None:
+    """Where nobody looked at the environment, or an older version planned, there are none."""
+    world = World(tmp_path)
+    state = world.run(world.campaign())
+    assert {record.work.resources for record in state.works} == {None}
+
+
+def test_an_attempt_keeps_the_environment_it_was_planned_for(tmp_path: Path) -> None:
+    """A toolbox that appears while an attempt is in flight is not what that attempt ran in."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(EnvironmentRead(environment=_OWN))
+    planned = code().model_copy(update={"resources": campaign.state.resources()})
+    campaign.record(WorkPlanned(id="attempt-000", work=planned))
+    campaign.record(EnvironmentRead(environment=_TOOLBOX))
+    state = world.run(campaign)
+    assert state.environment_of("attempt-000") == _OWN
+    assert state.environment_of("attempt-001") == _TOOLBOX
+
+
+def test_an_environment_without_toolbox_keeps_its_hash() -> None:
+    """What an older version recorded has the hash that its lineage names."""
+    assert Environment().sha256 == "8b82b486b7c4010be869fe282b689ac47482ecf142a66b009f60979ac56f3c46"
+    assert _OWN.sha256 != _TOOLBOX.sha256
+
+
+def test_another_toolbox_and_another_model_are_told() -> None:
+    """Where code runs elsewhere, a toolbox or model that is not the same is a difference."""
+    other = _OWN.model_copy(update={"models": (_MODEL.model_copy(update={"sha256": "cd"}),)})
+    assert _TOOLBOX.differences(other) == (
+        "toolbox none instead of c0ffee",
+        "models: bert is another",
+    )
+    assert _TOOLBOX.differences(_OWN)[-1] == "models: bert is missing"
+
+
+def test_the_list_is_that_of_the_requirements() -> None:
+    """Every package that the toolbox asks for can be named in a prompt, but for the session's own."""
+    path = Path(__file__).parents[3] / "requirements" / "toolbox.in"
+    named = re.findall(r"^[a-z][\w-]*", path.read_text(), re.MULTILINE)
+    assert set(named) - {"ipykernel"} == set(TOOLBOX)

@@ -1,0 +1,64 @@
+"""The toolbox is used where it was built to its end, and nowhere else."""
+
+import hashlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from comind.session.mounts import host_programs
+from comind.system.toolbox import (
+    Interpreter,
+    interpreter_for_agents,
+    own_interpreter,
+    toolbox_at,
+    toolbox_folder,
+)
+
+
+def _built(folder: Path, *, lock: str | None = "numpy==2.4.6\n") -> Path:
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").symlink_to(sys.executable)
+    (folder / "pyvenv.cfg").write_text(f"home = {folder.parent / 'base' / 'bin'}\nversion = 3.11.7\n")
+    if lock is not None:
+        (folder / "lock.txt").write_text(lock)
+    return folder
+
+
+def test_it_is_known_by_its_lock_file(tmp_path: Path) -> None:
+    """The hash of its lock file names it; its folder and the base of its Python are mounted."""
+    folder = _built(tmp_path / "box")
+    found = toolbox_at(folder)
+    assert found == Interpreter(
+        str(folder / "bin" / "python"),
+        ((tmp_path / "base").resolve(), folder),
+        hashlib.sha256(b"numpy==2.4.6\n").hexdigest(),
+    )
+    assert found is not None
+    assert host_programs(found) == sorted([(tmp_path / "base").resolve(), folder.resolve()])
+
+
+def test_half_of_one_is_none(tmp_path: Path) -> None:
+    """Without its lock file, which is laid in it last, it is not used; nor without Python."""
+    assert toolbox_at(tmp_path / "nowhere") is None
+    assert toolbox_at(_built(tmp_path / "half", lock=None)) is None
+    broken = _built(tmp_path / "broken")
+    (broken / "bin" / "python").unlink()
+    assert toolbox_at(broken) is None
+
+
+def test_agents_code_runs_in_it_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies beside our own environment or where COMIND_TOOLBOX says; else ours is taken."""
+    assert interpreter_for_agents() == own_interpreter(), "tests have none"
+    monkeypatch.setenv("COMIND_TOOLBOX", str(_built(tmp_path / "box")))
+    assert interpreter_for_agents().python == str(tmp_path / "box" / "bin" / "python")
+    monkeypatch.setenv("COMIND_TOOLBOX", str(tmp_path / "nowhere"))
+    assert interpreter_for_agents() == own_interpreter()
+    monkeypatch.delenv("COMIND_TOOLBOX")
+    assert toolbox_folder() == Path(__file__).parents[3] / ".toolbox"
+
+
+def test_nothing_is_mounted_twice(tmp_path: Path) -> None:
+    """What lies in /usr, or within another folder, is there already."""
+    both = Interpreter("python", (Path("/usr"), Path("/usr/lib"), tmp_path, tmp_path / "venv"))
+    assert host_programs(both) == [tmp_path.resolve()]
