@@ -43,9 +43,9 @@ engine:
 demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what came of it
 	@$(BIN)/comind solve demo-tumours --profile quick --model offline
 
-# A container engine that cannot be had fails the tests; by hand they are skipped.
+# Three workers on two cores: end-to-end tests wait half of their time. A container engine that cannot be had fails the tests; by hand they are skipped.
 test: $(STAMP) sandbox engine check  ## everything that CI runs
-	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	@COMIND_REQUIRE_DOCKER=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 check: format lint types floors  ## format, lint, types, floors
 

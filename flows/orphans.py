@@ -1,5 +1,6 @@
 """Servers that a dead process of this project left behind, and what it left running in Prefect."""
 
+import contextlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +30,7 @@ def close_orphans(project: Path) -> list[str]:
     """
     home = str(ProjectFolder(project).orchestration)
     orphans = []
+    psutil.process_iter.cache_clear()  # it keeps processes by number, also when a number is reused
     for process in psutil.process_iter():
         try:
             settings = process.environ()
@@ -37,10 +39,12 @@ def close_orphans(project: Path) -> list[str]:
         except (psutil.Error, OSError):
             continue  # it has ended, or is none of ours
     for process, _ in orphans:
-        process.terminate()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.terminate()
     _, stubborn = psutil.wait_procs([process for process, _ in orphans], timeout=_WAIT_SECONDS)
     for process in stubborn:
-        process.kill()
+        with contextlib.suppress(psutil.NoSuchProcess):
+            process.kill()
     return [f"{command} (process {process.pid})" for process, command in orphans]
 
 

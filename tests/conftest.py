@@ -36,6 +36,11 @@ def pytest_configure(config: pytest.Config) -> None:
     folder_of_the_run()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Run the longest files first, so that no worker is left with one of them at the end."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     """End this run's container engine when the last worker is done."""
     if not hasattr(config, "workerinput"):

@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,16 @@ from comind.system.killpoints import KILL_POINTS
 from tests.e2e.command import MODEL, comind, processes_of
 
 _SIGKILLED = -9
+_ONE_OF_EACH_KIND = (
+    "split-written",  # between files and DVC
+    "call-sent",  # within an effect
+    "cell-recorded",  # between two effects
+    "attempt-ended",  # between an attempt's log and the campaign's
+    "work-finished",  # between the log and MLflow
+    "checkpoints-versioned",  # between DVC and git
+    "final-picked",  # in the closing phase
+    "submission-delivered",  # at the very end
+)
 
 
 def _final_state(project: Path, campaign: str) -> dict[str, Any]:
@@ -101,15 +111,22 @@ def _going_on(api: str, campaign: str) -> list[str]:
         return [run["state_name"] for run in json.load(answer)]
 
 
-@pytest.mark.timeout(900)  # twenty processes, one after another
-def test_a_campaign_survives_a_kill_at_every_point(
-    tmp_path: Path, shared_server: str, undisturbed: dict[str, Any]
+@pytest.mark.timeout(900)  # up to twenty processes, one after another
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param(_ONE_OF_EACH_KIND, id="one of each kind"),
+        pytest.param(KILL_POINTS, id="all", marks=pytest.mark.torture),
+    ],
+)
+def test_a_campaign_survives_kills(
+    points: Sequence[str], tmp_path: Path, shared_server: str, undisturbed: dict[str, Any]
 ) -> None:
-    """Killed once at each named point, one campaign still ends as if it had not been touched."""
+    """Killed once at each of these points, one campaign still ends as if it had not been touched."""
     project = tmp_path / "killed"
     arguments = [*_SOLVE, "--out", project, "--json"]
     campaign = ""
-    for point in KILL_POINTS:
+    for point in points:
         ran = comind(*arguments, prove=True, COMIND_KILL_AT=point)
         assert ran.exit_code == _SIGKILLED, f"{point} was not reached: {ran.stderr}"
         left = next((rest for rest in _gone(project) if not rest), processes_of(project))
