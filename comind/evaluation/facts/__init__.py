@@ -3,7 +3,9 @@
 Here belongs what is counted and how it is put into words; the public folder alone is read, so no label
 of a validation or test row can be in it.
 
-text      the one string: what comes first, what may be cut
+text      the one string, within its tokens
+reading   what there is to tell, what matters most first
+budget    how sections share tokens
 database  tables read as a stream, whatever is wrong with them
 columns   what is counted of each column
 lines     how that is told, a line a column

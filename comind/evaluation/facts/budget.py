@@ -29,17 +29,15 @@ def fitted(sections: Sequence[Section], tokens: int, measure: Measure) -> str:
 
     Each has its share; what one leaves goes to the others, the first ones first.
     """
-    sections = [section for section in sections if section.lines]
-    wanted = [_size(section.lines, measure) + _CUT_LINE for section in sections]
-    given = [
-        min(want, int(section.share * tokens)) for want, section in zip(wanted, sections, strict=True)
-    ]
+    told = [section for section in sections if section.lines]
+    wanted = [_size(section.lines, measure) + _beside(section, measure) for section in told]
+    given = [min(want, int(section.share * tokens)) for want, section in zip(wanted, told, strict=True)]
     left = tokens - sum(given)
     for number, want in enumerate(wanted):
-        more = max(0, min(left, want - given[number]))
+        more = min(left, want - given[number])
         given[number] += more
         left -= more
-    parts = (_within(section, room, measure) for section, room in zip(sections, given, strict=True))
+    parts = (_within(section, room, measure) for section, room in zip(told, given, strict=True))
     return "\n".join(line for part in parts for line in part)
 
 
@@ -47,22 +45,33 @@ def _size(lines: Sequence[str], measure: Measure) -> int:
     return sum(measure(line) + 1 for line in lines)
 
 
+def _beside(section: Section, measure: Measure) -> int:
+    """Return what a section takes beside its lines."""
+    return measure(section.title) + _CUT_LINE
+
+
 def _within(section: Section, tokens: int, measure: Measure) -> list[str]:
-    room = tokens - _CUT_LINE
+    """Return what fits of a section; a line that is too long leaves its place to the next ones."""
+    room = tokens - _beside(section, measure)
+    kept = []
+    for line in _shortened(section, room, measure):
+        if measure(line) < room:
+            room -= measure(line) + 1
+            kept.append(line)
+    if not kept:
+        return []
     title = [f"{section.title}:"] if section.title else []
-    lines = section.lines
+    lost = len(section.lines) - len(kept)
+    return [*title, *kept, *([f"  ... and {lost} more lines"] if lost else [])]
+
+
+def _shortened(section: Section, room: int, measure: Measure) -> list[str]:
+    """Return a section's lines, so many of the last ones in brief that all fit, if that is enough."""
+    lines = list(section.lines)
     over = _size(lines, measure) - room
-    for number in reversed(range(len(section.brief) if over > 0 else 0)):  # the last ones first
-        over -= measure(lines[number]) - measure(section.brief[number])
-        if over <= 0 or not number:
-            lines = [*lines[:number], *section.brief[number:]]
+    for number in reversed(range(len(section.brief))):
+        if over <= 0:
             break
-    kept: list[str] = []
-    for number, line in enumerate(lines):
-        room -= measure(line) + 1
-        if room < 0:
-            if not kept:
-                return []
-            return [*title, *kept, f"  ... and {len(lines) - number} more lines"]
-        kept.append(line)
-    return [*title, *kept]
+        over -= measure(lines[number]) - measure(section.brief[number])
+        lines[number] = section.brief[number]
+    return lines

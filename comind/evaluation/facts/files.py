@@ -16,7 +16,7 @@ from comind.evaluation.facts.words import count, plain, share, size
 
 __all__ = ["FileKind", "file_kinds", "file_lines", "names_of_rows"]
 
-_MOST_FOLDERS = 8
+_MOST_FOLDERS = 4
 """Of more folders beside each other none is told by its name."""
 _COLUMNS_TRIED = 12
 _LINES_OF_MANY, _LINES_OF_ONE = 3, 6
@@ -115,7 +115,11 @@ def names_of_rows(
     Raises:
         CompetitionError: there is no room for what that takes.
     """
-    pairs = [(number, path) for number, kind in enumerate(kinds) for path in kind.paths]
+    pairs = [
+        (number, path.encode("utf-8", "replace").decode())  # a name may be any bytes
+        for number, kind in enumerate(kinds)
+        for path in kind.paths
+    ]
     if not pairs:
         return {}
     database.put("files", pd.DataFrame(pairs, columns=["kind", "path"]))
@@ -151,7 +155,8 @@ def _candidates(part: Part, ids: Sequence[str]) -> list[str]:
     single = [
         group[0].key for group in alike([f.column for f in part.facts.values()]) if len(group) == 1
     ]
-    names = [columns[key] for key in single if _may_name(part.facts[columns[key]])]
+    names = [columns[key] for key in single]
+    names = [name for name in names if name in ids or _may_name(part.facts[name])]
     return sorted(names, key=lambda name: name not in ids)[:_COLUMNS_TRIED]
 
 

@@ -1,6 +1,7 @@
 """What was counted of columns, a line a column: in full, in brief, or a name and a kind."""
 
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 
 from comind.evaluation.facts.columns import ColumnFacts
 from comind.evaluation.facts.database import Kind
@@ -71,12 +72,21 @@ def label_lines(group: Sequence[ColumnFacts]) -> list[str]:
     return [f"{line}: {_shares(facts, _LABELS_SHOWN, rare=0)}"]
 
 
-def names_by_kind(groups: Sequence[Sequence[ColumnFacts]], most: int) -> str:
-    """Return the names of columns, the kinds apart."""
+def names_by_kind(groups: Sequence[Sequence[ColumnFacts]], length: int) -> str:
+    """Return the names of columns, the kinds apart, in about so many characters."""
     kinds: dict[str, list[str]] = {}
     for group in groups:
         kinds.setdefault(str(group[0].column.kind), []).append(span_of(group))
-    return "; ".join(f"{kind}: {listed(names, most)}" for kind, names in kinds.items())
+    return "; ".join(
+        f"{kind}: {listed(names, _fitting(names, length // len(kinds)))}"
+        for kind, names in kinds.items()
+    )
+
+
+def _fitting(names: Sequence[str], length: int) -> int:
+    """Return how many names there is room for; one at least."""
+    ends = accumulate(len(name) + len(", ") for name in names)
+    return max(1, sum(end <= length for end in ends))
 
 
 def span_of(group: Sequence[ColumnFacts]) -> str:
@@ -101,13 +111,13 @@ def _values(facts: ColumnFacts) -> list[str]:
         return ["all missing"]
     if facts.low == facts.high:
         return [f"always {_value(facts, facts.low)}"]
-    if facts.exact and facts.distinct <= _CLASSES:
+    if facts.exact and facts.distinct <= _CLASSES and not facts.all_different:
         return [f"{facts.distinct} values: {_shares(facts, _CLASSES_SHOWN)}"]
     parts = [_distinct(facts)]
     if facts.column.kind.is_moment:
         return [_span(facts), *parts, *_repeats(facts)]
     if facts.column.kind.is_number:
-        often = facts.frequent[:1] if facts.most >= _OFTEN * facts.rows else ()
+        often = facts.frequent[:1] if facts.most >= max(2, _OFTEN * facts.rows) else ()
         parts += [f"{_value(facts, value)} in {share(rows, facts.rows)}" for value, rows in often]
         return [*parts, spread(facts.low, facts.quantiles, facts.high)]
     if facts.exact and not facts.all_different:
@@ -187,10 +197,12 @@ def _other_shares(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
     if not (facts.exact and other.exact and facts.distinct <= _CLASSES):
         return []
     known = {_value(facts, value): rows / facts.rows for value, rows in facts.frequent}
-    shares = ((_value(other, value), rows) for value, rows in other.frequent)
+    found = {_value(other, value): rows for value, rows in other.frequent}
+    if other.distinct <= len(found):
+        found |= {value: 0 for value in known if value not in found}
     told = [
         f"{value} {share(rows, other.rows)}"
-        for value, rows in shares
+        for value, rows in found.items()
         if abs(rows / other.rows - known.get(value, 0)) > _APART
     ]
     return [" and ".join(told[:_VALUES_SHOWN])] if told else []
