@@ -1,30 +1,4 @@
-"""Every error that CoMind raises on purpose.
-
-    ComindError
-    ├── UsageError                  exit 2: bad usage or input; the reader can mend it
-    │   ├── CompetitionError        a competition folder is missing something or contradicts itself
-    │   │   └── KaggleUnknownError  Kaggle knows nothing of this name
-    │   ├── CommunityError          a community folder cannot be read as one
-    │   ├── SubmissionError         a file handed in cannot be read as a submission
-    │   ├── CampaignError           no such campaign, or it is being run by someone else
-    │   ├── LiveError               a world refuses: it is over, or its budget is spent
-    │   ├── LogError                a log was changed behind our back
-    │   └── DataError               data or a script is not what was recorded
-    ├── NoSubmissionError           exit 3: the budget ended with no valid submission
-    ├── ServiceError                exit 4: something we need is missing or refuses
-    │   ├── ModelServiceError       the model's endpoint
-    │   │   ├── ModelRefusedError   it refuses for good: key, quota, unknown model
-    │   │   └── ModelBusyError      it is busy, down or broken; asked again it may answer
-    │   ├── SandboxError            the place where an agent's code runs
-    │   ├── GraderError             the grader process
-    │   ├── KaggleError             Kaggle, or whoever speaks in its place
-    │   │   ├── KaggleAccountError  who we are: credentials are missing, wrong or expired
-    │   │   ├── KaggleRefusedError  it refuses for good: rules not accepted, closed, code only, none left
-    │   │   └── KaggleBusyError     it is busy or down; asked again it may answer
-    │   ├── DiskError               no room to write what has to be kept
-    │   └── OrchestrationError      Prefect, MLflow, DVC or git
-    └── ReplyError                  a model's reply has not the promised form (no user sees it)
-        └── ContextError            the conversation is longer than the model can read
+"""Every error that CoMind raises on purpose, with the exit code of the command that it ends.
 
 Each carries one line of what and where (`str(error)`) and, where there is one, a line that says how
 to mend it (`hint`). An error of ours is never shown to a model as its program's output.

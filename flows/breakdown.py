@@ -18,9 +18,7 @@ _ROOM_BYTES = 1 << 20
 def plain_errors(project: Path, api: str) -> Iterator[None]:
     """Turn what tools raise within the block into an error that a user can do something about.
 
-    Args:
-        project: where the block writes.
-        api: address of the Prefect server that it uses.
+    The block writes into `project`, and uses the Prefect server at `api`.
 
     Raises:
         ComindError: raised within, or behind what was raised within.

@@ -41,10 +41,7 @@ def _run_name() -> str:
 def solve_competition(project: Path, campaign: str, *, refresh: bool = False) -> None:
     """Run an opened campaign to its end, from wherever its log stands.
 
-    Args:
-        project: the folder that holds data, runs and tracking.
-        campaign: its name.
-        refresh: whether to read the community again, where nothing is under way that read it before.
+    With `refresh` the community is read again, where nothing is under way that read it before.
 
     Raises:
         ComindError: something is missing or refuses; the campaign can be resumed.

@@ -23,7 +23,6 @@ from typing import Any
 
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.errors import ComindError, UsageError
 from comind.evaluation.benchmark.prepared import adapt
 from comind.evaluation.benchmark.registry import find_benchmark_competition
@@ -138,10 +137,10 @@ def _keep(project: Path, places: Places) -> None:
     for source, target in ((folder.journal, "agent.log"), (folder.log, "campaign.jsonl")):
         if source.is_file():
             shutil.copyfile(source, places.logs / target)
-    delivered = (state := read_state(folder)).delivered()
-    outcome = state.works[delivered[0]].outcome if delivered else None
-    if isinstance(outcome, CodeOutcome):
-        (places.code / "train.py").write_text(outcome.code, encoding="utf-8")
+    state = read_state(folder)
+    delivered = state.delivered()
+    if delivered is not None and delivered.outcome is not None:
+        (places.code / "train.py").write_text(delivered.outcome.code, encoding="utf-8")
     metadata: dict[str, Any] = {
         "campaign": folder.name,
         "agent": state.spec.agent,

@@ -1,6 +1,7 @@
 """The flow that follows a competition: one run a day, on top of all that was done before."""
 
 import hashlib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,6 @@ from prefect import flow, get_run_logger, runtime
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState
 from comind.community.folder import holds_community
 from comind.domain.metric import Paired
@@ -80,29 +80,27 @@ def _keep(project: Path, slug: str) -> None:
         commit_files(project, following_ref(slug), files, f"{slug}: a day")
 
 
+@dataclass(frozen=True, slots=True)
 class _Slices:
     """Looks through Kaggle's adapter, and runs campaigns of this project."""
 
-    def __init__(
-        self, project: Path, slug: str, params: FollowingParams, kaggle: Kaggle, clock: Clock
-    ) -> None:
-        self._project = project
-        self._slug = slug
-        self._params = params
-        self._kaggle = kaggle
-        self._clock = clock
+    project: Path
+    slug: str
+    params: FollowingParams
+    kaggle: Kaggle
+    clock: Clock
 
     def look(self) -> Seen:
         """Fetch what is new; how many submissions are left is asked for last."""
-        fetched = fetch_from_kaggle(self._project, self._slug, read_params(self._project).kaggle)
+        fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
         for note in fetched.notes:
             get_run_logger().info(note)
         community = fetched.folder / "community"
         if holds_community(community):
-            import_community(self._project, self._project / STORE, community, self._slug)
-        left = self._kaggle.limits(self._slug).allowed_now
+            import_community(self.project, self.project / STORE, community, self.slug)
+        left = self.kaggle.limits(self.slug).allowed_now
         return Seen(
-            looked=_looked(fetched, self._clock, left),
+            looked=_looked(fetched, self.clock, left),
             competition=fetched.folder,
             leaderboard=read_board(fetched.folder / "leaderboard"),
         )
@@ -112,13 +110,13 @@ class _Slices:
         nobody_yet = competition / "community" / "notebooks.jsonl"
         if not holds_community(nobody_yet.parent):  # whoever writes later is read, too
             write_durably(nobody_yet, "")
-        wishes = self._params.solve | {"minutes": seconds / 60, "max_usd": usd}
+        wishes = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
         tell = get_run_logger().info
-        return open_campaign(self._project, competition, wishes, self._params.profile, tell).name
+        return open_campaign(self.project, competition, wishes, self.params.profile, tell).name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         """Raise the budget of a campaign by so much above what it has spent; tokens as at its start."""
-        state = read_state(ProjectFolder(self._project).campaign(campaign))
+        state = read_state(ProjectFolder(self.project).campaign(campaign))
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
             "seconds": spent.seconds + seconds,
@@ -127,11 +125,11 @@ class _Slices:
             "tokens": None if tokens is None else spent.tokens + tokens,
             "tokens_before": spent.tokens,
         }
-        take_up(self._project, campaign, limits, get_run_logger().info)
+        take_up(self.project, campaign, limits, get_run_logger().info)
 
     def stand(self, campaign: str) -> Stand:
         """Return what a campaign has taken, and what it would hand in."""
-        state = read_state(ProjectFolder(self._project).campaign(campaign))
+        state = read_state(ProjectFolder(self.project).campaign(campaign))
         return Stand(
             seconds=state.spend.seconds,
             usd=state.spend.usd,
@@ -141,51 +139,49 @@ class _Slices:
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, on what the community knows by now."""
-        if read_state(ProjectFolder(self._project).campaign(campaign)).ended is None:
-            solve_competition(self._project, campaign, refresh=True)
+        if read_state(ProjectFolder(self.project).campaign(campaign)).ended is None:
+            solve_competition(self.project, campaign, refresh=True)
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where they are of other rows."""
-        folders = [ProjectFolder(self._project).campaign(each.campaign) for each in (one, other)]
+        folders = [ProjectFolder(self.project).campaign(each.campaign) for each in (one, other)]
         splits = [read_state(folder).split for folder in folders]
         if splits[0] is None or splits[0] != splits[1]:
             return None
         try:
-            grader = workshop_of(self._project, one.campaign).grader
+            grader = workshop_of(self.project, one.campaign).grader
             return grader.compare(self._validation(one), self._validation(other))
         finally:
             close_workshops()
 
     def file_of(self, candidate: Candidate) -> Path:
         """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
-        folder = ProjectFolder(self._project).campaign(candidate.campaign)
-        works = read_state(folder).works
-        for each in (*works.attempts(), *works.refits()):
-            submitted = each.outcome.submitted if each.outcome else None
-            if submitted is not None and submitted.test_sha256 == candidate.sha256:
-                return folder.work(each.id).test_submission(submitted.step)
+        folder = ProjectFolder(self.project).campaign(candidate.campaign)
+        for each in read_state(folder).works.codes():
+            if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
+                return folder.work(each.id).test_submission(each.submitted.step)
         raise CampaignError(f"{candidate.campaign}: nothing there was handed in as it was decided on")
 
     def _validation(self, candidate: Candidate) -> Path:
-        folder = ProjectFolder(self._project).campaign(candidate.campaign)
-        outcome = read_state(folder).works[candidate.attempt].outcome
-        if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
+        folder = ProjectFolder(self.project).campaign(candidate.campaign)
+        submitted = read_state(folder).works.attempt(candidate.attempt).submitted
+        if submitted is None:
             raise CampaignError(f"{candidate.campaign}: {candidate.attempt} handed nothing in")
-        return folder.work(candidate.attempt).validation_submission(outcome.submitted.step)
+        return folder.work(candidate.attempt).validation_submission(submitted.step)
 
 
 def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
     delivered = state.delivered()
     if state.picked is None or delivered is None:
         return None
-    outcome = state.works[state.picked.work_id].outcome
-    assert isinstance(outcome, CodeOutcome)
-    assert outcome.score is not None
+    picked = state.works.attempt(state.picked.work_id)
+    assert delivered.submitted is not None
+    assert picked.score is not None
     return Candidate(
         campaign=campaign,
-        attempt=state.picked.work_id,
-        sha256=delivered[1].test_sha256,
-        validation=outcome.score,
+        attempt=picked.id,
+        sha256=delivered.submitted.test_sha256,
+        validation=picked.score,
     )
 
 

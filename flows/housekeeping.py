@@ -9,9 +9,8 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.lineage import lineage_of, script_for
-from comind.campaign.outcome import CodeOutcome, Submitted
-from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -75,17 +74,15 @@ class Housekeeping:
         self._copy(delivered, self._campaign.submission)
         if state.picked is not None:
             write_durably(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
-        if state.picked is not None and state.refit() is not None:
-            outcome = state.works[state.picked.work_id].outcome
-            if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
-                pair = (state.picked.work_id, outcome.submitted)
-                self._copy(pair, self._campaign.submission_before_refit)
+            if state.refit() is not None:
+                picked = state.works.attempt(state.picked.work_id)
+                self._copy(picked, self._campaign.submission_before_refit)
         passed("submission-delivered")
 
-    def _copy(self, delivered: tuple[str, Submitted], target: Path) -> None:
-        work_id, submitted = delivered
-        source = self._campaign.work(work_id).test_submission(submitted.step)
-        if hash_file(source) != submitted.test_sha256:
+    def _copy(self, attempt: Attempt, target: Path) -> None:
+        assert attempt.submitted is not None
+        source = self._campaign.work(attempt.id).test_submission(attempt.submitted.step)
+        if hash_file(source) != attempt.submitted.test_sha256:
             raise CampaignError(f"{source} was changed after it was graded")
         write_durably(target, source.read_bytes())
 
@@ -108,13 +105,13 @@ class Housekeeping:
 
     def _publish(self, state: CampaignState) -> None:
         new = []
-        for record in state.works:
-            outcome, work = record.outcome, record.work
-            if not isinstance(work, Code) or record.id in self._published:
+        for attempt in state.works.codes():
+            if attempt.outcome is None or not attempt.submitted or attempt.id in self._published:
                 continue
-            if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
-                publish_solution(self._project, self._campaign.name, record.id, work, outcome)
-                new.append(record.id)
+            publish_solution(
+                self._project, self._campaign.name, attempt.id, attempt.work, attempt.outcome
+            )
+            new.append(attempt.id)
         version(self._project, [self._solution(work_id) for work_id in new])
         if new:
             passed("checkpoints-versioned")
@@ -125,7 +122,7 @@ class Housekeeping:
 
     def _trace_lineage(self, state: CampaignState) -> None:
         """Write lineage and script of every attempt that has ended since, or whose proof is new."""
-        for attempt in (*state.works.attempts(), *state.works.refits()):
+        for attempt in state.works.codes():
             known = (attempt.outcome is not None, state.proofs.get(attempt.id))
             if attempt.outcome is None or self._traced.get(attempt.id) == known:
                 continue

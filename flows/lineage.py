@@ -10,8 +10,6 @@ from typing import Any
 from comind.campaign.agent import Agent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
@@ -30,11 +28,8 @@ _HASH = 12
 def lineage(project: Path, name: str) -> dict[str, Any]:
     """Return everything that a submission came from.
 
-    `nodes` are in an order in which parents come first; the last one is the submission.
-
-    Args:
-        project: folder with the campaign's logs, or its ref.
-        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
+    `nodes` are in an order in which parents come first; the last one is the submission. `name` is a
+    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run; its logs or its ref are in `project`.
 
     Raises:
         CampaignError: there is no such campaign, run or attempt, or nothing was handed in.
@@ -107,7 +102,7 @@ def _handed_in(state: CampaignState) -> str:
     delivered = state.delivered()
     if delivered is None:
         raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
-    return delivered[0]
+    return delivered.id
 
 
 def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
@@ -142,18 +137,16 @@ def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, An
         "parents": list(node.parents),
     }
     if node.kind is NodeKind.SOLUTION:
-        outcome = state.works[node.name].outcome
+        attempt = state.works.attempt(node.name)
         proved = state.proofs.get(node.name)
-        if isinstance(outcome, CodeOutcome) and outcome.score is not None:
-            told["score"] = outcome.score.value.value
-            told["metric"] = outcome.score.metric
-        if isinstance(outcome, CodeOutcome) and outcome.submitted is not None:
-            told["submission_sha256"] = outcome.submitted.test_sha256
+        if attempt.score is not None:
+            told["score"] = attempt.score.value.value
+            told["metric"] = attempt.score.metric
+        if attempt.submitted is not None:
+            told["submission_sha256"] = attempt.submitted.test_sha256
         told["script"] = proved.proof if proved else "unproved"
     elif node.kind is NodeKind.DRAFT:
-        work = state.works[node.name].work
-        if isinstance(work, Code):
-            told["operator"] = work.operator.value
+        told["operator"] = state.works.attempt(node.name).work.operator.value
     elif node.kind is NodeKind.NOTEBOOK:
         found = next((each for each in view.notebooks if each.ref == node.name), None)
         if found is not None:
@@ -183,24 +176,24 @@ def as_tree(values: Mapping[str, Any]) -> str:
 
 def as_mermaid(values: Mapping[str, Any]) -> str:
     """Return the lineage as a Mermaid graph."""
-    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
-    lines = [f'  {numbers[n["id"]]}["{_quoted(_label(n))}"]' for n in values["nodes"]]
-    lines += [f"  {numbers[a]} --> {numbers[b]}" for a, b in _edges(values)]
+    lines = _drawn(values, '{}["{}"]', "{} --> {}")
     return "\n".join(["graph TD", *lines]) + "\n"
 
 
 def as_dot(values: Mapping[str, Any]) -> str:
     """Return the lineage in Graphviz's language."""
-    numbers = {node["id"]: f"n{number}" for number, node in enumerate(values["nodes"])}
-    lines = [f'  {numbers[n["id"]]} [label="{_quoted(_label(n))}"];' for n in values["nodes"]]
-    lines += [f"  {numbers[a]} -> {numbers[b]};" for a, b in _edges(values)]
+    lines = _drawn(values, '{} [label="{}"];', "{} -> {};")
     return "\n".join(["digraph lineage {", "  node [shape=box];", *lines, "}"]) + "\n"
 
 
-def _edges(values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    known = {node["id"] for node in values["nodes"]}
-    for node in values["nodes"]:
-        yield from ((parent, node["id"]) for parent in node["parents"] if parent in known)
+def _drawn(values: Mapping[str, Any], node: str, edge: str) -> Iterator[str]:
+    """Yield a line for each node, then one for each edge, in the forms of some language."""
+    numbers = {each["id"]: f"n{number}" for number, each in enumerate(values["nodes"])}
+    for each in values["nodes"]:
+        yield "  " + node.format(numbers[each["id"]], _quoted(_label(each)))
+    for each in values["nodes"]:
+        for parent in (name for name in each["parents"] if name in numbers):
+            yield "  " + edge.format(numbers[parent], numbers[each["id"]])
 
 
 def _label(node: Mapping[str, Any]) -> str:

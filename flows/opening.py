@@ -8,13 +8,13 @@ from typing import Any
 
 from comind.campaign.estimate import estimate_of, summary
 from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
 from comind.community.folder import holds_community
 from comind.community.opening import open_community
 from comind.domain.competition import Competition
 from comind.domain.spend import Budget
-from comind.errors import CampaignError, ComindError, CompetitionError, UsageError
+from comind.errors import ComindError, CompetitionError, UsageError
 from comind.evaluation.arrival import check_competition
 from comind.evaluation.folder import load_competition
 from comind.evaluation.metrics import METRICS
@@ -51,18 +51,18 @@ __all__ = ["open_campaign", "run_campaign", "take_up"]
 
 Tell = Callable[[str], None]
 
+# What a campaign takes over from `solve` as it stands there, under the same name.
+_COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
+_CHOICES = ("baseline", "refit", "monitor", "prove", "push", "sandbox")
+
 
 def open_campaign(
     project: Path, competition: Path, wishes: Mapping[str, Any], profile: str | None, tell: Tell
 ) -> CampaignFolder:
     """Check everything that can be checked, then open a new campaign.
 
-    Args:
-        project: the folder of data, runs and tracking.
-        competition: the folder of the competition.
-        wishes: values in place of those that `params.yaml` has for `solve`.
-        profile: a profile of `params.yaml`.
-        tell: is told in which sandbox the code will run, and what the campaign will about take.
+    `wishes` stand in place of what `params.yaml` has for `solve`. `tell` is told in which sandbox code
+    will run, and what the campaign will about take.
 
     Raises:
         UsageError: the competition, a value or the environment is not what it should be.
@@ -70,8 +70,9 @@ def open_campaign(
     loaded = load_competition(competition)
     check_competition(loaded)
     spec = _specification(loaded, read_params(project).with_profile(profile), wishes)
-    tell(_sandbox_of(spec))
-    if loaded.metric is None and _writes_no_evaluator(spec):
+    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+    evaluator = settings_of("evaluator", spec.models, spec.model)
+    if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
             f"{loaded.folder}: competition.yaml names no metric, and without a language "
             "model nobody can write an evaluator",
@@ -91,32 +92,25 @@ def open_campaign(
 def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: Tell) -> CampaignFolder:
     """Take up a campaign, with another budget where one is given; one that has ended may go on.
 
-    Args:
-        project: the folder of data, runs and tracking.
-        name: the campaign.
-        limits: new limits by field of `Budget`; None leaves one as it is.
-        tell: is told in which sandbox the code will run.
+    `limits` are by field of `Budget`; None leaves one as it is. `tell` is told in which sandbox the code
+    will run.
 
     Raises:
         CampaignError: there is no such campaign, or someone else is running it.
         UsageError: its agent is not installed, or has other parameters by now.
     """
     _prepare(project)
-    runs = ProjectFolder(project).runs
-    known = sorted(folder.name for folder in runs.glob("*") if (folder / "log.jsonl").is_file())
-    if name not in known:
-        raise CampaignError(
-            f"{runs}: there is no campaign {name!r}",
-            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
-        )
-    folder = ProjectFolder(project).campaign(name)
+    here = ProjectFolder(project)
+    if name not in here.campaigns():
+        raise unknown_campaign(here.runs, name, here.campaigns())
+    folder = here.campaign(name)
     with Campaign(folder) as campaign:
         given = {field: limit for field, limit in limits.items() if limit is not None}
         budget = campaign.state.budget.model_copy(update=given)
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
             parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
-            tell(_sandbox_of(spec))
+            tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
             campaign.resume(budget)
     return folder
 
@@ -173,24 +167,12 @@ def _specification(competition: Competition, params: Params, wishes: Mapping[str
         agent_origin=origin_of(name),
         parameters=parameters,
         model=model,
-        seed=values["seed"],
         split_seed=params.prepare.seed,
-        iterations=values["iterations"],
-        coders=values["coders"],
-        steps=values["steps"],
         attempt_seconds=60 * values["attempt_minutes"],
         cell_seconds=60 * values["cell_minutes"],
-        baseline=values["baseline"],
-        refit=values["refit"],
-        monitor=values["monitor"],
-        prove=values["prove"],
-        push=values["push"],
-        sandbox=values["sandbox"],
         packages=solve.packages.allow,
         community=community,
         as_of=as_of,
-        notebooks=values["notebooks"],
-        discussions=values["discussions"],
         budget=Budget(
             seconds=60 * values["minutes"],
             usd=values["max_usd"],
@@ -199,6 +181,7 @@ def _specification(competition: Competition, params: Params, wishes: Mapping[str
         ),
         models=models,
         traffic=solve.traffic,
+        **{name: values[name] for name in (*_COUNTS, *_CHOICES)},
     )
 
 
@@ -244,15 +227,6 @@ def _community(given: str | None, competition: Competition) -> str:
     folder = (own if given is None else Path(given)).absolute()
     open_community(folder).check(competition.id)
     return str(folder)
-
-
-def _writes_no_evaluator(spec: CampaignSpec) -> bool:
-    return settings_of("evaluator", spec.models, spec.model).name == OFFLINE
-
-
-def _sandbox_of(spec: CampaignSpec) -> str:
-    """Return which sandbox will be used and why no stronger one; fails where there is none."""
-    return explain_choice(spec.sandbox, own_code=runs_own_code(spec))
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:

@@ -2,20 +2,17 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from comind.domain.value import Value
+from comind.domain.value import Value, wanted
 from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
 
 __all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
-
-
-T = TypeVar("T", bound=Value)
 
 
 def _as_text(value: object) -> object:
@@ -109,7 +106,7 @@ class Params(Value):
             known = ", ".join(sorted(self.profiles)) or "none"
             raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
         solve = self.solve.model_dump() | self.profiles[name]
-        checked = _validated(SolveParams, solve, f"params.yaml: profiles.{name}")
+        checked = wanted(SolveParams, solve, f"params.yaml: profiles.{name}")
         return self.model_copy(update={"solve": checked})
 
 
@@ -128,13 +125,4 @@ def read_params(project: Path) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError):  # a time such as 2023-13-45, or no text at all
         raise UsageError(f"{path}: is not YAML") from None
-    return _validated(Params, values or {}, str(path))
-
-
-def _validated(kind: type[T], values: object, where: str) -> T:
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{where}: {place}: {first['msg'].lower()}") from None
+    return wanted(Params, values or {}, str(path))

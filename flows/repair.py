@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
-from comind.errors import CampaignError
 from comind.eventlog.log import is_written
 from comind.system.files import write_durably
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
@@ -24,24 +23,20 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
     Raises:
         CampaignError: there is no campaign of this name.
     """
-    logs = ProjectFolder(project).runs.glob("*/log.jsonl")
-    known = sorted({*campaigns_in(project), *(log.parent.name for log in logs)})
+    known = sorted({*campaigns_in(project), *ProjectFolder(project).campaigns()})
     if name is not None and name not in known:
-        raise CampaignError(
-            f"{project}: there is no campaign {name!r}",
-            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none was started here",
-        )
+        raise unknown_campaign(project, name, known)
     disagreements: list[str] = []
     repaired: list[str] = []
     if damage := database_damage(project):
         aside = set_database_aside(project)
         repaired.append(f"MLflow's database ({damage}) lies aside as {aside}; its runs are written anew")
         name = None  # they are those of all campaigns
-    for campaign in [name] if name is not None else known:
+    checked = [name] if name is not None else known
+    for campaign in checked:
         wrong, done = repair_campaign(project, campaign, from_scratch=from_scratch)
         disagreements += wrong
         repaired += done
-    checked = [name] if name is not None else known
     return {"campaigns": checked, "disagreements": disagreements, "repaired": repaired}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from comind.campaign.events import NO_COMMUNITY
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.benchmark.grading import BenchmarkAnswers
@@ -39,12 +38,10 @@ def campaigns_in(folder: Path) -> list[Path]:
 
 
 def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> CompetitionReport:
-    """Return the report on one campaign's submission.
+    """Return the report on the submission of the campaign in `run`.
 
-    Args:
-        run: the campaign's folder.
-        data: MLE-bench's data folder, `<data>/<id>/prepared`, for campaigns on its competitions.
-        mode: whose judgement is wanted, for these.
+    For campaigns on competitions of MLE-bench, `data` is its data folder, with `<id>/prepared` in it,
+    and `mode` says whose judgement is wanted.
 
     Raises:
         CampaignError: the folder holds no campaign.
@@ -81,13 +78,11 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
 
 def _validation(state: CampaignState) -> dict[str, Any]:
     """Return the score that the campaign itself gave what it delivered."""
-    picked = state.picked.work_id if state.picked else state.best.work_id if state.best else None
-    outcome = state.works[picked].outcome if picked else None
-    score = outcome.score if isinstance(outcome, CodeOutcome) else None
-    if score is None:
+    chosen = state.chosen()
+    if chosen is None or chosen.score is None:
         return {}
-    interval = score.interval.low, score.interval.high
-    return {"validation_score": score.value.value, "validation_interval": interval}
+    interval = chosen.score.interval.low, chosen.score.interval.high
+    return {"validation_score": chosen.score.value.value, "validation_interval": interval}
 
 
 def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:

@@ -9,11 +9,8 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.history import fold
 from comind.campaign.lineage import AttemptLineage, script_for
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code
 from comind.campaign.script import Script
 from comind.campaign.state import CampaignState
-from comind.domain.environment import Environment
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.folder import SplitFolder
@@ -47,11 +44,9 @@ class _Part:
 def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
     """Return the contract's answer of `comind reproduce`.
 
-    Args:
-        project: a git repository with the campaign's ref, or a clone of one that has it.
-        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
-        sandbox: where to run the scripts; None for the strongest that seals.
-        everything: whether all that was published is run again, not only what was handed in.
+    `project` is a git repository with the campaign's ref, or a clone of one that has it; `name` is a
+    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything`, all that was
+    published is run again, not only what was handed in. No `sandbox` is the strongest that seals.
 
     Raises:
         CampaignError: there is no such campaign or run, or it handed nothing in.
@@ -92,7 +87,7 @@ def _answer(
     """Put the parts together: hashes of what was handed in, the score of what was scored."""
     worst = max(parts, key=lambda part: part.verdict.distance)
     delivered = state.delivered()
-    handed_in = next((p for p in parts if delivered and p.attempt == delivered[0]), parts[-1])
+    handed_in = next((p for p in parts if delivered and p.attempt == delivered.id), parts[-1])
     scored = next((part for part in parts if part.expected_score is not None), handed_in)
     return {
         "campaign": campaign,
@@ -111,11 +106,7 @@ def _answer(
 
 def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> list[str]:
     """Return whose scripts are run again: the pick first, then its refit, then others."""
-    handed_in = [
-        each.id
-        for each in (*state.works.attempts(), *state.works.refits())
-        if each.outcome is not None and each.outcome.submitted is not None
-    ]
+    handed_in = [each.id for each in state.works.codes() if each.submitted is not None]
     if attempt is not None:
         if attempt not in handed_in:
             raise CampaignError(
@@ -123,11 +114,10 @@ def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> 
                 hint=f"these did: {', '.join(handed_in)}",
             )
         return [attempt]
-    delivered = state.delivered()
-    if delivered is None:
+    chosen, delivered = state.chosen(), state.delivered()
+    if chosen is None or delivered is None:
         raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
-    picked = state.picked.work_id if state.picked else delivered[0]
-    wanted = [picked, delivered[0], *(handed_in if everything else [])]
+    wanted = [chosen.id, delivered.id, *(handed_in if everything else [])]
     return list(dict.fromkeys(wanted))
 
 
@@ -143,14 +133,13 @@ def _workshop(place: Path, campaign: str, state: CampaignState, sandbox: str | N
 
 
 def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
-    work, outcome = state.works[work_id].work, state.works[work_id].outcome
-    assert isinstance(work, Code)
-    assert isinstance(outcome, CodeOutcome)
-    submitted = outcome.submitted
+    attempt = state.works.attempt(work_id)
+    submitted = attempt.submitted
     assert submitted is not None
+    expected_score = attempt.score.value.value if attempt.score else None
     folder = workshop.folder.work(work_id)
     script = _script(state, folder, work_id)
-    expected = workshop.published(work_id)
+    expected = workshop.project.published(workshop.folder.name, work_id)
     for path, sha256 in (
         (expected / "validation_submission.csv", submitted.validation_sha256),
         (expected / "submission.csv", submitted.test_sha256),
@@ -159,38 +148,33 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
     limit = time_limit(fold(read_log(folder.log, WORK_EVENTS)).cells)
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
-        again = rerun(workshop, work, folder, script, expected, Path(scratch), limit)
+        again = rerun(workshop, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
-        score, sha256_found = None, None
-        if (found / "submission.csv").is_file():
-            sha256_found = hash_file(found / "submission.csv")
-        if outcome.score is not None and (found / "validation_submission.csv").is_file():
-            pair = found / "validation_submission.csv", found / "submission.csv"
-            report = workshop.grader.grade(*pair) if pair[1].is_file() else None
-            score = report.score.value.value if report and report.score else None
+        validation, test = found / "validation_submission.csv", found / "submission.csv"
+        sha256_found = hash_file(test) if test.is_file() else None
+        score = None
+        if expected_score is not None and validation.is_file() and test.is_file():
+            report = workshop.grader.grade(validation, test)
+            score = report.score.value.value if report.score else None
     return _Part(
         attempt=work_id,
         verdict=again.agreement.verdict,
-        difference=_explained(again.agreement.difference, score, outcome),
+        difference=_explained(again.agreement.difference, score, expected_score),
         submission_sha256=sha256_found,
         expected_sha256=submitted.test_sha256,
         score=score,
-        expected_score=outcome.score.value.value if outcome.score else None,
+        expected_score=expected_score,
         script=script.kind.value,
         seconds=again.result.seconds,
     )
 
 
-def _explained(difference: str, score: float | None, outcome: CodeOutcome) -> str:
-    if not difference or score is None or outcome.score is None:
+def _explained(difference: str, score: float | None, expected: float | None) -> str:
+    if not difference or score is None or expected is None:
         return difference
-    before = outcome.score.value.value
-    said = (
-        "the score is the same"
-        if score == before
-        else f"the score is {score:.6g} instead of {before:.6g}"
-    )
-    return f"{difference}; {said}"
+    if score == expected:
+        return f"{difference}; the score is the same"
+    return f"{difference}; the score is {score:.6g} instead of {expected:.6g}"
 
 
 def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
@@ -216,9 +200,8 @@ def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
 
 
 def _environment_differences(state: CampaignState, work_id: str, sandbox: str) -> tuple[str, ...]:
-    number = state.ran_in.get(work_id, -1)
-    if not 0 <= number < len(state.environments):
+    before = state.environment_of(work_id)
+    if before is None:
         return ("the campaign did not record what it ran in",)
     now, _ = read_environment(sandbox, own_code=False)
-    before: Environment = state.environments[number]
     return before.differences(now)

@@ -7,8 +7,7 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code
+from comind.campaign.plan import BASELINE_ROLE
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
@@ -19,14 +18,11 @@ __all__ = ["result_of"]
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     """Return the contract's answer of `comind solve`; what is not known yet is None."""
     state = read_state(folder)
-    picked = state.picked.work_id if state.picked else state.best.work_id if state.best else None
-    outcome = state.works[picked].outcome if picked else None
-    score = outcome.score if isinstance(outcome, CodeOutcome) else None
-    work = state.works[picked].work if picked else None
-    baseline = isinstance(work, Code) and work.role == BASELINE_ROLE
+    picked = state.chosen()
+    score = picked.score if picked else None
+    source = "baseline" if picked and picked.work.role == BASELINE_ROLE else "agent"
     attempts = state.works.attempts()
-    logs = sorted(folder.root.glob("*/log.jsonl"))
-    ran = [fold(read_log(log, WORK_EVENTS)) for log in logs]
+    ran = [fold(read_log(log, WORK_EVENTS)) for log in folder.logs()]
     return {
         "campaign": folder.name,
         "competition": state.spec.competition,
@@ -34,8 +30,8 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "model": state.spec.model,
         "submission": str(folder.submission) if picked else None,
         "journal": str(folder.journal),
-        "best_from": ("baseline" if baseline else "agent") if picked else None,
-        "picked": picked,
+        "best_from": source if picked else None,
+        "picked": picked.id if picked else None,
         "pick_reason": state.picked.reason if state.picked else None,
         "refitted": state.refit() is not None,
         "validation_score": score.value.value if score else None,
@@ -43,7 +39,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "metric": state.split.metric if state.split else None,
         "maximize": state.split.maximize if state.split else None,
         "attempts": len(attempts),
-        "valid_attempts": sum(1 for a in attempts if a.outcome and a.outcome.score),
+        "valid_attempts": sum(1 for each in attempts if each.score),
         "seconds": round(state.spend.seconds, 1),
         "tokens": sum(each.spend.tokens for each in ran),
         "usd": round(sum(each.spend.usd for each in ran), 6),

@@ -24,6 +24,8 @@ __all__ = ["ValidationServer"]
 
 _LOG = logging.getLogger(__name__)
 _MOST = 1 << 30  # bytes; the largest submission of the 75 has some hundred megabytes
+_RUNNING = HTTPStatus.OK, {"status": "running"}
+_NOWHERE = HTTPStatus.NOT_FOUND, {"error": "there is GET /health and POST /validate"}
 _VALID = {"result": "Submission is valid."}
 _INVALID = {"result": "Submission is invalid."}
 
@@ -62,33 +64,26 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = 60
 
     def do_GET(self) -> None:
-        if self.path == "/health":
-            self._answer(HTTPStatus.OK, {"status": "running"})
-        else:
-            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is GET /health and POST /validate"})
+        self._answer(*(_RUNNING if self.path == "/health" else _NOWHERE))
 
     def do_POST(self) -> None:
-        if self.path != "/validate":
-            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is GET /health and POST /validate"})
-            return
+        self._answer(*(self._validated() if self.path == "/validate" else _NOWHERE))
+
+    def _validated(self) -> tuple[HTTPStatus, dict[str, str]]:
         length = self.headers.get("Content-Length", "")
         if not length.isdigit():
-            self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing"})
-            return
+            return HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing"}
         if int(length) > _MOST:
-            self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": "the file is too large"})
-            return
+            return HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": "the file is too large"}
         content = _file_of(self.headers.get("Content-Type", ""), self.rfile.read(int(length)))
         if content is None:
-            self._answer(HTTPStatus.BAD_REQUEST, {"error": "the form has no field 'file'"})
-            return
+            return HTTPStatus.BAD_REQUEST, {"error": "the form has no field 'file'"}
         try:
             valid = self.server.valid(content)
         except CompetitionError:
             _LOG.exception("the answers cannot be read")
-            self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the grader is not set up"})
-            return
-        self._answer(HTTPStatus.OK, _VALID if valid else _INVALID)
+            return HTTPStatus.INTERNAL_SERVER_ERROR, {"error": "the grader is not set up"}
+        return HTTPStatus.OK, _VALID if valid else _INVALID
 
     def _answer(self, status: HTTPStatus, values: dict[str, str]) -> None:
         body = json.dumps(values).encode()

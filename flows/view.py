@@ -59,8 +59,7 @@ def watching(folder: CampaignFolder) -> Iterator[None]:
     """Show a campaign on stderr for the length of the block."""
     watch = _Watch(folder)
     stop = threading.Event()
-    show = _show_live if sys.stderr.isatty() else _show_lines
-    thread = threading.Thread(target=show, args=(watch, stop), name="view", daemon=True)
+    thread = threading.Thread(target=_show, args=(watch, stop), name="view", daemon=True)
     thread.start()
     try:
         yield
@@ -119,26 +118,20 @@ class _Watch:
                 yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
 
 
-def _show_lines(watch: _Watch, stop: threading.Event) -> None:
-    while True:
-        over = stop.wait(_INTERVAL_SECONDS)
-        for line in watch.news():
-            print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the view
-        if over:
-            return
-
-
-def _show_live(watch: _Watch, stop: threading.Event) -> None:
+def _show(watch: _Watch, stop: threading.Event) -> None:
     console = Console(stderr=True)
-    with Live(console=console, refresh_per_second=4, transient=False) as live:
-        while True:
+    table = Live(console=console, refresh_per_second=4) if sys.stderr.isatty() else None
+    with table or contextlib.nullcontext():
+        over = False
+        while not over:
             over = stop.wait(_INTERVAL_SECONDS)
             for line in watch.news():
-                console.print(Text(line, style="dim"))
-            if watch.state.opened is not None:
-                live.update(_screen(watch))
-            if over:
-                return
+                if table is not None:
+                    console.print(Text(line, style="dim"))
+                else:
+                    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the view
+            if table is not None and watch.state.opened is not None:
+                table.update(_screen(watch))
 
 
 def _screen(watch: _Watch) -> Group:
@@ -219,17 +212,13 @@ def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
         case SplitMade() as split:
             sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
             return f"split {split.key}: {sealed}; {split.rule}"
-        case CommunityRead() as community:
-            return _known(community)
-
-
-def _known(community: CommunityRead) -> str:
-    moment = "" if community.as_of is None else f" as of {community.as_of:%Y-%m-%d %H:%M %Z}"
-    more = f"; {community.left_out} remarks on what was left out" if community.left_out else ""
-    return (
-        f"community {community.key}{moment}: {community.notebooks} notebooks, "
-        f"{community.discussions} discussions, {community.datasets} datasets{more}"
-    )
+        case CommunityRead() as read:
+            moment = "" if read.as_of is None else f" as of {read.as_of:%Y-%m-%d %H:%M %Z}"
+            more = f"; {read.left_out} remarks on what was left out" if read.left_out else ""
+            return (
+                f"community {read.key}{moment}: {read.notebooks} notebooks, "
+                f"{read.discussions} discussions, {read.datasets} datasets{more}"
+            )
 
 
 def _purpose(work: Think | Code) -> str:

@@ -4,15 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.folder import CampaignFolder
 from comind.campaign.lineage import script_for
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.state import CampaignState
 from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
-from comind.system.files import hash_file, hash_tree, write_durably
+from comind.system.files import hash_file, write_durably
 from tasks.git import campaign_commit, campaign_ref, files_at
+from tasks.restoring import unlike_log
 from tasks.verifying import damaged, damaged_cache
 
 __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
@@ -20,7 +21,7 @@ __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missi
 
 def check_logs(folder: CampaignFolder) -> Iterator[str]:
     """Yield what is wrong with the logs of a campaign and of its work, a line each."""
-    for log in sorted(folder.root.glob("*/log.jsonl")):
+    for log in folder.logs():
         try:
             read_log(log, WORK_EVENTS)
         except LogError as error:
@@ -111,11 +112,5 @@ def check_data(project: Path, campaign: str, state: CampaignState | None) -> Ite
         for each in damaged_cache(project, pointer):
             lost = "is neither here nor in" if not here and "missing" in each else "in"
             yield f"{data}: {lost} DVC's cache: {each} (dvc pull brings it from the remote)"
-    if state is not None and state.split is not None:
-        split = ProjectFolder(project).splits / state.split.key
-        for part, sha256 in (
-            ("public", state.split.public_sha256),
-            ("sealed", state.split.sealed_sha256),
-        ):
-            if (split / part).is_dir() and hash_tree(split / part) != sha256:
-                yield f"{split / part} is not the split that the log names"
+    if state is not None:
+        yield from (f"{path} is not what the log names" for path in unlike_log(project, state))

@@ -1,8 +1,6 @@
 """What work runs in: code, interpreter, packages, sandbox, machine."""
 
 import json
-import shutil
-import tempfile
 from pathlib import Path
 
 import comind
@@ -14,6 +12,7 @@ from comind.session.program import run_program
 from comind.system import machine
 from comind.system.cores import usable_cores
 from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
+from comind.system.scratch import ScratchFolder
 from comind.wiring.prompts import prompts_sha256
 from tasks.git import code_revision
 
@@ -28,10 +27,7 @@ def read_environment(
 ) -> tuple[Environment, str]:
     """Return what code would run in here and now, and what differs from the commit of CoMind's code.
 
-    Args:
-        wanted: the sandbox that the user asked for.
-        own_code: whether only code of ours will run.
-        prompts: packages with the prompts of the campaign's agent.
+    `prompts` are packages with the prompts of the campaign's agent.
 
     Raises:
         SandboxError: the sandbox does not work here.
@@ -63,8 +59,7 @@ def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
     if sandbox.python == OWN_PYTHON:
         return python_version(), installed_packages()
-    workspace = Path(tempfile.mkdtemp(prefix="comind-e-"))
-    try:
+    with ScratchFolder("e") as workspace:
         told = run_program(
             sandbox,
             ("-c", PROGRAM),
@@ -74,8 +69,6 @@ def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
             seconds=_SECONDS,
             memory_bytes=_MEMORY_BYTES,
         )
-    finally:
-        shutil.rmtree(workspace, ignore_errors=True)
     if told.status is not CellStatus.OK:
         raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {told.error[-200:]}")
     python, packages = json.loads(told.output.strip().splitlines()[-1])

@@ -1,4 +1,7 @@
-"""Campaigns in git, without touching the user's branch, index or working tree."""
+"""Campaigns in git, without touching the user's branch, index or working tree.
+
+Everything here raises OrchestrationError where git is not installed, or refuses.
+"""
 
 import hashlib
 import os
@@ -47,13 +50,7 @@ def following_ref(slug: str) -> str:
 
 
 def enclosing_repository(folder: Path) -> Path | None:
-    """Return the top of the git work tree that keeps `folder`, or None.
-
-    A folder that the work tree ignores is not kept by it.
-
-    Raises:
-        OrchestrationError: git is not installed.
-    """
+    """Return the top of the git work tree that keeps `folder`, and does not ignore it, or None."""
     found = _git(folder, "rev-parse", "--show-toplevel", check=False)
     if found.returncode != 0:
         return None
@@ -78,11 +75,7 @@ def code_revision(folder: Path) -> tuple[str, str, str]:
 
 
 def make_repository(folder: Path) -> None:
-    """Make `folder` a git repository of its own.
-
-    Raises:
-        OrchestrationError: git is not installed, or refuses.
-    """
+    """Make `folder` a git repository of its own."""
     _git(folder, "init", "--quiet")
     exclude = folder / ".git" / "info" / "exclude"
     exclude.parent.mkdir(exist_ok=True)
@@ -100,9 +93,6 @@ def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -
 
     The first commit of a ref stands on the project's HEAD, so that its tree also holds the code that it
     was made with. Nothing is committed when nothing has changed.
-
-    Raises:
-        OrchestrationError: git is not installed, or refuses.
     """
     tip = _resolve(project, ref)
     base = tip or _resolve(project, "HEAD")
@@ -141,11 +131,7 @@ def campaigns_in(project: Path) -> list[str]:
 
 
 def all_followed(project: Path) -> list[str]:
-    """Return the commits of all days on which any competition was followed here.
-
-    Raises:
-        OrchestrationError: git is not installed, or refuses.
-    """
+    """Return the commits of all days on which any competition was followed here."""
     head = _resolve(project, "HEAD")
     below = ["--not", head] if head else []
     return _git(project, "rev-list", f"--glob={following_ref('*')}", *below).stdout.split()

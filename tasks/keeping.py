@@ -1,8 +1,8 @@
 """What is kept of campaigns' data, and what may go."""
 
-import tempfile
 from pathlib import Path
 
+from comind.system.scratch import ScratchFolder
 from tasks.git import all_followed, campaign_ref, campaigns_in, files_at
 from tasks.restoring import needed_data, restore_logs
 from tasks.versioning import collect
@@ -38,12 +38,11 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
 
 def _finals(project: Path, campaign: str) -> set[str] | None:
     """Return the pointers that the final submission needs; None where a campaign is not at its end."""
-    with tempfile.TemporaryDirectory(prefix="comind-g-") as place:
-        state = restore_logs(project, campaign, Path(place))
-    delivered = state.delivered()
-    if state.ended is None or state.split is None or delivered is None:
+    with ScratchFolder("g") as place:
+        state = restore_logs(project, campaign, place)
+    chosen, delivered = state.chosen(), state.delivered()
+    if state.ended is None or state.split is None or chosen is None or delivered is None:
         return None
-    picked = state.picked.work_id if state.picked else delivered[0]
-    works = {picked, delivered[0]}
+    works = {chosen.id, delivered.id}
     named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
     return named | {f"data/community/{read.key}.dvc" for read in state.communities}

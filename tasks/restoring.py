@@ -15,7 +15,14 @@ from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaig
 from tasks.verifying import damaged
 from tasks.versioning import pull
 
-__all__ = ["find_campaign", "needed_data", "restore_data", "restore_logs", "restore_settings"]
+__all__ = [
+    "find_campaign",
+    "needed_data",
+    "restore_data",
+    "restore_logs",
+    "restore_settings",
+    "unlike_log",
+]
 
 _ORIGIN = "origin"
 _KNOWN = 3
@@ -74,7 +81,7 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     folder = ProjectFolder(place).campaign(campaign)
-    for log in sorted(folder.root.glob("*/log.jsonl")):
+    for log in folder.logs():
         read_log(log, WORK_EVENTS)
     return read_state(folder)
 
@@ -106,7 +113,8 @@ def restore_data(
         problem = next(damaged(project, place / name.removesuffix(".dvc"), content), None)
         if problem is not None:
             raise DataError(f"{name.removesuffix('.dvc')}: {problem}", hint=_HINT)
-    _check_hashes(place, state)
+    for path in unlike_log(place, state):
+        raise DataError(f"{path.relative_to(place)}: is not what the campaign's log says", hint=_HINT)
 
 
 _HINT = "restore it from another copy of the cache or of the remote"
@@ -128,16 +136,14 @@ def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Ite
                 yield str(folder.solution(campaign, given))
 
 
-def _check_hashes(place: Path, state: CampaignState) -> None:
-    assert state.split is not None
-    folder = ProjectFolder(place)
-    split = folder.splits / state.split.key
-    expected = [
-        (split / "public", state.split.public_sha256),
-        (split / "sealed", state.split.sealed_sha256),
-    ]
-    expected += [(folder.communities / read.key, read.sha256) for read in state.communities]
-    for path, sha256 in expected:
+def unlike_log(project: Path, state: CampaignState) -> Iterator[Path]:
+    """Yield the parts of split and community that are there and are not what the campaign's log says."""
+    folder = ProjectFolder(project)
+    expected = {folder.communities / read.key: read.sha256 for read in state.communities}
+    if state.split is not None:
+        split = folder.splits / state.split.key
+        expected[split / "public"] = state.split.public_sha256
+        expected[split / "sealed"] = state.split.sealed_sha256
+    for path, sha256 in expected.items():
         if path.is_dir() and hash_tree(path) != sha256:
-            name = path.relative_to(place)
-            raise DataError(f"{name}: is not what the campaign's log says", hint=_HINT)
+            yield path

@@ -9,7 +9,7 @@ from comind.domain.value import Value
 from tasks.git import campaign_ref, files_at, has_remote, push_ref
 from tasks.versioning import push
 
-__all__ = ["Pushed", "push_campaign", "pushed"]
+__all__ = ["Pushed", "push_campaign"]
 
 _GIT_REMOTE = "origin"
 
@@ -26,21 +26,14 @@ class Pushed(Value):
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # nothing is sent twice
 def push_campaign(project: Path, campaign: str) -> Pushed:
-    """Send what the campaign's ref points to, then the ref, so that it never points to nothing."""
-    return pushed(project, campaign)
-
-
-def pushed(project: Path, campaign: str) -> Pushed:
-    """Send what a campaign's ref points to, then the ref itself.
+    """Send what the campaign's ref points to, then the ref, so that it never points to nothing.
 
     Raises:
         OrchestrationError: there is no DVC remote, or one of the remotes refuses.
     """
     pointers = files_at(project, campaign_ref(campaign), suffix=".dvc")
     objects = push(project, pointers)
-    ref = campaign_ref(campaign)
-    if has_remote(project, _GIT_REMOTE):
+    ref = campaign_ref(campaign) if has_remote(project, _GIT_REMOTE) else ""
+    if ref:
         push_ref(project, _GIT_REMOTE, ref)
-    else:
-        ref = ""
     return Pushed(campaign=campaign, objects=objects, ref=ref)

@@ -5,10 +5,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.errors import SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.report import GradeReport
-from comind.evaluation.tables import read_table
 from comind.wiring.workshop import workshop_of
 
 __all__ = ["grade_submission", "hand_in"]
@@ -27,9 +25,6 @@ def hand_in(project: Path, campaign: str) -> None:
     Raises:
         SubmissionError: it has not the form that test.csv asks for.
     """
-    from comind.evaluation.expectations import check_hand_in
-
     workshop = workshop_of(project, campaign)
     if workshop.folder.submission.is_file():
-        table = read_table(workshop.folder.submission, SubmissionError)
-        check_hand_in(test_form(workshop.split_folder), table)
+        test_form(workshop.split_folder).read(workshop.folder.submission)

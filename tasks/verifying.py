@@ -11,36 +11,25 @@ __all__ = ["damaged", "damaged_cache"]
 
 
 def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
-    """Yield what is wrong with a versioned file or folder, a line each.
+    """Yield what is wrong with the versioned file or folder `data`, a line each.
 
-    Args:
-        project: the DVC repository whose cache lists the folder's files.
-        data: where it lies.
-        pointer: content of its `.dvc` file.
+    `pointer` is the content of its `.dvc` file; the project's cache lists a folder's files.
     """
     expected = named_hash(pointer)
     if expected is None:
         yield "its pointer is damaged"
-        return
-    if not expected.endswith(".dir"):
-        yield from _differs(data, expected, data.name)
         return
     entries = _listed(project, expected)
     if entries is None:
         yield "its list of files is missing from the cache or damaged"
         return
     for name, md5 in sorted(entries.items()):
-        yield from _differs(data / name, md5, name)
+        if not (data / name).is_file():
+            yield f"{name or data.name} is missing"
+        elif _md5(data / name) != md5:
+            yield f"{name or data.name} is not what was versioned"
     extra = {p.relative_to(data).as_posix() for p in data.rglob("*") if p.is_file()} - entries.keys()
     yield from (f"{name} was not versioned with it" for name in sorted(extra))
-
-
-def _differs(path: Path, md5: str, name: str) -> Iterator[str]:
-    if not path.is_file():
-        yield f"{name} is missing"
-        return
-    if _md5(path) != md5:
-        yield f"{name} is not what was versioned"
 
 
 def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
@@ -48,7 +37,7 @@ def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
     expected = named_hash(pointer)
     if expected is None:
         return  # `damaged` says so
-    entries = _listed(project, expected) if expected.endswith(".dir") else {"": expected}
+    entries = _listed(project, expected)
     if entries is None:
         yield "its list of files is missing or damaged"
         return
@@ -61,7 +50,9 @@ def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
 
 
 def _listed(project: Path, expected: str) -> dict[str, str] | None:
-    """Return the hashes of a folder's files by name; None where the cache's list is damaged."""
+    """Return hashes by name, "" for a file by itself; None where the cache's list is damaged."""
+    if not expected.endswith(".dir"):
+        return {"": expected}
     [listing] = cached_objects(project, [expected])
     if not listing.is_file() or _md5(listing) + ".dir" != expected:
         return None

@@ -1,9 +1,11 @@
-"""Data in DVC, with one writer; the one module that knows DVC."""
+"""Data in DVC, with one writer; the one module that knows DVC.
+
+Everything here raises OrchestrationError where DVC refuses.
+"""
 
 import contextlib
 import logging
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ import yaml
 from filelock import FileLock
 
 from comind.errors import OrchestrationError
+from comind.system.scratch import ScratchFolder
 from tasks.git import enclosing_repository, make_repository, unstage
 
 __all__ = [
@@ -32,11 +35,7 @@ _LINKS = "reflink,hardlink,copy"
 
 
 def ensure_repository(project: Path) -> None:
-    """Make `project` a DVC repository in git, where it is not yet one.
-
-    Raises:
-        OrchestrationError: git is missing, or git or DVC refuses.
-    """
+    """Make `project` a DVC repository in git, where it is not yet one."""
     if (project / ".dvc").is_dir() and enclosing_repository(project) is not None:
         return
     from dvc.repo import Repo
@@ -61,9 +60,6 @@ def version(project: Path, paths: Sequence[Path]) -> list[Path]:
 
     What is unchanged costs next to nothing, so doing it again after a crash is right. Calls from any
     process are serialised: parallel writers would lose DVC's own lock.
-
-    Raises:
-        OrchestrationError: DVC refuses.
     """
     if not paths:
         return []
@@ -75,65 +71,49 @@ def version(project: Path, paths: Sequence[Path]) -> list[Path]:
 def push(project: Path, pointers: Mapping[str, bytes]) -> int:
     """Send what pointers stand for to the default remote; returns how many files it did not have.
 
-    Args:
-        project: a DVC repository.
-        pointers: contents of `.dvc` files by name; they need not be in the working tree.
+    Pointers are contents of `.dvc` files by name; they need not be in the working tree.
 
     Raises:
         OrchestrationError: there is no default remote, it refuses, or the data is not in the cache.
     """
-    _require_remote(project)
-    what = "DVC cannot push"
-    with tempfile.TemporaryDirectory(prefix="comind-dvc-") as beside, _one_writer(project):
-        repository = _beside(project, Path(beside), pointers, what)
-        with _plain_errors(what), repository:
-            return int(repository.push())
+    with (
+        ScratchFolder("dvc") as place,
+        _one_writer(project),
+        _beside(project, place, pointers, "DVC cannot push") as repository,
+    ):
+        if not repository.config["core"].get("remote"):
+            raise OrchestrationError(
+                f"{project}: DVC has no default remote", hint="dvc remote add -d NAME FOLDER-OR-URL"
+            )
+        return int(repository.push())
 
 
-def pull(project: Path, beside: Path, pointers: Mapping[str, bytes]) -> None:
-    """Restore what pointers stand for below the folder `beside`, from the cache or the remote.
+def pull(project: Path, place: Path, pointers: Mapping[str, bytes]) -> None:
+    """Restore what pointers stand for below the folder `place`, from the cache or the remote.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at a remote.
     """
     what = "DVC cannot restore the data"
-    with _one_writer(project):
-        repository = _beside(project, beside, pointers, what)
-        with _plain_errors(what, hint=_REMOTE_HINT), repository:
-            if repository.config["core"].get("remote"):
-                repository.pull()
-            else:
-                repository.checkout()
+    with _one_writer(project), _beside(project, place, pointers, what, _REMOTE_HINT) as repository:
+        if repository.config["core"].get("remote"):
+            repository.pull()
+        else:
+            repository.checkout()
 
 
-def collect(
-    project: Path,
-    kept: Mapping[str, bytes],
-    gone: Mapping[str, bytes],
-    *,
-    dry: bool,
-) -> int:
+def collect(project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes], *, dry: bool) -> int:
     """Drop from the cache what nothing needs; returns how many files that are, or about would be.
 
-    Kept is what the working tree, any branch, tag or experiment points to, and `kept`. DVC's own `gc`
-    does not see refs of campaigns and would drop their data.
-
-    Args:
-        project: a DVC repository.
-        kept: pointers that are to stay good, by any name.
-        gone: pointers of the working tree that are to keep nothing; removed with their data.
-        dry: only count.
-
-    Raises:
-        OrchestrationError: DVC refuses.
+    Kept is what the working tree, any branch, tag or experiment points to, and `kept`, by any name. The
+    pointers `gone` of the working tree are removed with their data, unless this is a dry run. DVC's own
+    `gc` does not see refs of campaigns and would drop their data.
     """
     if not dry:
         _forget([project / name for name in gone])
     what = "DVC cannot collect garbage"
     with _writing(project, what) as repository:
-        commits = (
-            bool(repository.scm.list_all_commits()) if hasattr(repository.scm, "gitpython") else False
-        )
+        commits = hasattr(repository.scm, "gitpython") and bool(repository.scm.list_all_commits())
         used = repository.used_objs(
             all_branches=commits, all_tags=commits, all_experiments=commits, force=True
         )
@@ -141,7 +121,7 @@ def collect(
         if dry:
             needed -= _used_beside(project, gone, what)
         needed |= _used_beside(project, kept, what)
-        unneeded = _cached(repository) - needed
+        unneeded = set(repository.cache.local.all()) - needed
         if not dry:
             for each in unneeded:
                 path = Path(repository.cache.local.oid_to_path(each))
@@ -151,10 +131,8 @@ def collect(
 
 
 def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set[str]:
-    with tempfile.TemporaryDirectory(prefix="comind-dvc-") as scratch:
-        other = _beside(project, Path(scratch), pointers, what)
-        with other:
-            return _hashes(other.used_objs(force=True))
+    with ScratchFolder("dvc") as place, _beside(project, place, pointers, what) as other:
+        return _hashes(other.used_objs(force=True))
 
 
 def _hashes(used: Mapping[Any, Any]) -> set[str]:
@@ -230,13 +208,16 @@ def _repository(root: Path) -> Any:
     return Repo(str(root))
 
 
-def _beside(project: Path, place: Path, pointers: Mapping[str, bytes], what: str) -> Any:
-    """Return a repository in `place` that holds these pointers and shares the project's cache."""
+@contextlib.contextmanager
+def _beside(
+    project: Path, place: Path, pointers: Mapping[str, bytes], what: str, hint: str = ""
+) -> "Iterator[Any]":
+    """Give a repository in `place` that holds these pointers and shares the project's cache."""
     from dvc.repo import Repo
 
     _hush()
     place.mkdir(parents=True, exist_ok=True)
-    with _plain_errors(what):
+    with _plain_errors(what, hint=hint):
         if not (place / ".dvc").is_dir():
             Repo.init(str(place), no_scm=True).close()
         with _repository(project) as own, _repository(place) as other:
@@ -252,19 +233,8 @@ def _beside(project: Path, place: Path, pointers: Mapping[str, bytes], what: str
             target = place / name
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(content)
-        return _repository(place)
-
-
-def _require_remote(project: Path) -> None:
-    with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
-        if not repository.config["core"].get("remote"):
-            raise OrchestrationError(
-                f"{project}: DVC has no default remote", hint="dvc remote add -d NAME FOLDER-OR-URL"
-            )
-
-
-def _cached(repository: Any) -> set[str]:
-    return set(repository.cache.local.all())
+        with _repository(place) as repository:
+            yield repository
 
 
 def _hush() -> None:

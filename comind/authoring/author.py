@@ -17,8 +17,9 @@ from comind.campaign.signals import WorkOver
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of
+from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
-from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError, WrittenMetric
+from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -64,12 +65,7 @@ def author_split(
 
     What its log holds is not done again. Its log ends once the programs passed or the repairs are used
     up; with a service down or a budget spent it stays open, and the same call goes on from there.
-
-    Args:
-        competition: has no metric.
-        folder: where its log lies, and what the programs write.
-        model: makes the model, given what records its failed tries.
-        sandbox: where the programs run.
+    `model` makes the model, given what records its failed tries.
 
     Raises:
         NoSubmissionError: the model did not get a program past the checks, or the budget is over.
@@ -109,7 +105,7 @@ def _write_both(bench: AuthorBench) -> WrittenPlan:
         lambda script: bench.try_evaluate(script.code, maximize=script.maximize),
     )
     name = "-".join(re.findall(r"[a-z0-9]+", evaluate.metric.lower())) or "metric"
-    metric = WrittenMetric(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
+    metric = MetricFacts(name=name, maximize=evaluate.maximize, kind=bench.plan.metric.kind)
     programs = {SPLIT: split.code, EVALUATE: evaluate.code}
     return WrittenPlan(bench.plan.competition, metric, bench.held_back, programs)
 

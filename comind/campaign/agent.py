@@ -63,11 +63,8 @@ class Agent(ABC):
     ) -> None:
         """Prepare for one campaign.
 
-        Args:
-            problem: the competition as its solvers see it.
-            parameters: a value of the class's own `parameters`.
-            seed: of the campaign, for every random choice.
-            community: what others know; empty where the campaign reads no community.
+        `parameters` is a value of the class's own; `seed` is for every random choice; `community` is
+        empty where the campaign reads none.
         """
         self.problem = problem
         self.seed = seed

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from comind.baseline import Program
 from comind.campaign.attempt import CallAnswered, WorkEvent
@@ -16,11 +17,11 @@ from comind.eventlog.log import Record
 __all__ = ["BaselineFirst", "run_programs"]
 
 
+@dataclass(frozen=True, slots=True)
 class BaselineFirst:
     """Plans the baseline before everything that an agent plans."""
 
-    def __init__(self, agent: Planner) -> None:
-        self._agent = agent
+    agent: Planner
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan attempt 0 where it is wanted, and wait for it; then ask the agent."""
@@ -31,7 +32,7 @@ class BaselineFirst:
         attempts = state.works.attempts()[:1]
         if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):
             return Wait()
-        return self._agent.plan(state)
+        return self.agent.plan(state)
 
 
 def run_programs(
@@ -39,10 +40,7 @@ def run_programs(
 ) -> Finish:
     """Run one program after another, the best first, until one is scored.
 
-    Args:
-        programs: the baseline's.
-        bench: of attempt 0.
-        records: its log so far; a former version recorded its programs there, as replies of a model.
+    A former version recorded its programs in the log, as replies of a model; these go first.
     """
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]

@@ -4,21 +4,27 @@ import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.attempt import TryFailed
+from comind.campaign.attempt import WORK_EVENTS, TryFailed
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.history import fold
 from comind.campaign.signals import BudgetOver, TimeOver
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
+from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
-from comind.llm.gate import Gate, own_fault
+from comind.llm.gate import Gate
 from comind.llm.tokens import count_tokens
 
-__all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse"]
+__all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse", "purse_of"]
 
 T = TypeVar("T", ModelReply, Embedded)
+
+_CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 
 
 class Purse:
@@ -30,24 +36,17 @@ class Purse:
 
     def __init__(self, budget: Budget, spent: Spend) -> None:
         self._budget = budget
-        self._spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
+        self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
+        """What is spent for good, with all tokens as prompt tokens."""
         self._held = Usage()
         self._settled = threading.Condition()
-
-    @property
-    def spent(self) -> Usage:
-        """What is spent for good, with all tokens as prompt tokens."""
-        return self._spent
 
     @contextmanager
     def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
         """Hold `bound` for one try; without a settlement it counts as spent.
 
-        While only what others hold is in the way, it waits for them.
-
-        Args:
-            bound: the most that the try can take.
-            closing: whether it may be paid from the share that is kept back.
+        While only what others hold is in the way, it waits for them. A `closing` try may be paid from
+        the share that is kept back.
 
         Raises:
             BudgetOver: the try could exceed the budget.
@@ -64,14 +63,13 @@ class Purse:
         finally:
             with self._settled:
                 self._held = _sum(self._held, bound, sign=-1)
-                self._spent = _sum(
-                    self._spent, bound if reservation.actual is None else reservation.actual
-                )
+                took = bound if reservation.actual is None else reservation.actual
+                self.spent = _sum(self.spent, took)
                 self._settled.notify_all()
 
     def _over(self, more: Usage, *, closing: bool) -> str | None:
         """Return in words which limit `more` would exceed, if any."""
-        limits, spent = self._budget, self._spent
+        limits, spent = self._budget, self.spent
         tokens = limits.tokens if closing else limits.open_tokens
         usd = limits.usd if closing else limits.open_usd
         if tokens is not None and spent.tokens + more.tokens > tokens:
@@ -81,14 +79,18 @@ class Purse:
         return None
 
 
+def purse_of(campaign: CampaignFolder, budget: Budget) -> Purse:
+    """Return a purse with what the logs of all the campaign's work leave of `budget`."""
+    works = (fold(read_log(log, WORK_EVENTS)) for log in campaign.logs())
+    return Purse(budget, sum((work.owed for work in works), Spend()))
+
+
+@dataclass(slots=True)
 class Reservation:
     """What is held for one try."""
 
     actual: Usage | None = None
-
-    def settle(self, actual: Usage) -> None:
-        """Say what the try really took."""
-        self.actual = actual
+    """What the try really took, once that is known."""
 
 
 def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
@@ -99,41 +101,23 @@ def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
     )
 
 
+@dataclass(frozen=True, slots=True)
 class Meter:
     """Asks the gate for leave and the purse for money, and tries again what may succeed."""
 
-    def __init__(
-        self,
-        purse: Purse,
-        gate: Gate,
-        *,
-        note: Callable[[TryFailed], None] | None = None,
-        seconds_left: Callable[[], float] = lambda: math.inf,
-    ) -> None:
-        """Stand before a model.
-
-        Args:
-            purse: pays for each try.
-            gate: lets it pass.
-            note: records a try that failed; without it, nothing is tried twice.
-            seconds_left: how long an answer is of any use.
-        """
-        self._purse = purse
-        self._gate = gate
-        self._note = note
-        self._seconds_left = seconds_left
+    purse: Purse
+    gate: Gate
+    note: Callable[[TryFailed], None] | None = None
+    """Records a try that failed; without it, nothing is tried twice."""
+    seconds_left: Callable[[], float] = lambda: math.inf
+    """How long an answer is of any use."""
 
     def call(
         self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
     ) -> T:
-        """Return what came of a call, tried again as long as that makes sense.
+        """Return what came of a call to `model`, tried again as long as that makes sense.
 
-        Args:
-            model: who is asked.
-            attempt: makes one try.
-            bound: the most that it can take.
-            about: how many tokens it may well take.
-            closing: whether it may be paid from the share that is kept back.
+        One `attempt` takes `about` so many tokens, and `bound` at most.
 
         Raises:
             BudgetOver: the next try could exceed the budget.
@@ -141,10 +125,10 @@ class Meter:
             ModelServiceError: the endpoint refuses, or is gone.
             ReplyError: this very request cannot be answered.
         """
-        failures, answered, not_before = 0, self._gate.successes, -math.inf
+        failures, answered, not_before = 0, self.gate.successes, -math.inf
         while True:
-            if not self._gate.enter(
-                model, about, not_before=not_before, seconds_left=self._seconds_left()
+            if not self.gate.enter(
+                model, about, not_before=not_before, seconds_left=self.seconds_left()
             ):
                 raise TimeOver(f"the model {model} was not to be had while there was time")
             try:
@@ -152,36 +136,36 @@ class Meter:
             except ModelBusyError as error:
                 failures += 1
                 try:
-                    if self._note is not None:
+                    if self.note is not None:
                         booked = bound if error.billed else Usage()
-                        self._note(TryFailed(message=str(error), booked=booked))
+                        self.note(TryFailed(message=str(error), booked=booked))
                 finally:
-                    not_before = self._gate.failed(error, failures)
-                if self._note is None:
+                    not_before = self.gate.failed(error, failures)
+                if self.note is None:
                     raise
-                if own_fault(failures, self._gate.successes - answered):
+                if failures >= _CALLS_OF_ITS_OWN and self.gate.successes > answered:
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
     def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
         """Make one try; tell the gate of every end but a failure that may be tried again."""
         try:
-            with self._purse.reserve(bound, closing=closing) as reservation:
+            with self.purse.reserve(bound, closing=closing) as reservation:
                 try:
                     came = attempt()
                 except Exception as error:
                     if not (isinstance(error, ModelBusyError) and error.billed):
-                        reservation.settle(Usage())  # refused before any work was done
+                        reservation.actual = Usage()  # refused before any work was done
                     raise
-                reservation.settle(came.usage)
+                reservation.actual = came.usage
         except ModelBusyError:
             raise
         except ModelRefusedError as error:
-            self._gate.refused(model, error)
+            self.gate.refused(model, error)
             raise
         except BaseException:
-            self._gate.left()
+            self.gate.left()
             raise
-        self._gate.succeeded()
+        self.gate.succeeded()
         return came
 
 

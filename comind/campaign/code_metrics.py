@@ -69,6 +69,4 @@ def _source_lines(code: str, tree: ast.Module) -> int:
         match node:
             case ast.Expr(value=ast.Constant(value=str())):
                 lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
-            case _:
-                pass
     return len(lines)

@@ -37,9 +37,7 @@ class Estimate(NamedTuple):
 def estimate_of(expected: Expected, price: Callable[[str, Usage], float | None]) -> Estimate:
     """Return about what a campaign will take if its attempts use all their steps.
 
-    Args:
-        expected: what the agent expects to ask for.
-        price: of a role's call, in dollars; None where it is not known.
+    `price` gives the dollars of a role's call; None where that is not known.
     """
     dollars = [price(each.role, each.usage) for each in expected.calls]
     counts = {

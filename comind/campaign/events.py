@@ -21,7 +21,6 @@ __all__ = [
     "CampaignResumed",
     "CampaignSpec",
     "CommunityRead",
-    "EndReason",
     "EnvironmentRead",
     "FinalPicked",
     "Proof",
@@ -195,14 +194,11 @@ class CampaignResumed(Value):
     budget: Budget
 
 
-EndReason = Literal["done", "budget"]
-
-
 class CampaignEnded(Value):
     """Nothing is in flight and nothing will be: the agent is done, or the budget is."""
 
     type: Literal["campaign-ended"] = "campaign-ended"
-    reason: EndReason
+    reason: Literal["done", "budget"]
     detail: str = ""
 
 

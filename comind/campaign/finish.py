@@ -7,7 +7,6 @@ from typing import Protocol
 from comind.campaign.events import FinalPicked, Ranked
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Campaign, Executor, run
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.refit import Refit
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
@@ -42,21 +41,19 @@ def finish(
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
     """Return all scored attempts, best score first, each compared with the best on the same rows."""
     scored = state.works.best_first()
-    best = scored[0] if scored else None
     ranked = []
     for attempt in scored:
-        outcome = attempt.outcome
-        assert outcome is not None
-        assert outcome.score is not None
+        assert attempt.outcome is not None
+        assert attempt.outcome.score is not None
         behind = None
-        if best is not None and attempt is not best:
-            behind = comparer.compare(_validation(best, folder), _validation(attempt, folder))
+        if attempt is not scored[0]:
+            behind = comparer.compare(_validation(scored[0], folder), _validation(attempt, folder))
         ranked.append(
             Ranked(
                 work_id=attempt.id,
-                score=outcome.score,
-                code_lines=_code_lines(outcome),
-                seconds=outcome.code_seconds,
+                score=attempt.outcome.score,
+                code_lines=_code_lines(attempt.outcome.code),
+                seconds=attempt.outcome.code_seconds,
                 behind=behind,
             )
         )
@@ -98,11 +95,10 @@ def as_csv(ranked: tuple[Ranked, ...]) -> str:
 
 
 def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
-    assert attempt.outcome is not None
-    assert attempt.outcome.submitted is not None
-    return folder.work(attempt.id).validation_submission(attempt.outcome.submitted.step)
+    assert attempt.submitted is not None
+    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
-def _code_lines(outcome: CodeOutcome) -> int:
-    lines = (line.strip() for line in outcome.code.splitlines())
+def _code_lines(code: str) -> int:
+    lines = (line.strip() for line in code.splitlines())
     return sum(1 for line in lines if line and not line.startswith("#"))

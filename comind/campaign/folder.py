@@ -1,10 +1,12 @@
 """Where a campaign keeps its things."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.draft import Operator
+from comind.errors import CampaignError
 
-__all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder"]
+__all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
 
 
 class WorkFolder:
@@ -66,6 +68,10 @@ class CampaignFolder:
         """Return where the changes of CoMind's code lie that no commit holds."""
         return self.root / f"code-{sha256[:12]}.diff"
 
+    def logs(self) -> list[Path]:
+        """Return the logs of all work."""
+        return sorted(self.root.glob("*/log.jsonl"))
+
     def work(self, work_id: str) -> WorkFolder:
         """Return the folder of one piece of work."""
         return WorkFolder(self.root / work_id)
@@ -102,6 +108,16 @@ class ProjectFolder:
         refit = work_id.startswith(Operator.REFIT.value)
         return (self.refit if refit else self.solution)(campaign, work_id)
 
+    def campaigns(self) -> list[str]:
+        """Return the names of all campaigns that have a log, in order."""
+        return sorted(log.parent.name for log in self.runs.glob("*/log.jsonl"))
+
     def campaign(self, name: str) -> CampaignFolder:
         """Return the folder of one campaign."""
         return CampaignFolder(self.runs / name)
+
+
+def unknown_campaign(place: Path, name: str, known: Sequence[str]) -> CampaignError:
+    """Return the error for a name that none of the campaigns in `place` has."""
+    hint = f"the newest are: {', '.join(known[-3:])}" if known else "none was started here"
+    return CampaignError(f"{place}: there is no campaign {name!r}", hint=hint)

@@ -20,12 +20,8 @@ def graph_of_campaign(
     """Return the community's graph with the campaign's drafts and solutions in it.
 
     What a draft came from had ended when the draft was planned, so parents come first in the order of
-    planning. A draft on a failed attempt comes from that attempt's draft.
-
-    Args:
-        state: of the campaign.
-        view: what the community was known to know.
-        nodes_of: what an agent adds for a thought, such as ideas; their parents are plain names.
+    planning. A draft on a failed attempt comes from that attempt's draft. `nodes_of` gives what an agent
+    adds for a thought, such as ideas; their parents are plain names.
     """
     graph = graph_of(view)
     attempts = {attempt.id: attempt for attempt in state.works.attempts()}
@@ -40,7 +36,7 @@ def graph_of_campaign(
 def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:
     draft, parents = attempt.work.draft, (*attempt.work.draft.sources, *attempt.work.parents)
     yield Node(kind=NodeKind.DRAFT, name=attempt.id, title=draft.title, parents=parents)
-    if attempt.outcome is not None and attempt.outcome.submitted is not None:
+    if attempt.submitted is not None:
         own = (node_id(NodeKind.DRAFT, attempt.id),)
         yield Node(kind=NodeKind.SOLUTION, name=attempt.id, title=draft.title, parents=own)
 

@@ -9,9 +9,9 @@ from comind.campaign.outcome import Submitted
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted, write_durably
 
-__all__ = ["HandIn"]
+__all__ = ["SUBMISSION_BYTES", "HandIn"]
 
-_SUBMISSION_BYTES = 512 << 20
+SUBMISSION_BYTES = 512 << 20
 
 
 class HandIn:
@@ -50,7 +50,7 @@ class HandIn:
             (pair.validation, folder.validation_submission(step)),
             (pair.test, folder.test_submission(step)),
         ):
-            content = read_untrusted(self._workspace, name, limit=_SUBMISSION_BYTES)
+            content = read_untrusted(self._workspace, name, limit=SUBMISSION_BYTES)
             if name not in fresh:
                 raise SubmissionError(f"{name} was not written by this cell")
             write_durably(target, content)

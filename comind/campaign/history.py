@@ -182,10 +182,8 @@ class AttemptState:
     def replayable(self, before: int | None = None) -> list[CellRun]:
         """Return the cells that bring a fresh interpreter to where one was, oldest first.
 
-        A cell that had to be stopped would have to be stopped again, so it is left out.
-
-        Args:
-            before: number of the cell that is to run next; None for the one after the last.
+        A cell that had to be stopped would have to be stopped again, so it is left out, as are those
+        from the number `before` on.
         """
         found: list[CellRun] = []
         for cell in self.cells:

@@ -24,18 +24,7 @@ def by_role(calls: Iterable[Call]) -> dict[str, Spend]:
     return found
 
 
-_COLUMNS = (
-    "prompt_tokens",
-    "cached_tokens",
-    "completion_tokens",
-    "reasoning_tokens",
-    "usd",
-    "model_seconds",
-    "retries",
-    "lost_calls",
-    "bound_tokens",
-    "bound_usd",
-)
+_COLUMNS = [name for name in Spend.model_fields if name not in ("seconds", "calls")]
 
 
 def as_csv(calls: Mapping[str, Iterable[Call]]) -> str:

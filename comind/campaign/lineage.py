@@ -10,7 +10,6 @@ from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
-from comind.campaign.plan import Code
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
 from comind.domain.environment import Environment
@@ -102,12 +101,12 @@ def lineage_of(
     Raises:
         LogError: the attempt's log was changed.
     """
-    work, outcome = state.works[work_id].work, state.works[work_id].outcome
-    assert isinstance(work, Code)
-    assert isinstance(outcome, CodeOutcome)
+    attempt = state.works.attempt(work_id)
+    work = attempt.work
     assert state.split is not None
     records = read_log(folder.work(work_id).log, WORK_EVENTS)
-    environment = _environment(state, work_id)
+    environment = state.environment_of(work_id) or Environment()
+    known = state.known_to(work_id)
     ran = fold(records)
     replies = [call.reply for call in ran.calls if call.reply is not None]
     script = script_for(state, records, work_id)
@@ -123,12 +122,8 @@ def lineage_of(
         prompts_sha256=environment.prompts_sha256,
         sandbox_image=environment.image,
         installed=read_installed(folder.work(work_id).installed),
-        split=SplitLineage(
-            key=state.split.key,
-            public_sha256=state.split.public_sha256,
-            sealed_sha256=state.split.sealed_sha256,
-        ),
-        community=_community(state, work_id),
+        split=SplitLineage.model_validate(state.split, from_attributes=True),
+        community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
         draft_sha256=_sha256(work.draft.model_dump_json()),
         sources=work.draft.sources,
         parents=tuple(_parent(state, each) for each in work.parents),
@@ -139,8 +134,8 @@ def lineage_of(
         threads=ran.threads,
         sealed=ran.sealed,
         script=_script_lineage(script, state.proofs.get(work_id)) if script else None,
-        submitted=outcome.submitted,
-        score=outcome.score.value.value if outcome.score else None,
+        submitted=attempt.submitted,
+        score=attempt.score.value.value if attempt.score else None,
         solution_md5=solution_md5,
     )
 
@@ -149,10 +144,10 @@ def script_for(
     state: CampaignState, records: Iterable[Record[WorkEvent]], work_id: str
 ) -> Script | None:
     """Return the script of an attempt, of the kind that was proved; None where nothing was handed in."""
-    outcome = state.works[work_id].outcome
-    if not isinstance(outcome, CodeOutcome) or outcome.submitted is None:
+    submitted = state.works.attempt(work_id).submitted
+    if submitted is None:
         return None
-    cells = cells_of(fold(records).cells, outcome.submitted.step)
+    cells = cells_of(fold(records).cells, submitted.step)
     proved = state.proofs.get(work_id)
     whole = proved is not None and proved.kind == ScriptKind.CELLS
     return all_cells(cells) if whole else derive(cells)
@@ -163,16 +158,6 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
     if proved is None or proved.script_sha256 != script.sha256:
         return known
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
-
-
-def _community(state: CampaignState, work_id: str) -> CommunityLineage | None:
-    read = next(iter(state.known_to(work_id)), None)
-    return CommunityLineage(key=read.key, sha256=read.sha256, as_of=read.as_of) if read else None
-
-
-def _environment(state: CampaignState, work_id: str) -> Environment:
-    number = state.ran_in.get(work_id, -1)
-    return state.environments[number] if 0 <= number < len(state.environments) else Environment()
 
 
 def _parent(state: CampaignState, work_id: str) -> Parent:

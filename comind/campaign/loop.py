@@ -64,12 +64,7 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
     """A campaign's log with the state it folds to; the only writer of both."""
 
     def __init__(self, folder: CampaignFolder) -> None:
-        """Open the campaign in `folder`, or an empty one.
-
-        Raises:
-            CampaignError: another process is running it.
-            LogError: its log was changed.
-        """
+        """Open the campaign in `folder`, or an empty one; raises as any `EventStore`."""
         self.folder = folder
         super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder))
 

@@ -16,6 +16,7 @@ from comind.errors import ModelBusyError, ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for
 from comind.llm.templates import Templates
+from comind.llm.tokens import shorten
 from comind.session.evidence import Evidence, EvidenceKind, Sight, evidence_in
 
 __all__ = [
@@ -31,7 +32,7 @@ MONITOR_ROLE = "monitor"
 """The role whose model is asked."""
 
 _TEMPLATES = Templates("comind.campaign")
-_CODE_SHOWN = 4_000
+_CODE_TOKENS = 1_000
 _OUTPUT_LINES = 60
 _OUTPUT_SHOWN = 4_000
 _GOAL_SHOWN = 500
@@ -75,37 +76,24 @@ class _Question(NamedTuple):
     shown: str
 
 
+@dataclass
 class CellWatch:
     """Watches one cell; only the model is asked in another thread."""
 
-    def __init__(
-        self,
-        model: ChatModel,
-        note: Callable[[WorkEvent], None],
-        settings: MonitorSettings,
-        goal: str,
-        code: str,
-        limit: float,
-    ) -> None:
-        """Prepare to watch.
+    model: ChatModel
+    """Metered, but not recorded: a replay has no use for what was asked beside a cell."""
+    note: Callable[[WorkEvent], None]
+    """Records a question before it is sent, and what came of it."""
+    settings: MonitorSettings
+    goal: str
+    code: str
+    limit: float
+    """Seconds that the cell may run."""
 
-        Args:
-            model: metered, but not recorded: a replay has no use for what was asked beside a cell.
-            note: records a question before it is sent, and what came of it.
-            settings: how closely to watch.
-            goal: what the cell is for.
-            code: the cell.
-            limit: seconds that it may run.
-        """
-        self._model = model
-        self._note = note
-        self._settings = settings
-        self._goal = goal
-        self._code = code
-        self._limit = limit
-        self._interval = self._due = settings.first
+    def __post_init__(self) -> None:
+        self._interval = self._due = self.settings.first
         self._question: _Question | None = None
-        self._questions_left = settings.questions
+        self._questions_left = self.settings.questions
         self._ask_again_at = 0.0
         self._raised: set[EvidenceKind] = set()
         self._certain: set[EvidenceKind] = set()
@@ -132,11 +120,11 @@ class CellWatch:
         if self._question is None:
             return
         try:
-            self._question.reply.exception(timeout=self._settings.patience)
+            self._question.reply.exception(timeout=self.settings.patience)
         except TimeoutError:
             self._question = None
             failure = "the cell had ended before the model answered"
-            self._note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
+            self.note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
             return
         self._hear(self._now, ended=True)
 
@@ -145,10 +133,10 @@ class CellWatch:
         if output != self._output:
             self._output, self._printed_at = output, seconds
         sight = Sight(
-            code=self._code,
+            code=self.code,
             output=output,
             seconds=seconds,
-            left=max(0.0, self._limit - seconds),
+            left=max(0.0, self.limit - seconds),
             silent=seconds - self._printed_at,
         )
         evidence = evidence_in(sight)
@@ -157,9 +145,9 @@ class CellWatch:
             return _stopped(seconds, certain[kind].says, certain[kind].quote)
         self._certain = set(certain)
         if certain:  # soon enough to lose little, late enough to have something new
-            self._due = seconds + self._settings.first
+            self._due = seconds + self.settings.first
             return None
-        self._interval = min(2 * self._interval, self._settings.longest)
+        self._interval = min(2 * self._interval, self.settings.longest)
         self._due = seconds + self._interval
         if self._worth_asking(sight, evidence):
             self._ask(sight, evidence)
@@ -174,38 +162,39 @@ class CellWatch:
 
     def _ask(self, sight: Sight, evidence: tuple[Evidence, ...]) -> None:
         shown = _end_of(sight.lines)
-        values = {
-            "goal": self._goal[:_GOAL_SHOWN],
-            "code": _cut(self._code),
-            "seconds": sight.seconds,
-            "left": sight.left,
-            "evidence": evidence,
-            "output": shown,
-        }
+        question = _TEMPLATES.render(
+            "monitor",
+            goal=self.goal[:_GOAL_SHOWN],
+            code=shorten(self.code, _CODE_TOKENS, end=0.5),
+            seconds=sight.seconds,
+            left=sight.left,
+            evidence=evidence,
+            output=shown,
+        )
         prompt = Prompt(
             role=MONITOR_ROLE,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("monitor_system")),
-                Message(role="user", content=_TEMPLATES.render("monitor", **values)),
+                Message(role="user", content=question),
             ),
             max_tokens=400,
         )
         request = request_for(prompt, MonitorVerdict)
-        bound = self._model.bound(request)
+        bound = self.model.bound(request)
         self._questions_left -= 1
         self._raised |= {each.kind for each in evidence}
         self._ask_again_at = 2 * sight.seconds
         self._asked_about = sight.output
-        self._note(
+        self.note(
             MonitorAsked(
                 seconds=round(sight.seconds, 3),
                 evidence=evidence,
                 fingerprint=request.fingerprint(),
-                model=self._model.name,
+                model=self.model.name,
                 bound=bound,
             )
         )
-        reply = self._settings.start(lambda: self._model.complete(request.within(bound)))
+        reply = self.settings.start(lambda: self.model.complete(request.within(bound)))
         self._question = _Question(reply, shown)
 
     def _hear(self, seconds: float, *, ended: bool = False) -> str | None:
@@ -217,7 +206,7 @@ class CellWatch:
         heard = _heard(question, round(seconds, 3), ended=ended)
         if heard.reply is None:
             self._questions_left = 0  # a model that cannot be asked will hardly do better soon
-        self._note(heard)
+        self.note(heard)
         if not heard.accepted or heard.verdict is None:
             return None
         return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
@@ -276,11 +265,3 @@ def _end_of(lines: list[str]) -> str:
             break
         shown.append(line)
     return "\n".join(reversed(shown))
-
-
-def _cut(code: str) -> str:
-    """Return a program, its middle left out where it is long."""
-    if len(code) <= _CODE_SHOWN:
-        return code
-    half = _CODE_SHOWN // 2
-    return f"{code[:half]}\n# ... (cut) ...\n{code[-half:]}"

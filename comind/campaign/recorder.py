@@ -80,12 +80,9 @@ class Recorder:
     ) -> EndT:
         """Return the recorded end of an effect, or perform and record it.
 
-        Args:
-            begin: says that the effect is under way; None for one that may be repeated freely.
-            end: the type of event that ends it.
-            identity: what this effect is; a record of another one is not handed back.
-            perform: makes the effect; its exception is not recorded, so it is performed again when
-                the work goes on.
+        An effect that may be repeated freely has no event at its begin. `identity` is what it is: the
+        record of another one is not handed back. An exception of `perform` is not recorded, so the
+        effect is performed again when the work goes on.
 
         Raises:
             ReplayDivergedError: the record holds another effect at this place.

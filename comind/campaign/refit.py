@@ -1,6 +1,6 @@
 """The final pick's own code, run once more on all labelled rows."""
 
-from comind.campaign.outcome import CodeOutcome, Finish
+from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Workbench
@@ -22,13 +22,12 @@ class Refit:
         mine = [each for each in state.works.refits() if each.work.parents == (picked,)]
         if mine:
             return Wait() if any(each.outcome is None for each in mine) else Done(reason="refitted")
-        outcome, work = state.works[picked].outcome, state.works[picked].work
-        assert isinstance(outcome, CodeOutcome)
-        assert isinstance(work, Code)
+        attempt = state.works.attempt(picked)
+        assert attempt.outcome is not None
         draft = Draft(
             title=f"refit of {picked}",
             method="The same code on all labelled rows.",
-            codebase=outcome.code,
+            codebase=attempt.outcome.code,
         )
         budget = state.work_budget()
         return [
@@ -37,7 +36,7 @@ class Refit:
                 draft=draft,
                 role=REFIT_ROLE,
                 parents=(picked,),
-                inputs=work.inputs,
+                inputs=attempt.work.inputs,
                 session="script",
                 budget=budget,
             )

@@ -1,9 +1,4 @@
-"""Signals that end work early; they are control flow, not errors, and never leave the worker.
-
-WorkOver
-├── TimeOver        the attempt's seconds are used up
-└── BudgetOver      the campaign's tokens or money do not allow another call
-"""
+"""Signals that end work early; they are control flow, not errors, and never leave the worker."""
 
 from typing import ClassVar
 

@@ -88,26 +88,25 @@ class CampaignState:
         newest = self.knew.get(work_id, len(self.communities) - 1)
         return self.communities[newest::-1] if newest >= 0 else ()
 
+    def environment_of(self, work_id: str) -> Environment | None:
+        """Return what finished work ran in; None where that was not recorded."""
+        number = self.ran_in.get(work_id, -1)
+        return self.environments[number] if 0 <= number < len(self.environments) else None
+
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if there is one."""
-        for attempt in self.works.refits():
-            outcome = attempt.outcome
-            mine = self.picked is not None and attempt.work.parents == (self.picked.work_id,)
-            if mine and outcome is not None and outcome.submitted is not None:
-                return attempt
-        return None
+        picked = self.picked.work_id if self.picked else None
+        refits = (each for each in self.works.refits() if each.work.parents == (picked,))
+        return next((each for each in refits if each.submitted), None)
 
-    def delivered(self) -> tuple[str, Submitted] | None:
+    def chosen(self) -> Attempt | None:
+        """Return the final pick, else the best attempt so far."""
+        chosen = self.picked or self.best
+        return self.works.attempt(chosen.work_id) if chosen else None
+
+    def delivered(self) -> Attempt | None:
         """Return whose submission is the campaign's: the pick's or its refit's, else the best so far."""
-        refit = self.refit()
-        if refit is not None and refit.outcome is not None and refit.outcome.submitted is not None:
-            return refit.id, refit.outcome.submitted
-        if self.picked is not None:
-            outcome = self.works[self.picked.work_id].outcome
-            assert isinstance(outcome, CodeOutcome)
-            assert outcome.submitted is not None
-            return self.picked.work_id, outcome.submitted
-        return (self.best.work_id, self.best.submitted) if self.best else None
+        return self.refit() or self.chosen()
 
     def free_slots(self) -> int:
         """Return how many more attempts can run at once."""

@@ -113,16 +113,9 @@ class Workbench(Desk):
         grader: Grader,
         monitor: Monitor | None = None,
     ) -> None:
-        """Set up the bench; no session is opened before the first live cell.
+        """Set up the bench of an attempt; no session is opened before the first live cell.
 
-        Args:
-            work: the attempt.
-            folder: where it keeps its things.
-            recorder: of its log.
-            models: what it may ask.
-            open_session: opens a fresh session on the folder's workspace.
-            grader: scores the submissions.
-            monitor: watches the cells, but not those that only bring a new session back.
+        A monitor watches the cells, but not those that only bring a new session back.
         """
         super().__init__(recorder, models)
         self.work = work

@@ -99,12 +99,13 @@ def _perform(
     log: EventLog[WorkEvent],
 ) -> Outcome:
     recorder = Recorder(log)
+    most = work.budget.seconds if isinstance(work, Code) else math.inf
     asked = equipment.model_of(agent.role_of(work) if isinstance(work, Think) else work.role)
     meter = Meter(
         equipment.purse,
         equipment.gate,
         note=recorder.note,
-        seconds_left=lambda: min(_work_seconds(work) - recorder.elapsed, equipment.seconds_left()),
+        seconds_left=lambda: min(most - recorder.elapsed, equipment.seconds_left()),
     )
     models = Models(
         RecordedModel(MeteredModel(asked, meter), recorder),
@@ -163,10 +164,6 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
     return partial(CellWatch, model, recorder.note, equipment.monitor)
 
 
-def _work_seconds(work: Think | Code) -> float:
-    return work.budget.seconds if isinstance(work, Code) else math.inf
-
-
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
     """Run the agent's part; what goes wrong in it is a failure of this work alone."""
     try:
@@ -197,7 +194,6 @@ def _code_outcome(
     bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = bench.state
-    succeeded = state.best is not None
     ran = _led_to_best(state)
     return CodeOutcome(
         score=state.best_score,
@@ -207,7 +203,7 @@ def _code_outcome(
         last=_last_execution(state),
         steps=state.steps,
         report=finish.report,
-        failure=failure if failure or succeeded else _why_nothing(bench),
+        failure=failure or (None if state.best else _why_nothing(bench)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
 

@@ -6,9 +6,10 @@ from typing import Generic
 
 from immutables import Map
 
-from comind.campaign.outcome import CodeOutcome, Failure, Outcome, ThinkOutcome
+from comind.campaign.outcome import CodeOutcome, Failure, Outcome, Submitted, ThinkOutcome
 from comind.campaign.plan import Code, FactsT, Purpose, ResultT, Think
 from comind.domain.draft import Operator
+from comind.domain.metric import ValidationScore
 from comind.errors import LogError
 
 __all__ = ["Attempt", "Thought", "WorkRecord", "Works"]
@@ -37,6 +38,16 @@ class Attempt:
     outcome: CodeOutcome | None
 
     @property
+    def submitted(self) -> Submitted | None:
+        """What it handed in, if it did."""
+        return self.outcome.submitted if self.outcome else None
+
+    @property
+    def score(self) -> ValidationScore | None:
+        """What the best that it handed in scored, if anything did."""
+        return self.outcome.score if self.outcome else None
+
+    @property
     def result(self) -> str:
         """How it ended, in words."""
         if self.outcome is None:
@@ -62,7 +73,6 @@ class Works:
 
     _records: Map[int, WorkRecord] = field(default_factory=Map)
     _numbers: Map[str, int] = field(default_factory=Map)
-    _in_flight: Map[int, None] = field(default_factory=Map)
 
     def __len__(self) -> int:
         return len(self._records)
@@ -79,31 +89,35 @@ class Works:
 
     def in_flight(self) -> list[WorkRecord]:
         """Return what was planned and has not finished, oldest first."""
-        return [self._records[number] for number in sorted(self._in_flight)]
+        return [record for record in self if record.in_flight]
 
     def attempts(self) -> list[Attempt]:
         """Return all attempts, the baseline among them, oldest first."""
-        return [each for each in self._codes() if each.work.operator is not Operator.REFIT]
+        return [each for each in self.codes() if each.work.operator is not Operator.REFIT]
 
     def best_first(self) -> list[Attempt]:
         """Return the scored attempts, the best first; of equals the one that was planned first."""
-        found = [
-            (each.outcome.score.value, each)
-            for each in self.attempts()
-            if each.outcome is not None and each.outcome.score is not None
-        ]
+        found = [(each.score.value, each) for each in self.attempts() if each.score is not None]
         return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
     def refits(self) -> list[Attempt]:
         """Return the refits of final picks, oldest first."""
-        return [each for each in self._codes() if each.work.operator is Operator.REFIT]
+        return [each for each in self.codes() if each.work.operator is Operator.REFIT]
 
-    def _codes(self) -> list[Attempt]:
-        return [
-            Attempt(r.id, r.work, r.outcome if isinstance(r.outcome, CodeOutcome) else None)
-            for r in self
-            if isinstance(r.work, Code)
-        ]
+    def codes(self) -> list[Attempt]:
+        """Return attempts and refits, oldest first."""
+        return [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
+
+    def attempt(self, work_id: str) -> Attempt:
+        """Return one attempt, or a refit.
+
+        Raises:
+            LogError: that work is neither.
+        """
+        work, outcome = self[work_id].work, self[work_id].outcome
+        if not isinstance(work, Code):
+            raise LogError(f"{work_id} is no attempt")
+        return Attempt(work_id, work, outcome if isinstance(outcome, CodeOutcome) else None)
 
     def thoughts(self, purpose: Purpose[FactsT, ResultT]) -> list[Thought[FactsT, ResultT]]:
         """Return all `Think` work of one purpose, oldest first.
@@ -134,7 +148,6 @@ class Works:
             self,
             _records=self._records.set(number, WorkRecord(work_id, work)),
             _numbers=self._numbers.set(work_id, number),
-            _in_flight=self._in_flight.set(number, None),
         )
 
     def finished(self, work_id: str, outcome: Outcome) -> "Works":
@@ -144,11 +157,7 @@ class Works:
             LogError: no work of this id is in flight.
         """
         number = self._numbers.get(work_id)
-        if number is None or number not in self._in_flight:
+        if number is None or not self._records[number].in_flight:
             raise LogError(f"{work_id} finished but was not in flight")
         record = replace(self._records[number], outcome=outcome)
-        return replace(
-            self,
-            _records=self._records.set(number, record),
-            _in_flight=self._in_flight.delete(number),
-        )
+        return replace(self, _records=self._records.set(number, record))

@@ -66,8 +66,8 @@ class _Moment:
         self._said: list[str] = []
         self._undated_votes = False
 
-    def _there(self, item: _Item) -> bool:
-        return self._moment is None or (item.at is not None and item.at <= self._moment)
+    def _there(self, at: datetime | None) -> bool:
+        return self._moment is None or (at is not None and at <= self._moment)
 
     def newest(self, kind: str, items: Iterable[_Item], identity: Callable[[_Item], str]) -> list[_Item]:
         """Return of every item the version that was current, in the order of their names."""
@@ -77,7 +77,7 @@ class _Moment:
             if self._moment is not None and item.at is None:
                 self._say(f"{kind} {name}: has no time, so it is not used under an as-of time")
                 continue
-            if not self._there(item):
+            if not self._there(item.at):
                 continue
             before = current.setdefault(name, item)
             if before is item:
@@ -143,11 +143,7 @@ class _Moment:
 
     def _observed(self, item: NotebookItem | DiscussionItem | CommentItem) -> list[Observation]:
         """Return what had been observed by then, the latest last."""
-        dated = [each for each in item.observed if each.at is not None]
-        if self._moment is None:
-            dated.sort(key=lambda each: each.at or NEVER)
-            return [each for each in item.observed if each.at is None] + dated
-        there = [each for each in dated if each.at is not None and each.at <= self._moment]
+        there = (each for each in item.observed if self._there(each.at))
         return sorted(there, key=lambda each: each.at or NEVER)
 
     def _say(self, text: str) -> None:
@@ -158,7 +154,7 @@ class _Moment:
         lines = [
             remark.text(numbered=self._moment is None)
             for remark in remarks
-            if self._moment is None or remark.at is None or remark.at <= self._moment
+            if remark.at is None or self._there(remark.at)
         ]
         if self._undated_votes:
             lines.append("votes that are only known as totals, without times, count as none")

@@ -41,9 +41,7 @@ _ANY_LOG = re.compile(rf"^[^\S\n]*(?:{_LOG.pattern})", re.IGNORECASE | re.MULTIL
 def without_noise(text: str, *, comments_only: bool = False) -> str:
     """Return `text` without pictures, progress bars and long logs.
 
-    Args:
-        text: what somebody wrote.
-        comments_only: it is a program, of which only comments may lose lines.
+    With `comments_only` it is a program, of which only comments may lose lines.
     """
     text = _PICTURE_DATA.sub("[picture]", text)
     if not comments_only:

@@ -63,13 +63,8 @@ def rank(
 
     Datasets are ordered by the chosen notebooks that use them, then the newest first.
 
-    Args:
-        view: what was there.
-        maximize: whether greater public scores are better.
-        notebooks: how many of them at most.
-        discussions: how many of them at most.
-        source_of: reads the program of a notebook where the view does not hold it, only of those that
-            may be chosen; None for what cannot be had.
+    Where the view does not hold the program of a notebook, `source_of` reads it, of those alone that may
+    be chosen; it gives None for what cannot be had.
     """
     candidates, unread = _readable(
         _best_first(

@@ -69,16 +69,8 @@ def take_snapshot(
     """Keep what the community in `folder` knew at `as_of`, below the folder `snapshots`.
 
     The same content makes the same folder. It appears in one step; killed before, nothing is left that
-    looks like a snapshot.
-
-    Args:
-        folder: a community folder, or a store.
-        snapshots: where snapshots are kept.
-        competition: id of the competition; an item of an owner with this name could not be mounted.
-        as_of: the moment, or None for everything that is there.
-        maximize: whether greater public scores are better.
-        notebooks: how many of them at most.
-        discussions: how many of them at most.
+    looks like a snapshot. What is worth keeping is said by `rank`; an item whose owner is called like
+    the competition is left out, as it could not be mounted.
 
     Raises:
         CommunityError: the folder, or one of its files as a whole, is not what it should be.

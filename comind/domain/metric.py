@@ -26,16 +26,13 @@ class MetricValue(Value):
         return value
 
     def __lt__(self, other: Self) -> bool:
-        self._same_direction(other)
+        if self.maximize != other.maximize:
+            raise ValueError("two metric values with different directions have no order")
         return self.value < other.value if self.maximize else self.value > other.value
 
     def better_than(self, other: Self | None) -> bool:
         """Say whether this is strictly better; anything is better than no value."""
         return other is None or other < self
-
-    def _same_direction(self, other: Self) -> None:
-        if self.maximize != other.maximize:
-            raise ValueError("two metric values with different directions have no order")
 
     def __str__(self) -> str:
         return f"{self.value:.5g}"

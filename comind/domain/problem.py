@@ -65,7 +65,7 @@ class Problem(Task):
     description: str
     shape: DataShape
     preview: str
-    """What the files look like: names, sizes, columns, a few values."""
+    """Facts on the public files, over all rows, what matters most first; empty where no model is asked."""
 
     @property
     def folder(self) -> str:

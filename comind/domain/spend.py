@@ -6,22 +6,32 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["Budget", "Reached", "Spend", "WorkBudget"]
+__all__ = ["Budget", "Reached", "Spend", "Usage", "WorkBudget"]
 
 _WARNINGS = (0.5, 0.8)  # of a limit
 
 
-class Spend(Value):
-    """Resources used up; spends add."""
+class Usage(Value):
+    """What model calls took."""
 
-    seconds: float = Field(default=0.0, ge=0)
     prompt_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
     cached_tokens: int = Field(default=0, ge=0)
     """Of the prompt tokens: those that the server had in its cache."""
+    completion_tokens: int = Field(default=0, ge=0)
     reasoning_tokens: int = Field(default=0, ge=0)
     """Of the completion tokens: those that nobody sees."""
     usd: float = Field(default=0.0, ge=0)
+
+    @property
+    def tokens(self) -> int:
+        """Prompt and completion tokens together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+class Spend(Usage):
+    """Resources used up; spends add."""
+
+    seconds: float = Field(default=0.0, ge=0)
     model_seconds: float = Field(default=0.0, ge=0)
     """Of calls that were answered."""
     calls: int = Field(default=0, ge=0)
@@ -33,11 +43,6 @@ class Spend(Value):
     """Of the tokens: those booked at a bound, as nobody knows what the call took."""
     bound_usd: float = Field(default=0.0, ge=0)
     """Of the dollars: the same."""
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens together."""
-        return self.prompt_tokens + self.completion_tokens
 
     def __add__(self, other: Self) -> "Spend":
         mine, others = self.model_dump(), other.model_dump()

@@ -1,11 +1,15 @@
 """What all values have in common."""
 
 import re
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
-__all__ = ["Name", "Text", "Value", "check_name"]
+from comind.errors import UsageError
+
+__all__ = ["Name", "Text", "Value", "check_name", "wanted"]
+
+T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
@@ -14,6 +18,20 @@ class Value(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
     )
+
+
+def wanted(kind: type[T], values: object, where: str) -> T:
+    """Return as a `kind` what a user wrote at `where`.
+
+    Raises:
+        UsageError: a value is unknown or out of range.
+    """
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise UsageError(": ".join(filter(None, (where, place, first["msg"].lower())))) from None
 
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")

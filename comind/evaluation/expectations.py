@@ -1,12 +1,11 @@
-"""What is expected of a competition that arrives and of a submission that is handed in.
+"""What is expected of the tables of a competition that arrives.
 
-Great Expectations suites, each expectation with the one line that is said when it fails; the one module
-that knows Great Expectations. Importing it takes seconds, so the suites run when a competition arrives
-and when the final submission is handed in, never for a step.
+Of rows: Great Expectations suites, each expectation with the one line that is said when it fails; the
+one module that knows Great Expectations. Importing it takes seconds, so it is done on arrival alone.
 """
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,15 +13,18 @@ from typing import Any
 import pandas as pd
 
 from comind.domain.problem import AnswerKind
-from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.grading import SubmissionForm, keys_of
+from comind.errors import CompetitionError
+from comind.evaluation.grading import keys_of, parsed
 from comind.evaluation.metrics import Metric
 from comind.evaluation.splits.plan import SplitPlan
 
-__all__ = ["check_arrival", "check_hand_in"]
+__all__ = ["check_arrival"]
 
 _NUMBER_KINDS = (AnswerKind.NUMBER, AnswerKind.PROBABILITY)
-_KEY, _ASKED, _NUMBER = "\0id", "\0asked for", "\0as number"  # like no column of a table of text
+_KEY, _ASKED, _NO_NUMBER = "\0id", "\0asked for", "\0no number"  # like no column of a table of text
+
+_Says = Callable[[int, str], str]
+"""(rows that fail, one of their values) -> line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +33,7 @@ class _Expected:
 
     name: str
     arguments: dict[str, Any]
-    says: Callable[[int, str], str]
-    """(rows that fail, one of their values) -> line."""
+    says: _Says
     hint: str = ""
 
 
@@ -48,83 +49,59 @@ def check_arrival(plan: SplitPlan) -> None:
             f"{where}: {plan.metric.name} wants a target column for each class, not one",
             hint="for two classes and one column the metric is log-loss",
         )
-    labelled = _columns_exist(plan.train, (*plan.train_ids, *plan.labels))
+    _check_columns(plan)
     tables = {
-        "train.csv": (plan.train, labelled, _train_rows),
-        "test.csv": (plan.test, _test_columns(plan), _test_rows),
-        "sample_submission.csv": (plan.sample, _sample_columns(plan), _sample_rows),
+        "train.csv": _train_rows(plan, plan.train),
+        "test.csv": _test_rows(plan, plan.test),
+        "sample_submission.csv": _sample_rows(plan, plan.sample),
     }
-    for name, (table, columns, _) in tables.items():
-        for line, hint in _failures(_header_of(table), columns):
-            raise CompetitionError(f"{where}: public/{name} {line}", hint=hint)
-    for name, (table, _, rows) in tables.items():
-        for line, hint in _failures(*rows(plan, table)):
+    for name, (table, checks) in tables.items():
+        for line, hint in _failures(table, checks):
             raise CompetitionError(f"{where}: public/{name}: {line}", hint=hint)
     _check_truth(plan)
 
 
-def check_hand_in(form: SubmissionForm, table: pd.DataFrame) -> None:
-    """Make sure that a submission (text cells) has the form that it is graded in.
-
-    Raises:
-        SubmissionError: the first expectation that fails, in one line.
-    """
-    expected = [*form.ids, *form.targets]
-    structure = [_column_set(expected, "the columns are not {expected}, but {found}", table)]
-    for line, _ in _failures(_header_of(table), structure):
-        raise SubmissionError(line)
-    keys = keys_of(table, form.ids)
-    frame = _blank_as_missing(table[form.targets])
-    frame[_KEY], frame[_ASKED] = _texts(keys), keys.isin(form.keys)
-    checks = [
-        _rows_equal(len(form.keys)),
-        *_ids(" and ".join(form.ids), len(table)),
-        _asked("asked for", len(table)),
-    ]
-    if form.metric is None or not form.metric.kind.may_be_blank:
-        checks += [_present(name, len(table)) for name in form.targets]
-    for line, _ in _failures(frame, checks):
-        raise SubmissionError(line)
+def _check_columns(plan: SplitPlan) -> None:
+    """Make sure that each table has the columns that the description and the others ask for."""
+    where = f"{plan.competition.folder}: public"
+    submitted = (*plan.ids, *plan.targets)
+    asked = {
+        "train.csv": (plan.train, (*plan.train_ids, *plan.labels)),
+        "test.csv": (plan.test, plan.ids),
+        "sample_submission.csv": (plan.sample, submitted),
+    }
+    for name, (table, columns) in asked.items():
+        for column in columns:
+            if column not in table.columns:
+                hint = f"its columns are {_listed(table.columns)}"
+                raise CompetitionError(f"{where}/{name} has no column {column!r}", hint=hint)
+    for column in plan.test.columns:
+        if column in plan.labels:
+            raise CompetitionError(
+                f"{where}/test.csv shows the label column {column!r}",
+                hint="take it out of test.csv, or out of label_columns",
+            )
+        if column not in plan.train.columns and column not in plan.ids:
+            raise CompetitionError(f"{where}/test.csv has a column {column!r} that train.csv has not")
+    sample = f"{where}/sample_submission.csv has"
+    if not plan.targets:
+        raise CompetitionError(f"{sample} no column beside the ids")
+    if set(plan.sample.columns) != set(submitted):
+        found = _listed(plan.sample.columns)
+        raise CompetitionError(f"{sample} columns {found}; a submission has {_listed(submitted)}")
 
 
 # --- what is expected of each table ---------------------------------------------------------------
 
 
-def _test_columns(plan: SplitPlan) -> list[_Expected]:
-    known = {*plan.train.columns, *plan.ids}
-    return [
-        *_columns_exist(plan.test, plan.ids),
-        _Expected(
-            "ExpectColumnValuesToNotBeInSet",
-            {"column": "column", "value_set": list(plan.labels)},
-            lambda _, first: f"shows the label column {first!r}",
-            "take it out of test.csv, or out of label_columns",
-        ),
-        _Expected(
-            "ExpectColumnValuesToBeInSet",
-            {"column": "column", "value_set": sorted(known)},
-            lambda _, first: f"has a column {first!r} that train.csv has not",
-        ),
-    ]
-
-
-def _sample_columns(plan: SplitPlan) -> list[_Expected]:
-    expected = [*plan.ids, *plan.targets]
-    if not plan.targets:
-        return [_column_set([*expected, "..."], "has no column beside the ids", plan.sample)]
-    return [
-        *_columns_exist(plan.sample, expected),
-        _column_set(expected, "has columns {found}; a submission has {expected}", plan.sample),
-    ]
-
-
 def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    frame = _blank_as_missing(table[list(plan.labels)])
+    # Expectations look for missing values, where a table of text has empty cells.
+    frame = table[list(plan.labels)].apply(lambda cells: cells.where(cells.str.strip() != "", None))
     frame[_KEY] = _texts(keys_of(table, list(plan.train_ids)))
-    checks = [_rows_at_least(4), *_ids(" and ".join(plan.train_ids), len(table))]
+    checks = [_rows_at_least(4), *_ids(plan.train_ids, len(table))]
     if not plan.metric.kind.may_be_blank:
         checks += [
-            _present(column, len(table))
+            _filled(column, f"no {column!r}", len(table))
             for column in plan.labels
             if column in plan.targets or plan.one_hot
         ]
@@ -138,34 +115,44 @@ def _train_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, lis
         )
     if plan.one_hot:
         checks.append(
-            _Expected(
-                "ExpectColumnValuesToBeInSet",
-                {"column": plan.labels[0], "value_set": list(plan.targets)},
+            _among(
+                plan.labels[0],
+                plan.targets,
                 lambda count, first: (
                     f"the class {first!r} is not a target column ({count} of {len(table)} rows)"
                 ),
-                f"the target columns are {', '.join(plan.targets[:30])}",
+                f"the target columns are {_listed(plan.targets)}",
             )
         )
     if plan.metric.kind in _NUMBER_KINDS:
-        for column in plan.targets:
-            if column in table.columns:
-                frame[column + _NUMBER] = pd.to_numeric(table[column], errors="coerce")
-                checks.append(_number(column, table))
+        for column in (name for name in plan.targets if name in table.columns):
+            wrong = pd.to_numeric(table[column], errors="coerce").isna()
+            frame[column + _NO_NUMBER] = table[column].where(wrong, None)
+            checks.append(_number(column, len(table)))
     return frame, checks
 
 
 def _test_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
     frame = pd.DataFrame({_KEY: _texts(keys_of(table, list(plan.ids)))})
-    return frame, [_rows_at_least(1), *_ids(" and ".join(plan.ids), len(table))]
+    return frame, [_rows_at_least(1), *_ids(plan.ids, len(table))]
 
 
 def _sample_rows(plan: SplitPlan, table: pd.DataFrame) -> tuple[pd.DataFrame, list[_Expected]]:
-    keys = keys_of(table, list(plan.ids))
-    asked = keys_of(plan.test, list(plan.ids))
+    keys, asked = (keys_of(each, list(plan.ids)) for each in (table, plan.test))
     frame = pd.DataFrame({_KEY: _texts(keys), _ASKED: keys.isin(asked)})
-    checks = [_rows_equal(len(plan.test)), *_ids(" and ".join(plan.ids), len(table))]
-    return frame, [*checks, _asked("in test.csv", len(table))]
+    return frame, [
+        _Expected(
+            "ExpectTableRowCountToEqual",
+            {"value": len(asked)},
+            lambda *_: f"does not have {len(asked)} rows, one for each row of test.csv",
+        ),
+        *_ids(plan.ids, len(table)),
+        _among(
+            _ASKED,
+            [True],
+            lambda count, _: f"an id that is not in test.csv in {count} of {len(table)} rows",
+        ),
+    ]
 
 
 def _check_truth(plan: SplitPlan) -> None:
@@ -173,49 +160,21 @@ def _check_truth(plan: SplitPlan) -> None:
     metric = plan.metric
     if not isinstance(metric, Metric):
         return
-    answers = plan.answers(plan.train)
-    for column in plan.targets:
-        try:
-            metric.parse_truth(answers[column].astype(str))
-        except ValueError as error:
-            raise CompetitionError(
-                f"{plan.competition.folder}: public/train.csv: column {column!r}: {error}",
-                hint=f"the metric is {plan.metric.name}",
-            ) from None
+    answers = plan.answers(plan.train).astype(str)
+    try:
+        parsed(metric.parse_truth, answers, plan.targets, CompetitionError)
+    except CompetitionError as error:
+        where = f"{plan.competition.folder}: public/train.csv"
+        raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
 
 
 # --- single expectations --------------------------------------------------------------------------
 
 
-def _columns_exist(table: pd.DataFrame, names: Iterable[str]) -> list[_Expected]:
-    hint = f"its columns are {', '.join(map(str, table.columns[:30]))}"
+def _ids(names: Sequence[str], rows: int) -> list[_Expected]:
+    label = " and ".join(names)
     return [
-        _Expected(
-            "ExpectColumnDistinctValuesToContainSet",
-            {"column": "column", "value_set": [name]},
-            lambda *_, name=name: f"has no column {name!r}",
-            hint,
-        )
-        for name in names
-    ]
-
-
-def _column_set(expected: list[str], says: str, table: pd.DataFrame) -> _Expected:
-    found = ", ".join(map(str, table.columns[:30]))
-    return _Expected(
-        "ExpectColumnDistinctValuesToEqualSet",
-        {"column": "column", "value_set": expected},
-        lambda *_: says.format(expected=", ".join(expected[:30]), found=found),
-    )
-
-
-def _ids(label: str, rows: int) -> list[_Expected]:
-    return [
-        _Expected(
-            "ExpectColumnValuesToNotBeNull",
-            {"column": _KEY},
-            lambda count, _: f"no id ({label}) in {count} of {rows} rows",
-        ),
+        _filled(_KEY, f"no id ({label})", rows),
         _Expected(
             "ExpectColumnValuesToBeUnique",
             {"column": _KEY},
@@ -224,31 +183,25 @@ def _ids(label: str, rows: int) -> list[_Expected]:
     ]
 
 
-def _asked(where: str, rows: int) -> _Expected:
-    return _Expected(
-        "ExpectColumnValuesToBeInSet",
-        {"column": _ASKED, "value_set": [True]},
-        lambda count, _: f"an id that is not {where} in {count} of {rows} rows",
-    )
-
-
-def _present(column: str, rows: int) -> _Expected:
+def _filled(column: str, otherwise: str, rows: int) -> _Expected:
     return _Expected(
         "ExpectColumnValuesToNotBeNull",
         {"column": column},
-        lambda count, _: f"no {column!r} in {count} of {rows} rows",
+        lambda count, _: f"{otherwise} in {count} of {rows} rows",
     )
 
 
-def _number(column: str, table: pd.DataFrame) -> _Expected:
-    values = pd.to_numeric(table[column], errors="coerce")
-    wrong = table[column][values.isna() & (table[column].str.strip() != "")]
-    first = str(wrong.iloc[0])[:40] if len(wrong) else ""
+def _among(column: str, values: Iterable[object], says: _Says, hint: str = "") -> _Expected:
+    arguments = {"column": column, "value_set": list(values)}
+    return _Expected("ExpectColumnValuesToBeInSet", arguments, says, hint)
+
+
+def _number(column: str, rows: int) -> _Expected:
     return _Expected(
-        "ExpectColumnValuesToNotBeNull",
-        {"column": column + _NUMBER},
-        lambda count, _: (
-            f"column {column!r}: no number in {count} of {len(table)} rows, for instance {first!r}"
+        "ExpectColumnValuesToBeNull",
+        {"column": column + _NO_NUMBER},
+        lambda count, first: (
+            f"column {column!r}: no number in {count} of {rows} rows, for instance {first[:40]!r}"
         ),
     )
 
@@ -258,14 +211,6 @@ def _rows_at_least(count: int) -> _Expected:
         "ExpectTableRowCountToBeBetween",
         {"min_value": count},
         lambda *_: f"has fewer than {count} rows" if count > 1 else "has no rows",
-    )
-
-
-def _rows_equal(count: int) -> _Expected:
-    return _Expected(
-        "ExpectTableRowCountToEqual",
-        {"value": count},
-        lambda *_: f"does not have {count} rows, one for each row of test.csv",
     )
 
 
@@ -309,14 +254,8 @@ def _library() -> tuple[Any, Any]:
     return gx, asset.add_batch_definition_whole_dataframe("whole")
 
 
-def _header_of(table: pd.DataFrame) -> pd.DataFrame:
-    return pd.DataFrame({"column": [str(name) for name in table.columns]})
-
-
-def _blank_as_missing(table: pd.DataFrame) -> pd.DataFrame:
-    """Return `table` with empty cells as missing values, which is what expectations look for."""
-    shown = {name: table[name].where(table[name].str.strip() != "", None) for name in table.columns}
-    return pd.DataFrame(shown, index=table.index)
+def _listed(names: Iterable[object]) -> str:
+    return ", ".join(map(str, list(names)[:30]))
 
 
 def _texts(keys: pd.Index) -> list[str | None]:

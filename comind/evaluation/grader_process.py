@@ -2,10 +2,8 @@
 
 import json
 import os
-import shutil
 import socket
 import sys
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -14,6 +12,7 @@ from comind.domain.metric import Paired
 from comind.errors import GraderError
 from comind.evaluation.report import GradeReport
 from comind.system.leash import LeashedProcess, start_leashed
+from comind.system.scratch import scratch_folder
 
 __all__ = ["GraderProcess"]
 
@@ -34,7 +33,7 @@ class GraderProcess:
         self._split = split
         self._log = log
         self._process: LeashedProcess | None = None
-        self._folder: Path | None = None
+        self._socket = Path()
         self._lock = threading.Lock()
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
@@ -82,34 +81,28 @@ class GraderProcess:
             if self._process is not None:
                 self._process.stop()
                 self._process = None
-            if self._folder is not None:
-                shutil.rmtree(self._folder, ignore_errors=True)
-                self._folder = None
 
     def _address(self) -> Path:
         with self._lock:
             if self._process is None or not self._process.alive():
                 self._launch()
-            assert self._folder is not None
-            return self._folder / "s"
+            return self._socket
 
     def _launch(self) -> None:
-        if self._folder is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
         # Unix socket paths end at 107 bytes, so the socket cannot lie in the campaign's folder.
-        self._folder = Path(tempfile.mkdtemp(prefix="comind-g-"))
-        address = self._folder / "s"
+        folder = scratch_folder("g")
+        self._socket = folder / "s"
         module = "comind.evaluation.grading_server"
         self._process = start_leashed(
-            [sys.executable, "-m", module, str(self._split.absolute()), str(address)],
+            [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
             log=self._log,
-            scratch=self._folder,
+            scratch=folder,
         )
         end = time.monotonic() + _START_SECONDS
         while time.monotonic() < end:
             try:
-                self._ask(address, {"ping": []})
+                self._ask(self._socket, {"ping": []})
             except (OSError, ValueError):
                 if not self._process.alive():
                     break

@@ -13,6 +13,7 @@ from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
+from comind.evaluation.metrics.parsing import parse_something
 from comind.evaluation.report import GradeReport
 from comind.evaluation.tables import read_table
 
@@ -27,7 +28,7 @@ class SubmissionForm:
     ) -> None:
         """Take `rows`, a table of text that has the id columns of every row asked for.
 
-        Without a metric, cells are left as the text that they are.
+        Without a metric, a cell may be any text but an empty one.
         """
         self.metric = metric
         self.ids = list(ids)
@@ -53,11 +54,10 @@ class SubmissionForm:
         """Return the target columns of a submission, as the metric works on them.
 
         Raises:
-            SubmissionError: a value is not of the metric's kind.
+            SubmissionError: a value is missing or not of the metric's kind.
         """
-        if self.metric is None:
-            return table[self.targets]
-        return parsed(self.metric.parse, table, self.targets, SubmissionError)
+        parse = parse_something if self.metric is None else self.metric.parse
+        return parsed(parse, table, self.targets, SubmissionError)
 
     def check(self, path: Path) -> GradeReport:
         """Return whether the file in `path` has this form; it is not scored."""

@@ -114,9 +114,7 @@ class Leaderboard:
     def notes(self, *, best: float | None = None, other: "Leaderboard | None" = None) -> list[str]:
         """Say what a reader of ranks and medals should know of this leaderboard, a line each.
 
-        Args:
-            best: the score of a perfect submission, where there is one.
-            other: the public leaderboard of the same competition, or the private one.
+        `best` is the score of a perfect submission, `other` the competition's other leaderboard.
         """
         top, quarter, last = (self._badness[i] for i in (0, (self.teams - 1) // 4, -1))
         tied = bisect.bisect_right(self._badness, top)

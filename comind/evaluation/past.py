@@ -1,12 +1,13 @@
 """Grade submissions to past competitions, whose true answers are known."""
 
 from pathlib import Path
+from typing import Any
 
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
-from comind.evaluation.leaderboard import Leaderboard, Medal, Standing, Thresholds
+from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.tables import read_table
@@ -17,7 +18,7 @@ __all__ = ["PastGrade", "grade_past"]
 class PastGrade(Value):
     """The score on the true answers; never shown to an agent."""
 
-    score: float | None
+    score: float | None = None
     interval: tuple[float, float] | None = None
     metric: str
     maximize: bool
@@ -50,30 +51,15 @@ def grade_past(competition: Competition, submission: Path) -> PastGrade:
     read_table(submission, SubmissionError)
     report = _answer_sheet(competition, metric).grade(submission)
     board, message = _leaderboard(competition, maximize=metric.maximize)
-    thresholds = board.thresholds if board else None
-    if report.score is None:
-        return PastGrade(
-            score=None,
-            metric=metric.name,
-            maximize=metric.maximize,
-            valid=False,
-            message=report.message,
-            teams=board.teams if board else None,
-            thresholds=thresholds,
-        )
-    value = report.score.value.value
-    standing: Standing | None = board.place(value) if board else None
-    return PastGrade(
-        score=value,
-        interval=(report.score.interval.low, report.score.interval.high),
-        metric=metric.name,
-        maximize=metric.maximize,
-        valid=True,
-        message=message,
-        thresholds=thresholds,
-        notes=_notes(competition, board, metric) if board else (),
-        **(standing.model_dump() if standing else {}),
-    )
+    told: dict[str, Any] = {"message": report.message or message}
+    if board is not None:
+        told |= {"teams": board.teams, "thresholds": board.thresholds}
+    if report.score is not None:
+        value, interval = report.score.value.value, report.score.interval
+        told |= {"score": value, "interval": (interval.low, interval.high)}
+        if board is not None:
+            told |= board.place(value).model_dump() | {"notes": _notes(competition, board, metric)}
+    return PastGrade(metric=metric.name, maximize=metric.maximize, valid=report.valid, **told)
 
 
 def _answer_sheet(competition: Competition, metric: Metric) -> AnswerSheet:

@@ -18,31 +18,27 @@ class GradeReport(Value):
 
 
 class Grader(Protocol):
-    """Scores submissions against labels that only it can read."""
+    """Scores submissions against labels that only it can read.
+
+    Each method raises GraderError where the grader is gone or answers nonsense.
+    """
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions from one step.
 
         The validation submission is scored; the test submission is only checked for its form, as
         its score is nobody's to know. Something wrong with either is a report, not an error.
-
-        Raises:
-            GraderError: the grader is gone or answers nonsense.
         """
         ...
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form; the report has no score.
-
-        Raises:
-            GraderError: the grader is gone or answers nonsense.
-        """
+        """Return whether a test submission has the right form; the report has no score."""
         ...
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one valid validation submission is than another.
 
         Raises:
-            GraderError: the grader is gone, answers nonsense, or cannot read one of them.
+            GraderError: also where it cannot read one of them.
         """
         ...

@@ -20,14 +20,11 @@ csv.field_size_limit(sys.maxsize)  # a cell may hold a whole document
 
 
 def read_table(path: Path, failure: type[ComindError]) -> pd.DataFrame:
-    """Return the table in a CSV file, every cell as the text that stands there.
-
-    Args:
-        path: the file; UTF-8, with a header line.
-        failure: the error to raise, as the caller knows whose file this is.
+    """Return the table in a CSV file (UTF-8, with a header), every cell as the text that stands there.
 
     Raises:
-        ComindError: of the kind `failure`; the file is missing, empty, not UTF-8 or not a table.
+        ComindError: of the kind `failure`, as the caller knows whose file this is; it is missing, empty,
+            not UTF-8 or not a table.
     """
     try:
         data = path.read_bytes()

@@ -14,7 +14,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -47,26 +47,19 @@ class Record(Generic[E]):
     event: E
 
 
+@dataclass(slots=True)
 class LogTail(Generic[E]):
     """Reads a log that someone else may be writing, each record once."""
 
-    def __init__(self, path: Path, events: TypeAdapter[E], *, sealed: bool = True) -> None:
-        self._path = path
-        self._events = events
-        self._sealed = sealed
-        self._offset = 0
-        self._seq = 0
-        self._check = ""
-
-    @property
-    def offset(self) -> int:
-        """Bytes of whole, verified lines read so far."""
-        return self._offset
-
-    @property
-    def check(self) -> str:
-        """Checksum of the last verified line."""
-        return self._check
+    path: Path
+    events: TypeAdapter[E]
+    sealed: bool = field(default=True, kw_only=True)
+    offset: int = field(default=0, init=False)
+    """Bytes of whole, verified lines read so far."""
+    seq: int = field(default=0, init=False)
+    """How many lines these are."""
+    check: str = field(default="", init=False)
+    """Checksum of the last one."""
 
     def read(self) -> Iterator[Record[E]]:
         """Yield the records that were completed since the last call.
@@ -74,10 +67,10 @@ class LogTail(Generic[E]):
         Raises:
             LogError: a line is not what was written, or not in its place.
         """
-        if not self._path.exists():
+        if not self.path.exists():
             return
-        with self._path.open("rb") as file:
-            file.seek(self._offset)
+        with self.path.open("rb") as file:
+            file.seek(self.offset)
             for line in file:
                 blank = line.strip(b"\0\n") == b""
                 if not line.endswith(b"\n") or (blank and not file.peek(1)):
@@ -86,32 +79,32 @@ class LogTail(Generic[E]):
 
     def _verified(self, line: bytes) -> Record[E]:
         try:
-            record, check = self._unsealed(line) if self._sealed else (self._bare(line), "")
+            record, check = self._unsealed(line) if self.sealed else self._bare(line)
         except ValidationError as error:
             problem = error.errors()[0]
             raise LogError(
-                f"{self._path}, line {self._seq + 1}: not an event of this version ({problem['msg']})",
+                f"{self.path}, line {self.seq + 1}: not an event of this version ({problem['msg']})",
                 hint="go on with the version of CoMind that started the campaign",
             ) from None
-        self._offset += len(line)
-        self._seq += 1
-        self._check = check
+        self.offset += len(line)
+        self.seq += 1
+        self.check = check
         return record
 
-    def _bare(self, line: bytes) -> Record[E]:
-        return Record(self._seq, _NO_TIME, 0.0, self._events.validate_json(line))
+    def _bare(self, line: bytes) -> tuple[Record[E], str]:
+        return Record(self.seq, _NO_TIME, 0.0, self.events.validate_json(line)), ""
 
     def _unsealed(self, line: bytes) -> tuple[Record[E], str]:
         body, check = _split_check(line)
-        if check != _checksum(self._check, body):
+        if check != _checksum(self.check, body):
             raise LogError(
-                f"{self._path}, line {self._seq + 1}: the checksum does not fit; the log was changed",
+                f"{self.path}, line {self.seq + 1}: the checksum does not fit; the log was changed",
                 hint="restore it from the campaign's git ref, refs/comind/<campaign>",
             )
         fields: dict[str, Any] = json.loads(body)
-        if fields["seq"] != self._seq:
-            raise LogError(f"{self._path}, line {self._seq + 1}: has the number {fields['seq']}")
-        event = self._events.validate_python(fields["event"], strict=False)
+        if fields["seq"] != self.seq:
+            raise LogError(f"{self.path}, line {self.seq + 1}: has the number {fields['seq']}")
+        event = self.events.validate_python(fields["event"], strict=False)
         at = datetime.fromisoformat(fields["at"])
         return Record(fields["seq"], at, fields["elapsed"], event), check
 
@@ -143,13 +136,9 @@ class EventLog(Generic[E]):
     def __init__(
         self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0, sealed: bool = True
     ) -> None:
-        """Open `path` for appending, drop a torn tail and take the writer's lock.
+        """Open the log at `path`, made where there is none; drop a torn tail and take the writer's lock.
 
-        Args:
-            path: the log; made where there is none.
-            events: what its events look like.
-            elapsed: where the clock goes on, when that is later than the last record's time.
-            sealed: whether a line has a number, times and a checksum; else it is the bare event.
+        The clock goes on at `elapsed` where that is later than the last record's time.
 
         Raises:
             CampaignError: another process writes this log.

@@ -69,31 +69,24 @@ class Slices(Protocol):
         Raises:
             KaggleError: Kaggle cannot be reached, or refuses.
         """
-        ...
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
         """Open a campaign with this budget; return its name."""
-        ...
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         """Raise the budget of a campaign by so much above what it has spent."""
-        ...
 
     def stand(self, campaign: str) -> Stand:
         """Return how a campaign stands."""
-        ...
 
     def run(self, campaign: str) -> None:
         """Run a campaign to the end of its budget, from wherever it stands."""
-        ...
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where rows differ."""
-        ...
 
     def file_of(self, candidate: Candidate) -> Path:
         """Return the file that would be handed in."""
-        ...
 
 
 class Day:
@@ -214,10 +207,9 @@ class Day:
             self._log,
             self._kaggle,
             self._slug,
-            self._clock.now,
+            self._clock,
             seconds=60 * self._plan.score_minutes,
             every=self._plan.score_every_seconds,
-            sleep=self._clock.sleep,
         )
 
     def _stand(self, rows: Sequence[LeaderboardRow]) -> None:

@@ -5,14 +5,14 @@ Sending ──► request ──► Sent(reference) ──► listed as complete
 """
 
 import math
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate, Scored, Sending, Sent, Stood
 from comind.following.journal import FollowingLog
+from comind.kaggle.clock import Clock
 from comind.kaggle.polite import walk
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
 from comind.system.files import hash_file
@@ -67,21 +67,14 @@ def settle(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
 
 
 def wait_for_scores(
-    log: FollowingLog,
-    kaggle: Kaggle,
-    slug: str,
-    now: Callable[[], datetime],
-    *,
-    seconds: float,
-    every: float,
-    sleep: Callable[[float], None] = time.sleep,
+    log: FollowingLog, kaggle: Kaggle, slug: str, clock: Clock, *, seconds: float, every: float
 ) -> None:
     """Ask until everything has a score, but for no longer than `seconds`; the next day asks again."""
     for _ in range(1 + math.floor(seconds / every)):
-        settle(log, kaggle, slug, now())
+        settle(log, kaggle, slug, clock.now())
         if not log.state.pending:
             return
-        sleep(every)
+        clock.sleep(every)
 
 
 def standing(

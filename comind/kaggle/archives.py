@@ -47,12 +47,7 @@ def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
     """Put a file that was delivered below `public`, zips unpacked; return the names of what it became.
 
     A zip that holds one file becomes this file, in the zip's place. One that holds many becomes a
-    folder of its name, unless all lie in one folder already.
-
-    Args:
-        delivered: the file; it is not changed.
-        name: as the list of data files has it.
-        public: the folder.
+    folder of its name, unless all lie in one folder already. What was delivered is not changed.
 
     Raises:
         KaggleError: a zip is broken, or a name would lead out of the folder.

@@ -13,12 +13,9 @@ __all__ = ["keep_snapshot", "read_board"]
 
 
 def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
-    """Keep a leaderboard; return whether it is another than the last one.
+    """Keep a leaderboard, best first, as it was seen; return whether it is another than the last one.
 
-    Args:
-        folder: `leaderboard/` of the competition.
-        rows: the teams, best first; those whose score is no number are left out.
-        seen: when it stood so.
+    Teams whose score is no number are left out.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")

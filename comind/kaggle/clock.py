@@ -13,11 +13,9 @@ class Clock(Protocol):
 
     def now(self) -> datetime:
         """Return the time, in UTC."""
-        ...
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
-        ...
 
 
 class WallClock:
@@ -32,7 +30,7 @@ class WallClock:
         time.sleep(seconds)
 
 
-class ToldTime:
+class ToldTime(WallClock):
     """The time at the place that is asked: what its last answer said, and what has passed here since.
 
     A past competition is served at its own time, and a fast one; deadlines and days are counted in it.
@@ -55,7 +53,3 @@ class ToldTime:
         """Return the time, in UTC."""
         at, since = self._heard
         return at + timedelta(seconds=self._seconds() - since)
-
-    def sleep(self, seconds: float) -> None:
-        """Wait, by the clock on the wall."""
-        time.sleep(seconds)

@@ -58,13 +58,7 @@ def fetch_community(
 ) -> CommunityNews:
     """Bring a community folder up to date; what came before a failure is kept.
 
-    Args:
-        kaggle: where it is asked for.
-        slug: the competition.
-        folder: the community folder.
-        wanted: how much of it.
-        clock: tells when something was seen.
-        lower: whether lower scores are better; None where nobody knows.
+    `lower` is whether lower scores are better, None where nobody knows.
     """
     visit = _Visit(kaggle, slug, folder, clock)
     counts: dict[str, int] = {}

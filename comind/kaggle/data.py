@@ -20,6 +20,8 @@ __all__ = ["DataFolder", "told_changes"]
 
 _ONE_BY_ONE = 20
 """So many files are asked for one by one; of more, all are asked for in one zip."""
+_TRIES = 2
+"""So often a file is asked for that does not come whole."""
 _SHOWN = 3
 
 
@@ -133,19 +135,18 @@ class DataFolder:
         whole, part = self._staging / f"{key}.file", self._staging / f"{key}.part"
         if whole.is_file():
             return whole
-        for last in (False, True):
+        wrong = ""
+        for _ in range(_TRIES):
             received = self._downloaded(name, part)
             wrong = _what_is_wrong(part, received.md5, size)
             if not wrong:
                 part.rename(whole)
                 return whole
             part.unlink(missing_ok=True)
-            if last:
-                raise KaggleBusyError(
-                    f"{self._slug}: {name or 'the zip of all files'} did not come whole ({wrong})",
-                    hint="run this again later",
-                )
-        raise AssertionError("the last try returns or raises")
+        raise KaggleBusyError(
+            f"{self._slug}: {name or 'the zip of all files'} did not come whole ({wrong})",
+            hint="run this again later",
+        )
 
     def _downloaded(self, name: str | None, part: Path) -> Received:
         """Download a file; a line that breaks is no reason to end while more of it comes each time."""

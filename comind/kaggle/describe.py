@@ -3,13 +3,13 @@
 import hashlib
 import re
 from collections.abc import Sequence
-from html.parser import HTMLParser
 
 import yaml
 
 from comind.kaggle.metrics import Reading, read_metric
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, number
 from comind.kaggle.tables import Form
+from comind.system.markup import plain
 
 __all__ = ["competition_yaml", "description", "numbers_of", "page_named", "pages_hash"]
 
@@ -25,7 +25,7 @@ def description(facts: CompetitionFacts, pages: Sequence[Page]) -> str:
         parts.append(facts.summary)
     told = [page for page in pages if _name(page) not in _NOT_TOLD and page.content.strip()]
     told.sort(key=lambda page: _ORDER.index(_name(page)) if _name(page) in _ORDER else len(_ORDER))
-    parts += [f"## {page.name}\n\n{_as_text(page.content)}" for page in told]
+    parts += [f"## {page.name}\n\n{plain(page.content).strip()}" for page in told]
     if facts.metric:
         parts.append(f"Kaggle's name for the metric: {facts.metric}")
     return "\n\n".join(parts) + "\n"
@@ -54,7 +54,7 @@ def competition_yaml(
 
 def page_named(pages: Sequence[Page], name: str) -> str:
     """Return the text of the page of this name, or nothing."""
-    return next((_as_text(page.content) for page in pages if _name(page) == name), "")
+    return next((plain(page.content).strip() for page in pages if _name(page) == name), "")
 
 
 def pages_hash(pages: Sequence[Page], name: str | None = None) -> str:
@@ -72,34 +72,3 @@ def numbers_of(rows: Sequence[LeaderboardRow]) -> list[float]:
 
 def _name(page: Page) -> str:
     return "-".join(re.sub(r"[^a-z0-9]+", " ", page.name.lower()).split())
-
-
-class _Text(HTMLParser):
-    """Collects what a reader of HTML would see."""
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.parts: list[str] = []
-        self._hidden = 0
-
-    def handle_starttag(self, tag: str, _attributes: list[tuple[str, str | None]]) -> None:
-        self._hidden += tag in ("script", "style")
-        if tag in ("p", "br", "li", "tr", "div", "h1", "h2", "h3", "h4", "pre", "table"):
-            self.parts.append("\n- " if tag == "li" else "\n")
-
-    def handle_endtag(self, tag: str) -> None:
-        self._hidden -= tag in ("script", "style")
-
-    def handle_data(self, data: str) -> None:
-        if self._hidden <= 0:
-            self.parts.append(data)
-
-
-def _as_text(content: str) -> str:
-    """Return a page as Markdown or plain text; HTML loses its tags."""
-    if not re.search(r"<(p|div|br|h[1-6]|ul|ol|li|table|span|strong)\b[^>]*>", content, re.IGNORECASE):
-        return content.strip()
-    reader = _Text()
-    reader.feed(content)
-    reader.close()
-    return re.sub(r"\n{3,}", "\n\n", re.sub(r"[ \t]+\n", "\n", "".join(reader.parts))).strip()

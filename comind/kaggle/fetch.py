@@ -58,14 +58,7 @@ def fetch_competition(
     wanted: Wanted = Wanted(),  # noqa: B008 - frozen
     clock: Clock | None = None,
 ) -> Fetched:
-    """Fetch a competition, or what is new of it.
-
-    Args:
-        kaggle: where it is asked for.
-        slug: its name.
-        place: the folder that its folder lies in.
-        wanted: how much of the community.
-        clock: tells when something was seen.
+    """Fetch a competition into `place/slug`, or what is new of it, with as much community as is wanted.
 
     Raises:
         KaggleError: Kaggle cannot be reached, or refuses.

@@ -14,11 +14,7 @@ def check_submittable(
 ) -> None:
     """Make sure that a competition takes a file from us now.
 
-    Args:
-        facts: what Kaggle says of the competition.
-        limits: what it says of our submissions.
-        now: the time.
-        late: whether a submission after the deadline, out of the ranking, is wanted.
+    With `late`, one after the deadline, out of the ranking, is wanted too.
 
     Raises:
         KaggleRefusedError: why it does not, and what can be done.

@@ -78,7 +78,7 @@ def read_metric(words: str, page: str, targets: Sequence[str], scores: Sequence[
 def _on_page(page: str) -> list[MetricWords]:
     """Return the entries that a page names where it says what is measured."""
     sentences = [
-        _plain(match.string[match.start() : match.start() + 300]) for match in _SAID.finditer(page)
+        _plain(match.string[match.start() : match.start() + _SENTENCE]) for match in _SAID.finditer(page)
     ]
     named: dict[str, MetricWords] = {}
     for entry in metric_table():

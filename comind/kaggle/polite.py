@@ -47,11 +47,7 @@ def politely(
 ) -> Kaggle:
     """Return the port again, with manners; threads may share it, and then wait for each other.
 
-    Args:
-        kaggle: what does the requests.
-        manners: how it is asked.
-        clock: what waits.
-        jitter: gives numbers from 0 to 1.
+    `jitter` gives numbers from 0 to 1, by which waits are shortened.
     """
     return cast("Kaggle", _Lane(kaggle, manners, clock or WallClock(), jitter))
 
@@ -112,12 +108,7 @@ class _Lane:
 
 
 def walk(ask: Callable[[str | None], Chunk[T]], *, chunks: int) -> Iterator[T]:
-    """Yield the items of a list, of at most so many chunks.
-
-    Args:
-        ask: gives the chunk at a place, the first for None.
-        chunks: the limit; lists of Kaggle can be very long.
-    """
+    """Yield the items of a list, of at most so many chunks; lists of Kaggle can be very long."""
     at: str | None = None
     seen: set[str] = set()
     for _ in range(chunks):

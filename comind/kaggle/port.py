@@ -110,7 +110,6 @@ class LeaderboardRow(Value):
 
     team: str
     score: str
-    team_id: int | None = None
     submitted: datetime | None = None
 
 
@@ -124,7 +123,6 @@ class NotebookFacts(Value):
     votes: int = 0
     last_run: datetime | None = None
     language: str = ""
-    kind: str = ""
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     competitions: tuple[str, ...] = ()
@@ -163,7 +161,6 @@ class DatasetFacts(Value):
     version: int | None = None
     updated: datetime | None = None
     licence: str = ""
-    size: int = 0
 
 
 class Limits(Value):
@@ -181,8 +178,6 @@ class SubmissionFacts(Value):
     ref: str
     status: Literal["pending", "complete", "error"]
     description: str = ""
-    file_name: str = ""
-    submitted: datetime | None = None
     public_score: str = ""
     private_score: str = ""
     error: str = ""
@@ -200,19 +195,15 @@ class Kaggle(Protocol):
 
     def account(self) -> str:
         """Return the name of whoever the credentials belong to."""
-        ...
 
     def competition(self, slug: str) -> CompetitionFacts:
         """Return the facts of a competition."""
-        ...
 
     def pages(self, slug: str) -> tuple[Page, ...]:
         """Return a competition's pages."""
-        ...
 
     def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
         """Return a part of the list of data files."""
-        ...
 
     def download(self, slug: str, name: str | None, target: Path) -> Received:
         """Write a data file to `target`; a part of it that lies there is gone on with where possible.
@@ -222,47 +213,36 @@ class Kaggle(Protocol):
             name: as the list has it; None for all files in one zip.
             target: the file to write; a failure leaves what has come so far.
         """
-        ...
 
     def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
         """Return a part of the public leaderboard, best first."""
-        ...
 
     def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
         """Return a part of the list of public notebooks."""
-        ...
 
     def notebook(self, ref: str) -> NotebookFacts:
         """Return the newest version of a notebook, with its source."""
-        ...
 
     def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
         """Return a part of the list of discussions."""
-        ...
 
     def topic(self, number: int) -> TopicFacts:
         """Return a discussion with its body."""
-        ...
 
     def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
         """Return a part of a discussion's comments, answers after what they answer."""
-        ...
 
     def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
         """Return a part of the public datasets that are found by these words."""
-        ...
 
     def limits(self, slug: str) -> Limits:
         """Return how many submissions are left."""
-        ...
 
     def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
         """Return a part of our own submissions, newest first."""
-        ...
 
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Hand in a file; return the reference that `submissions` lists it by.
 
         After a KaggleBusyError that is `perhaps_done` only `submissions` can tell whether it was taken.
         """
-        ...

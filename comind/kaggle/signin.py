@@ -29,11 +29,7 @@ _OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def signed_in(endpoint: str | None, hear: Callable[[datetime], None] | None = None) -> Any:
-    """Return the client, with the credentials that it finds.
-
-    Args:
-        endpoint: another server that speaks Kaggle's language; None for Kaggle itself.
-        hear: is told with each answer what time it is there.
+    """Return the client of Kaggle or another endpoint, with the credentials that it finds.
 
     Raises:
         UsageError: `endpoint` is no address that credentials may be sent to.

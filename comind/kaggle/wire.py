@@ -70,7 +70,6 @@ def row_of(given: Any) -> port.LeaderboardRow:
     return port.LeaderboardRow(
         team=given.team_name or "",
         score=str(given.score or ""),
-        team_id=given.team_id or None,
         submitted=_time(given.submission_date),
     )
 
@@ -85,7 +84,6 @@ def notebook_of(given: Any, source: str | None = None) -> port.NotebookFacts:
         votes=given.total_votes or 0,
         last_run=_time(given.last_run_time),
         language=(given.language or "").lower(),
-        kind=(given.kernel_type or "").lower(),
         datasets=_names(given.dataset_data_sources),
         notebooks=_names(given.kernel_data_sources),
         competitions=_names(given.competition_data_sources),
@@ -130,7 +128,6 @@ def dataset_of(given: Any) -> port.DatasetFacts:
         version=given.current_version_number or None,
         updated=_time(given.last_updated),
         licence=given.license_name or "",
-        size=given.total_bytes or 0,
     )
 
 
@@ -150,8 +147,6 @@ def submission_of(given: Any) -> port.SubmissionFacts:
         ref=str(given.ref or ""),
         status=_STATUS.get(getattr(given.status, "name", "").lower(), "pending"),
         description=given.description or "",
-        file_name=given.file_name or "",
-        submitted=_time(given.date),
         public_score=str(given.public_score or ""),
         private_score=str(given.private_score or ""),
         error=given.error_description or "",

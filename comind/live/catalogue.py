@@ -38,11 +38,7 @@ class Hosted:
     """A competition with its world, as it is shown to the outside."""
 
     def __init__(self, world: MLELive, archives: Path) -> None:
-        """Look at the competition's files.
-
-        Args:
-            world: the competition at its time.
-            archives: a folder where archives of files may be kept.
+        """Look at the competition's files; archives of them may be kept in the folder `archives`.
 
         Raises:
             CompetitionError: its folder `public` is a link.
@@ -80,20 +76,16 @@ class Hosted:
 
     def facts(self, files: PlainFiles) -> list[tuple[str, int, datetime]]:
         """Return name, size and time of each file."""
-        found = []
-        for name in files.names():
-            path = files.find(name)
-            if path is not None:
-                found.append((name, path.stat().st_size, self.time_of(path)))
-        return found
+        found = files.items()
+        return [(name, path.stat().st_size, self.time_of(path)) for name, path in found]
 
     def archive(self, name: str, files: PlainFiles) -> Path:
         """Return a zip archive of the files; made when they have changed since the last one."""
-        facts = self.facts(files)
+        found = list(files.items())
         digest = hashlib.sha256(str(files.root).encode())
-        for file_name, size, _ in facts:
-            path = files.find(file_name)
-            digest.update(f"{file_name}\0{size}\0{path and path.stat().st_mtime_ns}\0".encode())
+        for file_name, path in found:
+            facts = path.stat()
+            digest.update(f"{file_name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
         key = f"{name}-{digest.hexdigest()[:16]}.zip"
         target = self._archives / self.id / key
         with self._lock:
@@ -101,9 +93,7 @@ class Hosted:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 staged = target.with_suffix(".new")
                 with zipfile.ZipFile(staged, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-                    for file_name, _, _ in facts:
-                        path = files.find(file_name)
-                        assert path is not None
+                    for file_name, path in found:
                         _add(archive, file_name, path)
                 staged.replace(target)
         return target

@@ -4,14 +4,15 @@ import csv
 import io
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from comind.errors import LiveError
 from comind.live import objects, wire
 from comind.live.catalogue import Hosted
-from comind.live.routes import Answer, Asker, Content, Method, RouteError, Shown, Ticket, page_of
+from comind.live.routes import Answer, Asker, Content, Handlers, RouteError, Shown, Ticket, page_of
 from comind.live.uploads import Uploads
 
 __all__ = ["CompetitionRoutes"]
@@ -19,40 +20,14 @@ __all__ = ["CompetitionRoutes"]
 _FAR = datetime.max.replace(tzinfo=UTC)
 
 
+@dataclass(frozen=True)
 class CompetitionRoutes:
     """The methods of the client's competition service."""
 
-    def __init__(self, shown: Shown, uploads: Uploads, grade: Callable[[Hosted, int], None]) -> None:
-        """Serve what is shown.
-
-        Args:
-            shown: the competitions.
-            uploads: where files arrive.
-            grade: has a submission graded, now or soon.
-        """
-        self._shown = shown
-        self._uploads = uploads
-        self._grade = grade
-
-    def methods(self) -> dict[str, Method]:
-        """Return each route's method by its name."""
-        return {
-            "ListCompetitions": self._list,
-            "GetCompetition": self._get,
-            "ListCompetitionPages": self._pages,
-            "ListDataFiles": self._files,
-            "DownloadDataFile": self._download_file,
-            "DownloadDataFiles": self._download_files,
-            "GetLeaderboard": self._leaderboard,
-            "DownloadLeaderboard": self._download_leaderboard,
-            "GetSubmissionLimits": self._limits,
-            "StartSubmissionUpload": self._start_upload,
-            "CreateSubmission": self._submit,
-            "CreateCodeSubmission": self._submit_code,
-            "ListSubmissions": self._submissions,
-            "GetSubmission": self._submission,
-            "DownloadSubmission": self._download_submission,
-        }
+    _shown: Shown
+    _uploads: Uploads
+    _grade: Callable[[Hosted, int], None]
+    """Has a submission graded, now or soon."""
 
     def _list(self, asked: Any, asker: Asker) -> Answer:
         words = asked.search.lower().split()
@@ -72,7 +47,8 @@ class CompetitionRoutes:
     def _facts(self, hosted: Hosted, asker: Asker) -> Any:
         world, conditions = hosted.world, self._shown.faults.of(hosted.id)
         board = world.board("private" if world.final else "public")
-        return objects.competition(
+        return wire.made(
+            wire.competitions.ApiCompetition,
             id=wire.number(hosted.id, "competition", hosted.id),
             ref=hosted.id,
             title=hosted.competition.title,
@@ -101,7 +77,7 @@ class CompetitionRoutes:
     def _files(self, asked: Any, _asker: Asker) -> Answer:
         hosted = self._shown.find(asked.competition_name)
         page, token = page_of(hosted.facts(hosted.files), asked)
-        listed = [objects.data_file(each) for each in page]
+        listed = [objects.data_file(wire.competitions.ApiDataFile, each) for each in page]
         return wire.answer("ListDataFiles", files=listed, next_page_token=token)
 
     def _download_file(self, asked: Any, _asker: Asker) -> Answer:
@@ -213,6 +189,24 @@ class CompetitionRoutes:
             if found is not None and found.user == asker.user:
                 return hosted, found
         raise RouteError(404, "Submission not found")
+
+    ROUTES: ClassVar[Handlers] = {
+        "competitions.CompetitionApiService/ListCompetitions": _list,
+        "competitions.CompetitionApiService/GetCompetition": _get,
+        "competitions.CompetitionApiService/ListCompetitionPages": _pages,
+        "competitions.CompetitionApiService/ListDataFiles": _files,
+        "competitions.CompetitionApiService/DownloadDataFile": _download_file,
+        "competitions.CompetitionApiService/DownloadDataFiles": _download_files,
+        "competitions.CompetitionApiService/GetLeaderboard": _leaderboard,
+        "competitions.CompetitionApiService/DownloadLeaderboard": _download_leaderboard,
+        "competitions.CompetitionApiService/GetSubmissionLimits": _limits,
+        "competitions.CompetitionApiService/StartSubmissionUpload": _start_upload,
+        "competitions.CompetitionApiService/CreateSubmission": _submit,
+        "competitions.CompetitionApiService/CreateCodeSubmission": _submit_code,
+        "competitions.CompetitionApiService/ListSubmissions": _submissions,
+        "competitions.CompetitionApiService/GetSubmission": _submission,
+        "competitions.CompetitionApiService/DownloadSubmission": _download_submission,
+    }
 
 
 def _text(hosted: Hosted) -> str:

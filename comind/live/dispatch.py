@@ -1,6 +1,7 @@
 """From the name of a route and the body that was sent to what is answered; HTTP is no concern here."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic_core import from_json
@@ -13,30 +14,26 @@ from comind.live.publications import DatasetRoutes, DiscussionRoutes, NotebookRo
 from comind.live.routes import Answer, Asker, RouteError, Shown
 from comind.live.uploads import Uploads
 
-__all__ = ["Dispatch", "read"]
+__all__ = ["REQUESTS", "Dispatch", "read"]
 
 _REFUSALS = {"budget": 429, "sealed": 403}
+_SERVED = (CompetitionRoutes, NotebookRoutes, DiscussionRoutes, DatasetRoutes)
+
+REQUESTS = {name: wire.request_type(name) for served in _SERVED for name in served.ROUTES}
+REQUESTS["security.OAuthService/IntrospectToken"] = wire.IntrospectTokenRequest
+"""Every route that is served, by the name in its path, with what is asked there."""
 
 
 class Dispatch:
     """All routes of the services that are served."""
 
     def __init__(self, shown: Shown, uploads: Uploads, grade: Callable[[Hosted, int], None]) -> None:
-        """Serve what is shown.
-
-        Args:
-            shown: the competitions.
-            uploads: where files arrive.
-            grade: has a submission graded, now or soon.
-        """
-        methods = {
-            **CompetitionRoutes(shown, uploads, grade).methods(),
-            **NotebookRoutes(shown).methods(),
-            **DiscussionRoutes(shown).methods(),
-            **DatasetRoutes(shown).methods(),
+        """Serve what is shown; `grade` has a submission graded, now or soon."""
+        competitions = CompetitionRoutes(shown, uploads, grade)
+        served = (competitions, NotebookRoutes(shown), DiscussionRoutes(shown), DatasetRoutes(shown))
+        self._methods = {
+            name: partial(method, routes) for routes in served for name, method in routes.ROUTES.items()
         }
-        names = (name for name in wire.REQUESTS if not name.endswith("/IntrospectToken"))
-        self._methods = {name: methods[name.split("/")[1]] for name in names}
 
     def answer(self, route: str, asked: Any, asker: Asker) -> Answer:
         """Return what a route answers.
@@ -56,9 +53,9 @@ def read(route: str, body: bytes) -> Any:
     Raises:
         RouteError: there is no such route, or the body is no request for it.
     """
-    if route not in wire.REQUESTS:
+    if route not in REQUESTS:
         raise RouteError(404, f"There is no route {route[:200]}")
     try:
-        return wire.read_request(route, from_json(body or b"{}"))
+        return wire.read_request(REQUESTS[route], from_json(body or b"{}"))
     except ValueError as error:
         raise RouteError(400, f"The request cannot be read: {str(error)[:200]}") from None

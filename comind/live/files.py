@@ -34,6 +34,13 @@ class PlainFiles:
             return [self.root.name] if self._is_plain(self.root) else []
         return sorted(self._names(self.root, ""))
 
+    def items(self) -> Iterator[tuple[str, Path]]:
+        """Yield each file's name, and where it lies."""
+        for name in self.names():
+            path = self.find(name)
+            if path is not None:
+                yield name, path
+
     def find(self, name: str) -> Path | None:
         """Return where a file lies; None where no plain file has this name."""
         if not self.root.is_dir():

@@ -24,10 +24,8 @@ from comind.live.world import Limits
 __all__ = [
     "Branch",
     "comment",
-    "competition",
     "data_file",
     "dataset",
-    "dataset_file",
     "dataset_info",
     "last_word",
     "leaderboard_row",
@@ -35,7 +33,6 @@ __all__ = [
     "messages",
     "notebook",
     "notebook_file",
-    "notebook_output",
     "notebook_program",
     "page",
     "submission",
@@ -58,11 +55,6 @@ _STATUS = {
 # --- competitions --------------------------------------------------------------------------------
 
 
-def competition(**facts: Any) -> Any:
-    """Return a competition, an object to be listed or written."""
-    return made(competitions.ApiCompetition, **facts)
-
-
 def page(name: str, text: str) -> Any:
     """Return one of a competition's pages."""
     return made(
@@ -74,12 +66,8 @@ def page(name: str, text: str) -> Any:
     )
 
 
-def data_file(file: File) -> Any:
-    """Return one of a competition's files."""
-    return _file(competitions.ApiDataFile, file)
-
-
-def _file(kind: Any, file: File) -> Any:
+def data_file(kind: Any, file: File) -> Any:
+    """Return a file of a competition's or a dataset's, which the client has one kind each for."""
     name, size, time = file
     return made(kind, ref=name, name=name, total_bytes=size, creation_date=time)
 
@@ -171,11 +159,6 @@ def notebook_file(file: File) -> Any:
     return made(kernels.ApiListKernelFilesItem, name=name, size=size, creation_date=f"{utc(time)}Z")
 
 
-def notebook_output(name: str, url: str) -> Any:
-    """Return where a file that a notebook left behind can be fetched."""
-    return made(kernels.ApiKernelSessionOutputFile, file_name=name, url=url)
-
-
 def dataset(name: str, found: Dataset, total_bytes: int) -> Any:
     """Return what is known of a dataset, an object."""
     owner = found.ref.split("/")[0]
@@ -205,11 +188,6 @@ def dataset_info(name: str, found: Dataset) -> Any:
         title=found.title,
         licenses=[made(SettingsLicense, name=found.licence)] if found.licence else None,
     )
-
-
-def dataset_file(file: File) -> Any:
-    """Return one of a dataset's files."""
-    return _file(datasets.ApiDatasetFile, file)
 
 
 # --- discussions ---------------------------------------------------------------------------------

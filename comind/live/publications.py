@@ -2,14 +2,15 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from comind.domain.community import NEVER, Comment, Dataset, Discussion, Notebook
 from comind.live import objects, wire
 from comind.live.catalogue import Hosted
 from comind.live.files import PlainFiles
-from comind.live.routes import Answer, Asker, Method, RouteError, Shown, Ticket, page_of
+from comind.live.routes import Answer, Asker, Handlers, RouteError, Shown, Ticket, page_of
 
 __all__ = ["DatasetRoutes", "DiscussionRoutes", "NotebookRoutes"]
 
@@ -17,22 +18,11 @@ _DAY = 86_400
 _DEEPEST = 10
 
 
+@dataclass(frozen=True)
 class NotebookRoutes:
     """The methods of the client's notebook service, which it calls kernels."""
 
-    def __init__(self, shown: Shown) -> None:
-        """Serve what is shown."""
-        self._shown = shown
-
-    def methods(self) -> dict[str, Method]:
-        """Return each route's method by its name."""
-        return {
-            "ListKernels": self._list,
-            "GetKernel": self._get,
-            "ListKernelFiles": self._files,
-            "ListKernelSessionOutput": self._output,
-            "GetKernelSessionStatus": self._status,
-        }
+    _shown: Shown
 
     def _list(self, asked: Any, _asker: Asker) -> Answer:
         if asked.competition:
@@ -97,30 +87,28 @@ class NotebookRoutes:
         tickets = (
             Ticket("output", hosted.id, notebook.ref, name, version=notebook.version) for name in page
         )
-        listed = [objects.notebook_output(ticket.name, asker.link(ticket)) for ticket in tickets]
+        kind = wire.kernels.ApiKernelSessionOutputFile
+        listed = [wire.made(kind, file_name=each.name, url=asker.link(each)) for each in tickets]
         return wire.answer("ListKernelSessionOutput", files=listed, next_page_token=token)
 
     def _status(self, asked: Any, _asker: Asker) -> Answer:
         self._find(asked)
         return wire.answer("GetKernelSessionStatus", status=wire.KernelWorkerStatus.COMPLETE)
 
+    ROUTES: ClassVar[Handlers] = {
+        "kernels.KernelsApiService/ListKernels": _list,
+        "kernels.KernelsApiService/GetKernel": _get,
+        "kernels.KernelsApiService/ListKernelFiles": _files,
+        "kernels.KernelsApiService/ListKernelSessionOutput": _output,
+        "kernels.KernelsApiService/GetKernelSessionStatus": _status,
+    }
 
+
+@dataclass(frozen=True)
 class DiscussionRoutes:
     """The methods for discussions, of the client's competition service and of its forum service."""
 
-    def __init__(self, shown: Shown) -> None:
-        """Serve what is shown."""
-        self._shown = shown
-
-    def methods(self) -> dict[str, Method]:
-        """Return each route's method by its name."""
-        return {
-            "ListCompetitionTopics": self._of_competition,
-            "ListTopicMessages": self._messages,
-            "ListTopics": self._list,
-            "GetTopic": self._get,
-            "ListComments": self._comments,
-        }
+    _shown: Shown
 
     def _of_competition(self, asked: Any, _asker: Asker) -> Answer:
         hosted = self._shown.find(asked.competition_name)
@@ -168,24 +156,20 @@ class DiscussionRoutes:
                     return hosted, topic
         raise RouteError(404, "Topic not found")
 
+    ROUTES: ClassVar[Handlers] = {
+        "competitions.CompetitionApiService/ListCompetitionTopics": _of_competition,
+        "competitions.CompetitionApiService/ListTopicMessages": _messages,
+        "discussions.DiscussionApiService/ListTopics": _list,
+        "discussions.DiscussionApiService/GetTopic": _get,
+        "discussions.DiscussionApiService/ListComments": _comments,
+    }
 
+
+@dataclass(frozen=True)
 class DatasetRoutes:
     """The methods of the client's dataset service."""
 
-    def __init__(self, shown: Shown) -> None:
-        """Serve what is shown."""
-        self._shown = shown
-
-    def methods(self) -> dict[str, Method]:
-        """Return each route's method by its name."""
-        return {
-            "ListDatasets": self._list,
-            "GetDataset": self._get,
-            "GetDatasetMetadata": self._metadata,
-            "GetDatasetStatus": self._status,
-            "ListDatasetFiles": self._files,
-            "DownloadDataset": self._download,
-        }
+    _shown: Shown
 
     def _list(self, asked: Any, _asker: Asker) -> Answer:
         words = (asked.search or "").lower().split()
@@ -233,7 +217,7 @@ class DatasetRoutes:
         hosted, dataset = self._of_version(asked)
         files = self._files_of(hosted, dataset)
         page, token = page_of(hosted.facts(files) if files else [], asked)
-        listed = [objects.dataset_file(each) for each in page]
+        listed = [objects.data_file(wire.datasets.ApiDatasetFile, each) for each in page]
         return wire.answer("ListDatasetFiles", dataset_files=listed, next_page_token=token)
 
     def _download(self, asked: Any, _asker: Asker) -> Answer:
@@ -250,6 +234,15 @@ class DatasetRoutes:
         if asked.dataset_version_number not in (None, 0, dataset.version):
             raise RouteError(404, "Dataset version not found")
         return hosted, dataset
+
+    ROUTES: ClassVar[Handlers] = {
+        "datasets.DatasetApiService/ListDatasets": _list,
+        "datasets.DatasetApiService/GetDataset": _get,
+        "datasets.DatasetApiService/GetDatasetMetadata": _metadata,
+        "datasets.DatasetApiService/GetDatasetStatus": _status,
+        "datasets.DatasetApiService/ListDatasetFiles": _files,
+        "datasets.DatasetApiService/DownloadDataset": _download,
+    }
 
 
 def _order(sort_by: str, hosted: Hosted, notebook: Notebook) -> tuple[Any, ...]:

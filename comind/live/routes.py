@@ -9,18 +9,32 @@ from comind.live.catalogue import Hosted
 from comind.live.faults import Faults
 from comind.live.files import PlainFiles
 
-__all__ = ["Asker", "Content", "Method", "RouteError", "Shown", "Ticket", "page_of"]
+__all__ = [
+    "Answer",
+    "Asker",
+    "Content",
+    "Handlers",
+    "RouteError",
+    "Shown",
+    "Ticket",
+    "page_of",
+    "resolve",
+]
 
 _PAGE, _MOST = 20, 1000
 _T = TypeVar("_T")
 
 
 class RouteError(Exception):
-    """The answer is an error: a code of HTTP, and a line that says what is wrong."""
+    """The answer is an error: a code of HTTP, and a line that says what is wrong.
 
-    def __init__(self, code: int, message: str) -> None:
+    `retry_after` is in seconds.
+    """
+
+    def __init__(self, code: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
         self.code = code
+        self.retry_after = retry_after
 
 
 @dataclass(frozen=True)
@@ -58,7 +72,8 @@ class Asker:
 
 
 Answer = dict[str, Any] | Ticket | Content
-Method = Callable[[Any, Asker], Answer]
+Handlers = dict[str, Callable[[Any, Any, Asker], Answer]]
+"""By the route's name: the method that answers it, of what is asked and by whom."""
 
 
 @dataclass(frozen=True)

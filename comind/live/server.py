@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from email.utils import format_datetime
 from pathlib import Path, PurePosixPath
-from typing import Any, Self
+from typing import Self
 from urllib.parse import quote
 
 import uvicorn
@@ -135,59 +135,42 @@ class LiveServer:
                 Route("/upload/{token}", self._upload, methods=["PUT"]),
                 Route("/files/{ticket}/{name}", self._file, methods=["GET"]),
             ],
-            exception_handlers={404: self._nowhere, 405: self._nowhere, Exception: _broken},
-            middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._dated)],
+            exception_handlers={404: _nowhere, 405: _nowhere, RouteError: _refused, Exception: _broken},
+            middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._watched)],
         )
 
-    async def _dated(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
-        """Tell with each answer what time it is in this world."""
+    async def _watched(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
+        """Tell with each answer what time it is in this world, and note who asked."""
         response = await go_on(request)
         response.headers["Date"] = format_datetime(self._now(), usegmt=True)
-        return response
-
-    async def _nowhere(self, request: Request, _fault: Exception) -> Response:
-        return self._logged(request, request.url.path[:_PATH], _error(404, "There is nothing here"))
-
-    def _logged(self, request: Request, route: str, response: Response) -> Response:
+        route = getattr(request.state, "route", request.url.path[:_PATH])
         agent = request.headers.get("user-agent", "")
         self._log.write(request.method, route, agent, response.status_code)
         return response
 
+    def _fail_as_told(self, route: str) -> None:
+        """Raise what is to go wrong with this request; nothing where nothing is."""
+        refusal = self.faults.next(route)
+        if refusal is not None:
+            raise RouteError(refusal.code, refusal.message, refusal.retry_after)
+
     # --- the client's calls ----------------------------------------------------------------------
 
     async def _call(self, request: Request) -> Response:
-        method = f"{request.path_params['service']}/{request.path_params['method']}"
+        route = f"{request.path_params['service']}/{request.path_params['method']}"
+        request.state.route = route
         body = await _body(request, _BODY)
-        response = await run_in_threadpool(self._answered, method, body, request)
-        return self._logged(request, method, response)
+        return await run_in_threadpool(self._answered, route, body, request)
 
-    def _answered(self, method: str, body: bytes | None, request: Request) -> Response:
-        refused = self._refused(method)
-        if refused is not None:
-            return refused
-        if body is None:
-            return _error(413, "The request is too large")
-        try:
-            asked = read(method, body)
-            if method.endswith("/IntrospectToken"):
-                return JSONResponse(wire.token_holder(self._holder(asked.token)))
-            return self._sent(method, asked, request)
-        except RouteError as error:
-            return _error(error.code, str(error))
-
-    def _refused(self, method: str) -> Response | None:
-        refusal = self.faults.next(method)
-        if refusal is None:
-            return None
-        wait = refusal.retry_after
-        headers = None if wait is None else {"Retry-After": f"{wait:g}"}
-        return _error(refusal.code, refusal.message, headers)
-
-    def _sent(self, method: str, asked: Any, request: Request) -> Response:
+    def _answered(self, route: str, body: bytes, request: Request) -> Response:
+        self._fail_as_told(route)
+        asked = read(route, body)
+        if route.endswith("/IntrospectToken"):
+            return JSONResponse(wire.token_holder(self._holder(asked.token)))
         base = f"http://{request.headers.get('host', f'localhost:{self.port}')}"
         user = self._user(request.headers.get("authorization", ""))
         asker = Asker(user, base, lambda ticket: base + self._signed(ticket, user))
-        answer = self._dispatch.answer(method, asked, asker)
+        answer = self._dispatch.answer(route, asked, asker)
         if isinstance(answer, Ticket):
             return RedirectResponse(self._signed(answer, user), status_code=302)
         if isinstance(answer, Content):
@@ -234,46 +217,32 @@ class LiveServer:
         return hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()
 
     async def _file(self, request: Request) -> Response:
-        response = await run_in_threadpool(self._found, request.path_params["ticket"])
-        return self._logged(request, "files", response)
+        request.state.route = "files"
+        return await run_in_threadpool(self._found, request.path_params["ticket"])
 
     def _found(self, address: str) -> Response:
-        refused = self._refused("files")
-        if refused is not None:
-            return refused
+        self._fail_as_told("files")
         text, _, seal = address.partition(".")
         if not _same(self._seal(text), seal):
-            return _error(403, "This address is not valid")
+            raise RouteError(403, "This address is not valid")
         user, fields = json.loads(base64.urlsafe_b64decode(text))
-        try:
-            path, hosted = resolve(self._shown, Ticket(**fields), user)
-        except RouteError as error:
-            return _error(error.code, str(error))
+        path, hosted = resolve(self._shown, Ticket(**fields), user)
         changed = format_datetime(hosted.time_of(path), usegmt=True)
         return FileResponse(path, headers={"Last-Modified": changed})
 
     async def _upload(self, request: Request) -> Response:
-        token = request.path_params["token"]
+        request.state.route = "upload"
         body = await _body(request, LARGEST)
-        response = self._taken(token, body, request.headers.get("content-range", ""))
-        return self._logged(request, "upload", response)
-
-    def _taken(self, token: str, body: bytes | None, content_range: str) -> Response:
-        refused = self._refused("upload")
-        if refused is not None:
-            return refused
-        if body is None:
-            return _error(413, "The file is too large")
-        try:
-            file = self._uploads.find(token)
-            if not content_range.startswith("bytes */"):
-                file = self._uploads.add(token, body, _start(content_range))
-            if file.whole:
-                return Response(status_code=200)
-            headers = {"Range": f"bytes=0-{len(file.content) - 1}"} if file.content else {}
-            return Response(status_code=308, headers=headers)
-        except RouteError as error:
-            return _error(error.code, str(error))
+        self._fail_as_told("upload")
+        token = request.path_params["token"]
+        content_range = request.headers.get("content-range", "")
+        file = self._uploads.find(token)
+        if not content_range.startswith("bytes */"):
+            file = self._uploads.add(token, body, _start(content_range))
+        if file.whole:
+            return Response(status_code=200)
+        headers = {"Range": f"bytes=0-{len(file.content) - 1}"} if file.content else {}
+        return Response(status_code=308, headers=headers)
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -294,13 +263,24 @@ async def _broken(_request: Request, _fault: Exception) -> Response:
     return _error(500, "A fault of the server's own")
 
 
-async def _body(request: Request, limit: int) -> bytes | None:
-    """Return a request's body; None where it is larger than is allowed."""
+async def _nowhere(_request: Request, _fault: Exception) -> Response:
+    return _error(404, "There is nothing here")
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RouteError)
+    wait = error.retry_after
+    headers = None if wait is None else {"Retry-After": f"{wait:g}"}
+    return _error(error.code, str(error), headers)
+
+
+async def _body(request: Request, limit: int) -> bytes:
+    """Return a request's body. RouteError where it is larger than is allowed."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
         if size > limit:
-            return None
+            raise RouteError(413, f"More than {limit} bytes are too many")
         parts.append(part)
     return b"".join(parts)
 

@@ -53,20 +53,17 @@ class Board(Value):
     entries: tuple[Entry, ...] = ()
     message: str = ""
 
-    def with_entry(self, entry: Entry, *, maximize: bool) -> "Board":
-        """Return the board with one more team; of equal scores the earlier stands first."""
-        return self.model_copy(update={"entries": _ordered([*self.entries, entry], maximize=maximize)})
+    def with_teams(self, entries: Iterable[Entry], *, maximize: bool) -> "Board":
+        """Return the board with the best of more teams; of equal scores the earlier stands first."""
+        every = [*self.entries, *_best(entries, maximize=maximize)]
+        return self.model_copy(update={"entries": _ordered(every, maximize=maximize)})
 
 
 class Standings:
     """What a competition's folder knows of its leaderboards."""
 
     def __init__(self, folder: Path, *, maximize: bool) -> None:
-        """Read the files that are there; those that are not make empty boards.
-
-        Args:
-            folder: the competition's folder.
-            maximize: whether greater scores are better.
+        """Read the files that are there, below `leaderboard/`; those that are not make empty boards.
 
         Raises:
             CompetitionError: a file has no scores, or one that is no number.
@@ -118,11 +115,8 @@ class Standings:
         return Board(kind="private", entries=_ordered(self._private, maximize=self._maximize))
 
     def _board(self, entries: Iterable[Entry], message: str = "") -> Board:
-        """Return the best entry of each team."""
-        best: dict[int, Entry] = {}
-        for entry in _ordered(entries, maximize=self._maximize):
-            best.setdefault(entry.team_id, entry)
-        return Board(kind="public", entries=tuple(best.values()), message=message)
+        best = _best(entries, maximize=self._maximize)
+        return Board(kind="public", entries=best, message=message)
 
 
 def utc_time(text: str) -> datetime:
@@ -133,6 +127,14 @@ def utc_time(text: str) -> datetime:
 
 def _by(entry: Entry, moment: datetime) -> bool:
     return entry.at is not None and entry.at <= moment
+
+
+def _best(entries: Iterable[Entry], *, maximize: bool) -> tuple[Entry, ...]:
+    """Return the best entry of each team, best first."""
+    best: dict[int, Entry] = {}
+    for entry in _ordered(entries, maximize=maximize):
+        best.setdefault(entry.team_id, entry)
+    return tuple(best.values())
 
 
 def _ordered(entries: Iterable[Entry], *, maximize: bool) -> tuple[Entry, ...]:

@@ -16,12 +16,12 @@ from kagglesdk.datasets.types.dataset_types import DatasetInfo, SettingsLicense
 from kagglesdk.discussions.types import discussions_api_service as discussions
 from kagglesdk.kernels.types import kernels_api_service as kernels
 from kagglesdk.kernels.types.kernels_enums import KernelWorkerStatus
-from kagglesdk.security.types import oauth_service as security
+from kagglesdk.security.types.oauth_service import IntrospectTokenRequest, IntrospectTokenResponse
 
 __all__ = [
-    "REQUESTS",
     "DatabundleVersionStatus",
     "DatasetInfo",
+    "IntrospectTokenRequest",
     "Json",
     "KernelWorkerStatus",
     "SettingsLicense",
@@ -35,70 +35,23 @@ __all__ = [
     "number",
     "one",
     "read_request",
+    "request_type",
     "token_holder",
     "utc",
 ]
 
 Json = dict[str, Any]
 
-_SERVICES: dict[str, tuple[Any, tuple[str, ...]]] = {
-    "competitions.CompetitionApiService": (
-        competitions,
-        (
-            "ListCompetitions",
-            "GetCompetition",
-            "ListCompetitionPages",
-            "ListDataFiles",
-            "DownloadDataFile",
-            "DownloadDataFiles",
-            "GetLeaderboard",
-            "DownloadLeaderboard",
-            "GetSubmissionLimits",
-            "StartSubmissionUpload",
-            "CreateSubmission",
-            "CreateCodeSubmission",
-            "ListSubmissions",
-            "GetSubmission",
-            "DownloadSubmission",
-            "ListCompetitionTopics",
-            "ListTopicMessages",
-        ),
-    ),
-    "kernels.KernelsApiService": (
-        kernels,
-        (
-            "ListKernels",
-            "GetKernel",
-            "ListKernelFiles",
-            "ListKernelSessionOutput",
-            "GetKernelSessionStatus",
-        ),
-    ),
-    "datasets.DatasetApiService": (
-        datasets,
-        (
-            "ListDatasets",
-            "GetDataset",
-            "GetDatasetMetadata",
-            "GetDatasetStatus",
-            "ListDatasetFiles",
-            "DownloadDataset",
-        ),
-    ),
-    "discussions.DiscussionApiService": (discussions, ("ListTopics", "GetTopic", "ListComments")),
+_SERVICES = {
+    "competitions": competitions,
+    "kernels": kernels,
+    "datasets": datasets,
+    "discussions": discussions,
 }
-
-REQUESTS: dict[str, Any] = {
-    f"{service}/{method}": getattr(module, f"Api{method}Request")
-    for service, (module, methods) in _SERVICES.items()
-    for method in methods
-}
-REQUESTS["security.OAuthService/IntrospectToken"] = security.IntrospectTokenRequest
-"""Every route that is served, by the name in its path, with what is asked there."""
 
 _RESPONSES: dict[str, Any] = {
     name: kind
-    for module, _ in _SERVICES.values()
+    for module in _SERVICES.values()
     for name, kind in vars(module).items()
     if name.endswith("Response")
 }
@@ -106,9 +59,14 @@ _RESPONSES: dict[str, Any] = {
 _KEPT_FROM = 100_000  # Kaggle's own numbers are unique on the whole site; small ones are somebody's own
 
 
-def read_request(method: str, body: Any) -> Any:
-    """Return what is asked. ValueError where the body does not have the form of this route's request."""
-    kind = REQUESTS[method]
+def request_type(route: str) -> Any:
+    """Return the client's class of what is asked of a route, by its name, `SERVICE/METHOD`."""
+    service, method = route.split("/")
+    return getattr(_SERVICES[service.split(".")[0]], f"Api{method}Request")
+
+
+def read_request(kind: Any, body: Any) -> Any:
+    """Return what is asked. ValueError where the body does not have the form of this kind of request."""
     if not isinstance(body, dict):
         raise ValueError("the body is no JSON object")  # noqa: TRY004 - one kind of error for all
     for field in kind._fields:
@@ -161,4 +119,4 @@ def utc(time: datetime) -> datetime:
 
 def token_holder(user: str | None) -> Json:
     """Return whose token it is; None is nobody's."""
-    return one(made(security.IntrospectTokenResponse, active=user is not None, username=user or ""))
+    return one(made(IntrospectTokenResponse, active=user is not None, username=user or ""))

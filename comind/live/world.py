@@ -11,6 +11,7 @@ import shutil
 import tempfile
 import threading
 import weakref
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
@@ -78,7 +79,8 @@ class MLELive:
             budget: what may be spent.
             scores: whether submissions are told their score on the public rows before the end.
             book: where submissions are kept; without one, they are forgotten with the world.
-            community: who else is there; by default the competition's own folder `community`.
+            community: who else is there; by default the competition's own folder `community`. Whoever
+                asks it directly says the moment, and is not counted.
 
         Raises:
             ComindError: a file of the competition is not what it should be.
@@ -88,7 +90,7 @@ class MLELive:
         self.budget = budget or LiveBudget()
         self.scores = scores
         self._book = book or self._book_of_its_own()
-        self._community = community or FolderCommunity(competition.folder / "community")
+        self.community = community or FolderCommunity(competition.folder / "community")
         self.maximize = find_metric(competition).maximize
         self._standings = Standings(competition.folder, maximize=self.maximize)
         self._answers: HiddenAnswers | None = None
@@ -127,11 +129,6 @@ class MLELive:
 
     # --- looking around --------------------------------------------------------------------------
 
-    @property
-    def community(self) -> Community:
-        """Who else is there; whoever asks it directly says the moment, and is not counted."""
-        return self._community
-
     def view(self) -> CommunityView:
         """Return what the community knows by now, unranked.
 
@@ -139,7 +136,7 @@ class MLELive:
             LiveError: the budget's queries are spent.
         """
         self._count_query()
-        return self._community.view(self.clock.moment)
+        return self.community.view(self.clock.moment)
 
     def leaderboard(self, kind: Literal["public", "private"] = "public") -> Board:
         """Return a leaderboard as it stands, with the teams of this world where their scores are told.
@@ -162,9 +159,7 @@ class MLELive:
         if not self.competition.leaderboard_comparable:
             said = "scored on other rows than the submissions here, so none of them stands on it"
             return board.model_copy(update={"message": "; ".join(filter(None, (board.message, said)))})
-        for entry in self._own_entries(kind):
-            board = board.with_entry(entry, maximize=self.maximize)
-        return board
+        return board.with_teams(self._own_entries(kind), maximize=self.maximize)
 
     def rank(self, user: str = TEAM) -> int | None:
         """Return the place of a team on the leaderboard that is told by now; None without one."""
@@ -172,24 +167,18 @@ class MLELive:
         own = own_team_id(user)
         return next((place for place, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
-    def _own_entries(self, kind: Literal["public", "private"]) -> list[Entry]:
-        best: dict[str, Entry] = {}
+    def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[Entry]:
         for submission in self.submissions(None):
             marks = submission.marks or Marks(valid=False)
             score = marks.public if kind == "public" else marks.private
-            if score is None:
-                continue
-            sign = 1 if self.maximize else -1
-            before = best.get(submission.user)
-            if before is None or sign * score > sign * before.score:
-                best[submission.user] = Entry(
+            if score is not None:
+                yield Entry(
                     team_id=own_team_id(submission.user),
                     team=submission.user,
                     score=score,
                     written=f"{score:.5f}",
                     at=submission.at,
                 )
-        return list(best.values())
 
     def _count_query(self) -> None:
         with self._lock:

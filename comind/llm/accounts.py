@@ -21,13 +21,9 @@ def bound_of(messages: Iterable[Message], request: ModelRequest) -> Usage:
 
 
 def honest(counts: dict[str, int] | None, bound: Usage, sent: int, text: str) -> Usage | None:
-    """Return a server's count if it can be true, else None.
+    """Return a server's count if it can be true for a prompt of `sent` bytes and this reply, else None.
 
-    Args:
-        counts: what it says, by our names; None for nothing.
-        bound: the most it can be.
-        sent: bytes of the prompt.
-        text: the reply.
+    `counts` are by our names; what is not in it counts as 0.
     """
     if counts is None or min(counts.values()) < 0:
         return None

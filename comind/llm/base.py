@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from pydantic import Field, JsonValue
 
+from comind.domain.spend import Usage
 from comind.domain.value import Value
 
 __all__ = ["ChatModel", "Embedded", "Embedder", "Message", "ModelReply", "ModelRequest", "Usage"]
@@ -36,28 +37,13 @@ class ModelRequest(Value):
     """Tokens of the reply with all that a model adds to `max_tokens`, once they are paid for; no part of
     the fingerprint."""
 
-    def within(self, bound: "Usage") -> "ModelRequest":
+    def within(self, bound: Usage) -> "ModelRequest":
         """Return the request held to a bound, whatever its model learns in between."""
         return self.model_copy(update={"reply_limit": bound.completion_tokens or None})
 
     def fingerprint(self) -> str:
         """Return a hash by which a recorded reply is known to answer this very request."""
         return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
-
-
-class Usage(Value):
-    """What one call took; cached tokens are part of the prompt, reasoning of the completion."""
-
-    prompt_tokens: int = Field(default=0, ge=0)
-    cached_tokens: int = Field(default=0, ge=0)
-    completion_tokens: int = Field(default=0, ge=0)
-    reasoning_tokens: int = Field(default=0, ge=0)
-    usd: float = Field(default=0.0, ge=0)
-
-    @property
-    def tokens(self) -> int:
-        """Prompt and completion tokens together."""
-        return self.prompt_tokens + self.completion_tokens
 
 
 class ModelReply(Value):

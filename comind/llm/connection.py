@@ -51,11 +51,7 @@ class Connection:
     ) -> None:
         """Prepare the client; nothing is sent yet.
 
-        Args:
-            name: the model's name, for messages.
-            base_url: the endpoint; None for OpenAI's own.
-            api_key: the key; endpoints without keys take any.
-            settings: how long an answer may take.
+        Without `base_url` it is OpenAI's own endpoint; endpoints without keys take any `api_key`.
         """
         self._client = openai.OpenAI(
             base_url=base_url,
@@ -76,14 +72,11 @@ class Connection:
         Raises:
             ModelBusyError: there is no answer, or half of one.
         """
-        if protocol == "chat":
-            create: Any = self._client.chat.completions.with_streaming_response.create
-        elif protocol == "embeddings":
-            create = self._client.embeddings.with_streaming_response.create
-        else:
-            create = self._client.responses.with_streaming_response.create
+        client = self._client
+        resources: dict[str, Any] = {"chat": client.chat.completions, "responses": client.responses}
+        resource = resources.get(protocol, client.embeddings)
         try:
-            with create(**body) as answer:
+            with resource.with_streaming_response.create(**body) as answer:
                 response = answer.http_response
                 response.read()
         except openai.APIStatusError as error:

@@ -37,12 +37,7 @@ class Dialect(Value):
     """Whether the user named the protocol."""
 
     def after(self, status: int, message: str) -> "Dialect | None":
-        """Return the dialect without what a refusal complains of; None where it is of something else.
-
-        Args:
-            status: HTTP status of the refusal.
-            message: what the server said.
-        """
+        """Return the dialect without what a refusal complains of; None where it is of something else."""
         said = message.lower()
         if status in (404, 405, 501) and "model" not in said:
             return self._other_protocol()

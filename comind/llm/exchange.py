@@ -10,10 +10,11 @@ from pydantic_core import PydanticSerializationError
 from comind.domain.value import Value
 from comind.errors import ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.form import program_fields
 from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "Prompt", "ask", "code_fields", "parse", "request_for", "schema_of"]
+__all__ = ["Answer", "Prompt", "ask", "parse", "request_for"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -78,22 +79,8 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
 
 def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
     """Return the request that asks `prompt` for a `reply_type`."""
-    return ModelRequest(
-        role=prompt.role,
-        messages=prompt.messages,
-        reply_name=reply_type.__name__,
-        reply_schema=schema_of(reply_type),
-        max_tokens=prompt.max_tokens,
-        temperature=prompt.temperature,
-        standing=prompt.standing,
-        closing=prompt.closing,
-    )
-
-
-def schema_of(reply_type: type[BaseModel]) -> dict[str, JsonValue]:
-    """Return the JSON schema of a reply."""
-    schema: dict[str, JsonValue] = reply_type.model_json_schema()
-    return schema
+    schema = reply_type.model_json_schema()
+    return ModelRequest(reply_name=reply_type.__name__, reply_schema=schema, **dict(prompt))
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:
@@ -117,16 +104,6 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
     return value
 
 
-def code_fields(reply_type: type[BaseModel]) -> list[str]:
-    """Return the names of the fields that hold a program (`format: python` in the schema)."""
-    return [
-        name
-        for name, field in reply_type.model_fields.items()
-        if isinstance(field.json_schema_extra, dict)
-        and field.json_schema_extra.get("format") == "python"
-    ]
-
-
 def _read_json(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
@@ -134,12 +111,14 @@ def _read_json(text: str) -> dict[str, Any]:
         raise ReplyError(f"it is not JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):
         raise ReplyError(_MONSTER) from None
-    return _object(value)
+    if not isinstance(value, dict):
+        raise ReplyError("it is not a JSON object")
+    return value
 
 
 def _read_text(text: str, reply_type: type[BaseModel]) -> dict[str, Any]:
     """Read our strict text form: a JSON object, or a program whose first comments are the fields."""
-    programs = code_fields(reply_type)
+    programs = program_fields(reply_type.model_json_schema())
     if not programs:
         return _read_json(_json_part(text))
     code = program_in(text)
@@ -182,9 +161,3 @@ def _check_writable(value: BaseModel) -> None:
         raise ReplyError("it holds halves of characters (surrogates)") from None
     if "\\u0000" in written:
         raise ReplyError("it holds a NUL character")
-
-
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ReplyError("it is not a JSON object")
-    return value

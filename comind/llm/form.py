@@ -13,14 +13,10 @@ _THOUGHTS = ("<think>", "</think>")
 
 
 def worded(request: ModelRequest, *, structured: bool) -> tuple[Message, ...]:
-    """Return the messages with the form of the reply said in words, where a schema does not say it.
+    """Return the messages with the form of the reply said in words, where no schema says it.
 
     The usual form of a conversation stands at the end of its task, so that it is the same in every
     request; another one stands at the very end.
-
-    Args:
-        request: what is asked.
-        structured: whether the reply is asked for by its schema.
     """
     messages = list(request.messages)
     standing = request.standing

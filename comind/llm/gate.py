@@ -14,45 +14,28 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from typing import Protocol
 
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
 
-__all__ = ["Clock", "Gate", "WallClock", "own_fault"]
+__all__ = ["Clock", "Gate"]
 
 _MINUTE = 60.0
-_CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 _LONGEST_EXPONENT = 30
 
 
-class Clock(Protocol):
-    """Time for those who wait at the gate; a test has one that passes at once."""
-
-    def now(self) -> float:
-        """Return seconds from any fixed moment."""
-        ...
-
-    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
-        """Wait until `changed` is notified; its lock is held.
-
-        Args:
-            changed: what others notify.
-            seconds: the pause; infinite for until something changes.
-            at_most: how long the caller can wait at all.
-        """
-        ...
-
-
-class WallClock:
-    """The clock on the wall."""
+class Clock:
+    """Time for those who wait at the gate; a test has a clock of its own, on which it passes at once."""
 
     def now(self) -> float:
         """Return seconds that never run backwards."""
         return time.monotonic()
 
     def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
-        """Wait until `changed` is notified, at most for the shorter of the two."""
+        """Wait until others notify `changed`, whose lock is held; at most for the shorter of two times.
+
+        `seconds` is the pause, infinite for until something changes; `at_most` is what the caller has.
+        """
         longest = min(seconds, at_most)
         changed.wait(None if math.isinf(longest) else longest)
 
@@ -72,13 +55,10 @@ class Gate:
     ) -> None:
         """Open for one call.
 
-        Args:
-            traffic: the limits.
-            clock: what waiting goes by.
-            jitter: gives numbers from 0 to 1; pauses are between a half and the whole of their length.
+        `jitter` gives numbers from 0 to 1: pauses are between a half and the whole of their length.
         """
         self._traffic = traffic
-        self._clock = clock or WallClock()
+        self._clock = clock or Clock()
         self._jitter = jitter
         self._changed = threading.Condition()
         self._refusals: dict[str, ModelServiceError] = {}
@@ -99,13 +79,9 @@ class Gate:
         """Calls that were answered."""
 
     def enter(self, model: str, tokens: int, *, not_before: float = 0.0, seconds_left: float) -> bool:
-        """Wait for leave to make one call; return False where the time would be over before.
+        """Wait for leave to make a call of about so many tokens; return False where time is over before.
 
-        Args:
-            model: whose call it is.
-            tokens: about how many it may take, for the limit on tokens.
-            not_before: a moment of the clock; the caller's own pause.
-            seconds_left: how long the caller can wait.
+        `not_before` is the end of the caller's own pause, by the clock.
 
         Raises:
             ModelServiceError: the endpoint has refused this model for good, or is gone.
@@ -151,11 +127,7 @@ class Gate:
             self._changed.notify_all()
 
     def failed(self, error: ModelBusyError, failures: int) -> float:
-        """Say that a call failed; return the moment before which it should not be made again.
-
-        Args:
-            error: how.
-            failures: how often this very call has failed now.
+        """Say that a call failed, for so many times now; return the moment to make it again from.
 
         Raises:
             ModelServiceError: it should not be made again at all.
@@ -227,13 +199,3 @@ class Gate:
         found = self._refusals.get(model) or self._gone
         if found is not None:
             raise type(found)(str(found), hint=found.hint)
-
-
-def own_fault(failures: int, successes: int) -> bool:
-    """Say whether a call that keeps failing is at fault itself.
-
-    Args:
-        failures: how often it has failed.
-        successes: how many other calls were answered meanwhile.
-    """
-    return failures >= _CALLS_OF_ITS_OWN and successes > 0

@@ -23,11 +23,7 @@ class NoModel:
         return Usage()
 
     def complete(self, request: ModelRequest) -> NoReturn:
-        """Refuse.
-
-        Raises:
-            ModelServiceError: always.
-        """
+        """Refuse with a ModelServiceError."""
         raise ModelServiceError(
             f"no model is configured for {request.role}",
             hint="name a model with --model, or set OPENAI_BASE_URL",

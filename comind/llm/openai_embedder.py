@@ -9,7 +9,7 @@ from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefuse
 from comind.llm.accounts import honest
 from comind.llm.base import Embedded, Usage
 from comind.llm.connection import Answered, Connection
-from comind.llm.prices import price_of
+from comind.llm.prices import priced
 from comind.llm.settings import ModelSettings
 
 __all__ = ["OpenAIEmbedder"]
@@ -44,15 +44,12 @@ class OpenAIEmbedder:
     def bound(self, texts: Sequence[str]) -> Usage:
         """Return the most that one try can cost: a token for each byte."""
         tokens = sum(len(text[:_CHARACTERS].encode()) + _TEXT_ALLOWANCE for text in texts)
-        return self._priced(Usage(prompt_tokens=tokens))
+        return priced(self.name, Usage(prompt_tokens=tokens), self._price)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return a vector for each text.
+        """Return a vector for each text; raises what an `Embedder` does.
 
-        Raises:
-            ModelBusyError: there is no answer now, or none that is JSON.
-            ModelRefusedError: the endpoint refuses, or has no embeddings.
-            ContextError: a text is too long for it, however much of it is left out.
+        Where a text is too long, however much of it is left out, that is a ContextError.
         """
         begun = time.monotonic()
         while True:
@@ -78,13 +75,12 @@ class OpenAIEmbedder:
             tokens = (body.get("usage") or {}).get("prompt_tokens")
         except (ValueError, TypeError, LookupError, AttributeError, OverflowError):
             vectors = tokens = None
-        nothing = dict.fromkeys(("completion_tokens", "cached_tokens", "reasoning_tokens"), 0)
-        counts = {"prompt_tokens": tokens, **nothing} if isinstance(tokens, int) else None
+        counts = {"prompt_tokens": tokens} if isinstance(tokens, int) else None
         bound = self.bound(sent)
         usage = honest(counts, bound, sum(len(text.encode()) for text in sent), "")
         return Embedded(
             vectors,
-            usage=bound if usage is None else self._priced(usage),
+            usage=bound if usage is None else priced(self.name, usage, self._price),
             exact=usage is not None,
             seconds=round(time.monotonic() - begun, 3),
         )
@@ -96,7 +92,3 @@ class OpenAIEmbedder:
         if answer.status == _NOT_IMPLEMENTED:
             return ModelRefusedError(f"{where} has no embeddings")
         return self._connection.error(answer)
-
-    def _priced(self, usage: Usage) -> Usage:
-        price = price_of(self.name, usage, self._price)
-        return usage.model_copy(update={"usd": price or 0.0})

@@ -12,7 +12,7 @@ from comind.llm.connection import Answered, Connection
 from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
 from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
-from comind.llm.prices import price_of
+from comind.llm.prices import priced
 from comind.llm.refusals import message_in
 from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
 from comind.llm.stream import is_stream, put_together
@@ -49,14 +49,7 @@ class OpenAIModel:
         api_key: str | None,
         settings: ModelSettings = ModelSettings(),  # noqa: B008 - frozen
     ) -> None:
-        """Prepare the client; nothing is sent yet.
-
-        Args:
-            name: the model's name at its endpoint.
-            base_url: the endpoint; None for OpenAI's own.
-            api_key: the key; endpoints without keys take any.
-            settings: how it is to be asked.
-        """
+        """Prepare the client; nothing is sent yet. `name` is the model's at its endpoint."""
         self.name = name
         self.settings = settings
         self.context_tokens = settings.context_tokens or DEFAULT_CONTEXT
@@ -77,16 +70,13 @@ class OpenAIModel:
         return self._bound(request, worded(request, structured=False))
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the model's reply.
+        """Return the model's reply; raises what a `ChatModel` does.
 
-        Raises:
-            ModelBusyError: there is no reply now, or none that can be read.
-            ModelRefusedError: the endpoint refuses.
-            ContextError: the conversation does not fit, however much of it is left out.
+        Where the conversation does not fit, however much of it is left out, that is a ContextError.
         """
         begun = time.monotonic()
         request = self._adjusted(request)
-        room, cuts = self._room(request), list(_CUTS)
+        room, cuts = int((self.context_tokens - request.max_tokens) * _MARGIN), list(_CUTS)
         for _ in range(_LEARNING + len(_CUTS)):
             dialect = self.dialect
             structured = dialect.structured and not program_fields(request.reply_schema)
@@ -109,9 +99,8 @@ class OpenAIModel:
                 said_room = (error.limit - request.max_tokens) * _MARGIN if error.limit else size
                 room = int(max(1, min(size * cuts.pop(0), said_room)))
                 continue
-            learnt = None
-            if answer.status in _TEACHING and not isinstance(error, ContextError):
-                learnt = dialect.after(answer.status, message_in(answer.text))
+            teaches = answer.status in _TEACHING and not isinstance(error, ContextError)
+            learnt = dialect.after(answer.status, message_in(answer.text)) if teaches else None
             if learnt is None:
                 raise error from None
             self._learn(dialect, learnt)
@@ -156,7 +145,7 @@ class OpenAIModel:
             form="json" if kept else "text",
             model=said.model or self.name,
             finish=said.finish,
-            usage=bound if usage is None else self._priced(usage),
+            usage=bound if usage is None else priced(self.name, usage, self.settings.price),
             exact=usage is not None,
             seconds=round(time.monotonic() - begun, 3),
         )
@@ -183,16 +172,9 @@ class OpenAIModel:
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
 
-    def _room(self, request: ModelRequest) -> int:
-        return int((self.context_tokens - request.max_tokens) * _MARGIN)
-
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the most that a try can cost; a reply that cannot be limited may fill the context."""
         bound = bound_of(messages, request)
         if self.dialect.protocol == "chat" and self.dialect.limit == "none":
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
-        return self._priced(bound)
-
-    def _priced(self, usage: Usage) -> Usage:
-        price = price_of(self.name, usage, self.settings.price)
-        return usage.model_copy(update={"usd": price or 0.0})
+        return priced(self.name, bound, self.settings.price)

@@ -3,7 +3,7 @@
 from comind.llm.base import Usage
 from comind.llm.settings import Price
 
-__all__ = ["known_context", "known_price", "price_of"]
+__all__ = ["known_context", "known_price", "price_of", "priced"]
 
 _MILLION = 1_000_000
 
@@ -11,10 +11,7 @@ _MILLION = 1_000_000
 def price_of(model: str, usage: Usage, price: Price | None = None) -> float | None:
     """Return the price of a call in dollars, or None for a model that the list does not have.
 
-    Args:
-        model: its name at its provider.
-        usage: what the call took.
-        price: in place of the list's.
+    `price` stands in place of the list's; `model` is its name at its provider.
     """
     if price is not None:
         cached = price.prompt if price.cached is None else price.cached
@@ -33,6 +30,11 @@ def price_of(model: str, usage: Usage, price: Price | None = None) -> float | No
         return float(calc_price(priced, model_ref=model).total_price)
     except LookupError:
         return None
+
+
+def priced(model: str, usage: Usage, price: Price | None) -> Usage:
+    """Return a usage with its price; 0 where that is not known."""
+    return usage.model_copy(update={"usd": price_of(model, usage, price) or 0.0})
 
 
 def known_price(model: str, price: Price | None = None) -> bool:

@@ -54,22 +54,14 @@ def probe(model: Speaker) -> list[Finding]:
     Raises:
         ModelServiceError: the endpoint is unreachable or refuses.
     """
-    decision = _ask(
-        model, "Decision", Decision, f"Is {_NUMBER} even?", lambda said: said.number == _NUMBER
-    )
-    program = _ask(
-        model,
-        "Program",
-        Program,
-        f"Write a program of one line that prints {_NUMBER}.",
-        lambda said: str(_NUMBER) in said.code,
-    )
-    return [*decision, *program, *_dialect(model.dialect)]
+    decision = _ask(model, Decision, f"Is {_NUMBER} even?", lambda said: said.number == _NUMBER)
+    wanted = f"Write a program of one line that prints {_NUMBER}."
+    program = _ask(model, Program, wanted, lambda said: str(_NUMBER) in said.code)
+    return [decision, program, *_dialect(model.dialect)]
 
 
-def _ask(
-    model: Speaker, name: str, reply_type: type[T], question: str, right: Callable[[T], bool]
-) -> list[Finding]:
+def _ask(model: Speaker, reply_type: type[T], question: str, right: Callable[[T], bool]) -> Finding:
+    name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
     prompt = Prompt(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
@@ -79,7 +71,7 @@ def _ask(
     except ModelServiceError:
         raise
     except ComindError as error:
-        return [Finding(name.lower(), ok=False, found=f"no usable reply: {error}")]
+        return Finding(name, ok=False, found=f"no usable reply: {error}")
     said = "right" if right(value) else "of the right form, and wrong"
     usage = reply.usage
     counts = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
@@ -87,7 +79,7 @@ def _ask(
         counts += f" ({usage.reasoning_tokens} of them thought)"
     if not reply.exact:
         counts = "no count of tokens that can be true, so calls are booked at their bound"
-    return [Finding(name.lower(), ok=True, found=f"{said}, {reply.seconds:.1f} s, {counts}")]
+    return Finding(name, ok=True, found=f"{said}, {reply.seconds:.1f} s, {counts}")
 
 
 def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:

@@ -27,14 +27,9 @@ _SERVER = 500
 def refusal(
     where: str, status: int, headers: Mapping[str, str], body: str, key: str = "OPENAI_API_KEY"
 ) -> ComindError:
-    """Return the error that an answer stands for.
+    """Return the error that an answer of `where` with a status of 400 or more stands for.
 
-    Args:
-        where: who answered, for the message.
-        status: HTTP status, 400 or more.
-        headers: of the answer.
-        body: of the answer, whatever it is.
-        key: the environment variable of the key.
+    The body is whatever it is; `key` is the environment variable that holds the key.
     """
     said = message_in(body)
     whole = body.lower()

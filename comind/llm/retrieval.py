@@ -32,11 +32,7 @@ def bm25(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def cosines(vectors: object, texts: int) -> list[float]:
-    """Return the cosine between the first vector and each of the others.
-
-    Args:
-        vectors: of a query and of `texts` texts, as a server sent them.
-        texts: how many there are.
+    """Return the cosine between a query's vector, the first, and those of so many texts.
 
     Raises:
         ReplyError: they are not that many, not equally long, or not finite numbers.

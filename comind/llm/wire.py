@@ -40,15 +40,10 @@ def body_of(
     structured: bool,
     effort: str | None,
 ) -> dict[str, Any]:
-    """Return the body of a request.
+    """Return the body of a request, with the conversation as it is sent: `messages`.
 
-    Args:
-        name: the model's name at its endpoint.
-        request: what is asked, for its limits and the form of its reply.
-        messages: the conversation as it is sent.
-        dialect: what the server understands.
-        structured: whether the reply is asked for by its schema.
-        effort: how much a reasoning model is to think; None: as it likes.
+    `structured` says whether the reply is asked for by its schema; `effort` is how much a reasoning
+    model is to think, None: as it likes.
     """
     written = [message.model_dump() for message in _for(dialect, messages)]
     schema: dict[str, Any] | None = None

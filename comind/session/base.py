@@ -49,9 +49,7 @@ class Watch(Protocol):
     def look(self, output: str, seconds: float) -> str | None:
         """Return why the cell is to be stopped, or None; returns at once.
 
-        Args:
-            output: what has been printed so far, in the form of a result's output.
-            seconds: how long the cell has been running.
+        `output` is what it has printed so far, in the form of a result's output.
         """
         ...
 

@@ -1,7 +1,6 @@
 """Which sandbox to use: the strongest that works, and never a weaker one in silence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 
 from comind.errors import SandboxError, UsageError
@@ -10,7 +9,7 @@ from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
 
-__all__ = ["ISOLATION", "SANDBOXES", "Choice", "choose_sandbox", "explain_choice"]
+__all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
 
 SANDBOXES: dict[str, Callable[[], Sandbox]] = {
     "docker": DockerSandbox,
@@ -30,27 +29,16 @@ ISOLATION = {
 """What each keeps apart, for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A sandbox, and why no stronger one was taken."""
-
-    sandbox: Sandbox
-    passed_over: tuple[str, ...] = ()
-    """A line for each stronger sandbox: its name, and what is wrong with it."""
-
-
 def choose_sandbox(wanted: str, *, own_code: bool) -> Sandbox:
-    """Return the sandbox to run code in.
+    """Return the sandbox of this name; `auto` means the strongest that works here.
 
-    Args:
-        wanted: a name, or `auto` for the strongest that works here.
-        own_code: whether only code of ours will run; `auto` then falls back to a plain process.
+    Where only code of ours will run, `auto` falls back to a plain process.
 
     Raises:
         UsageError: there is no such sandbox.
         SandboxError: the wanted one does not work here, or `auto` finds none that seals.
     """
-    return _choose(wanted, own_code=own_code).sandbox
+    return _choose(wanted, own_code=own_code)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
@@ -59,17 +47,18 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
     """
-    choice = _choose(wanted, own_code=own_code)
-    over = f" (passed over: {'; '.join(choice.passed_over)})" if choice.passed_over else ""
-    return f"sandbox: {choice.sandbox.name}{over}"
+    sandbox, passed_over = _choose(wanted, own_code=own_code)
+    over = f" (passed over: {'; '.join(passed_over)})" if passed_over else ""
+    return f"sandbox: {sandbox.name}{over}"
 
 
 @cache
-def _choose(wanted: str, *, own_code: bool) -> Choice:
+def _choose(wanted: str, *, own_code: bool) -> tuple[Sandbox, list[str]]:
+    """Return a sandbox, and for each stronger one a line: its name, and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return Choice(_made(wanted))
+        return _made(wanted), []
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
@@ -78,7 +67,7 @@ def _choose(wanted: str, *, own_code: bool) -> Choice:
             reasons.append(f"{name}: {error}")
             continue
         if sandbox.sealed or own_code:
-            return Choice(sandbox, tuple(reasons))
+            return sandbox, reasons
     raise SandboxError(
         f"no sandbox for code that a model wrote: {'; '.join(reasons)}",
         hint="apt-get install bubblewrap (or docker.io, then make host-image), "

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from comind import __version__
 from comind.errors import SandboxError
-from comind.session.base import SandboxSpec
+from comind.session.base import CellStatus, SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
+from comind.session.program import run_program
 from comind.system.leash import ending_of
 from comind.system.owner import is_gone, this_process
 from comind.system.scratch import ScratchFolder
@@ -44,8 +45,8 @@ _ENGINE_SECONDS = 120
 _KEEPER = Path(__file__).with_name("container_keeper.py")
 _KEEPER_SECONDS = 60.0
 _TRIAL_BYTES = 256 << 20
-_SIGNALLED = 128  # an exit code above it: ended by a signal
 _GONE = "the container engine went away, and the session with it"
+_KILLED = {"code": 128 + signal.SIGKILL, "oom": False}
 _NO_DEVICE_DRIVER = (
     "install the engine's nvidia-container-toolkit, or go without GPUs: CUDA_VISIBLE_DEVICES= comind ..."
 )
@@ -60,8 +61,7 @@ class DockerSandbox(Mounting):
     def __init__(self, image: str | None = None) -> None:
         """Look for engine and image, remove what dead processes of ours left, and try a container.
 
-        Args:
-            image: name of the image; None for the first of `IMAGES` that has been built.
+        Without a name it is the first of `IMAGES` that has been built.
 
         Raises:
             SandboxError: no engine answers here, it cannot isolate, or there is no image.
@@ -184,31 +184,20 @@ class DockerSandbox(Mounting):
     def _try(self) -> None:
         """Run the interpreter once, so that what does not work is known before it is needed."""
         with ScratchFolder("d") as folder:
-            scratch = folder / "s"
-            runtime, workspace = scratch / "r", folder / "w"
-            runtime.mkdir(parents=True)
-            workspace.mkdir()
-            handle = self.start(
-                SandboxSpec(
-                    argv=(self.python, "-I", "-S", "-c", "pass"),
-                    env={},
-                    workspace=workspace,
-                    runtime=runtime,
-                    scratch=scratch,
-                    inputs=(),
-                    log=folder / "log",
-                    memory_bytes=_TRIAL_BYTES,
-                )
+            tried = run_program(
+                self,
+                ("-c", "pass"),
+                folder,
+                inputs=(),
+                env={},
+                seconds=_KEEPER_SECONDS,
+                memory_bytes=_TRIAL_BYTES,
             )
-            try:
-                handle.wait(_KEEPER_SECONDS)
-                if handle.exit_code() != 0:
-                    raise SandboxError(
-                        f"a container of {self.name} cannot run {self.python}: {handle.exit_reason()}",
-                        hint=_BUILD,
-                    )
-            finally:
-                handle.stop()
+        if tried.status is not CellStatus.OK:
+            raise SandboxError(
+                f"a container of {self.name} cannot run {self.python}: {_short(tried.error)}",
+                hint=_BUILD,
+            )
 
 
 class DockerHandle:
@@ -253,17 +242,9 @@ class DockerHandle:
             self._keeper.wait()
             clean = False
         self._keeper.stdout.close()
-        self._ended = self._ended or {"code": _SIGNALLED + signal.SIGKILL, "oom": False}
+        self._ended = self._ended or _KILLED
         if not clean:
             self._remove()
-
-    def wait(self, seconds: float) -> None:
-        """Return when the program has ended, or after so many seconds."""
-        end = time.monotonic() + seconds
-        while self._ended is None and (left := end - time.monotonic()) > 0:
-            told = self._next_event(left)
-            if told is not None:
-                self._take(told)
 
     def wait_for_start(self) -> None:
         """Return when the container runs.
@@ -283,7 +264,7 @@ class DockerHandle:
         if told["event"] == "ended":
             self._ended = told
         elif told["event"] == "gone":
-            self._ended = {"code": _SIGNALLED + signal.SIGKILL, "oom": False}
+            self._ended = _KILLED
             self.stop()
             self._remove()
             raise SandboxError(

@@ -5,15 +5,11 @@ from pathlib import Path
 
 __all__ = ["environment", "thread_settings"]
 
+_THREADED = ("OMP", "OPENBLAS", "MKL", "NUMEXPR")
+
 
 def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program.
-
-    Args:
-        python: the interpreter inside.
-        home: a folder that the program may fill and that is removed with it.
-        extra: settings for the code, such as threads and seeds.
-    """
+    """Return the environment of a program; it may fill `home`, which is removed with it."""
     return {
         "PATH": f"{Path(python).parent}:/usr/bin:/bin",
         "HOME": str(home),
@@ -29,13 +25,6 @@ def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, 
 
 def thread_settings(threads: int) -> dict[str, str]:
     """Return what keeps the libraries of a program to this many threads."""
-    count = str(threads)
-    return {
-        "OMP_NUM_THREADS": count,
-        # Threads that wait for each other sleep: spinning made small fits many times slower.
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "OPENBLAS_NUM_THREADS": count,
-        "MKL_NUM_THREADS": count,
-        "NUMEXPR_NUM_THREADS": count,
-        "LOKY_MAX_CPU_COUNT": count,
-    }
+    names = (*(f"{library}_NUM_THREADS" for library in _THREADED), "LOKY_MAX_CPU_COUNT")
+    # Threads that wait for each other sleep: spinning made small fits many times slower.
+    return {**dict.fromkeys(names, str(threads)), "OMP_WAIT_POLICY": "PASSIVE"}

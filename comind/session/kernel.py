@@ -42,36 +42,6 @@ class _Ended:
     reason: str
     kill_at: float
 
-    def wait(self) -> float:
-        """Return how long to wait for a message."""
-        return min(_POLL_SECONDS, self.kill_at - time.monotonic())
-
-
-@dataclass(frozen=True, slots=True)
-class _Limits:
-    """What may end a running cell from outside: its time, and whoever watches it."""
-
-    begun: float
-    seconds: float
-    watch: Watch | None
-
-    def wait(self) -> float:
-        """Return how long to wait for a message before looking at the clock again."""
-        look = self.watch.next_look if self.watch is not None else math.inf
-        return min(_POLL_SECONDS, self.begun + min(self.seconds, look) - time.monotonic())
-
-    def reached(self, output: Output) -> _Ended | None:
-        """Return why the cell has to end now, if it has to."""
-        elapsed = time.monotonic() - self.begun
-        kill_at = self.begun + elapsed + _GRACE_SECONDS
-        if elapsed >= self.seconds:
-            return _Ended(CellStatus.TIMEOUT, "the cell was interrupted: its time was over", kill_at)
-        if self.watch is not None and elapsed >= self.watch.next_look:
-            reason = self.watch.look(output.text(), elapsed)
-            if reason is not None:
-                return _Ended(CellStatus.STOPPED, reason, kill_at)
-        return None
-
 
 class KernelSession:
     """Runs cells in a kernel that is started at the first cell and again when it is lost."""
@@ -90,19 +60,11 @@ class KernelSession:
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
         packages: Packages | None = None,
     ) -> None:
-        """Prepare a session.
+        """Prepare a session; of our environment nothing but `env` is passed on.
 
-        Args:
-            sandbox: where the kernel runs.
-            workspace: its working directory on the host.
-            inputs: folders that it may read, below its working directory.
-            env: settings for the code, such as seeds; nothing else of our environment is passed on.
-            memory_bytes: limit of the kernel's memory.
-            log: file for what the kernel itself prints.
-            persistent: whether variables live from cell to cell; else each cell starts afresh.
-            threads: cores that its libraries may use at once; 0: as many as they find.
-            quota: how much disk it may fill.
-            packages: answers what cells ask to have installed; None: they are run as they are.
+        Unless it is `persistent`, each cell starts afresh. Its libraries may use so many `threads`, with
+        0 as many as they find. What the kernel itself prints goes to `log`; what cells ask to have
+        installed is answered by `packages`, and without them run as it is.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -125,13 +87,7 @@ class KernelSession:
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
-        """Run one cell; returns within `seconds` and a short grace, whatever the code does.
-
-        What `watch` wants stopped is interrupted as at the deadline.
-
-        Raises:
-            SandboxError: no kernel can be started.
-        """
+        """Run one cell, as `Session` says."""
         asked, told = time.monotonic(), ""
         if self._packages is not None:
             wanted, code = asked_for(code)
@@ -140,22 +96,30 @@ class KernelSession:
             self._start()
         begun = time.monotonic()
         left = seconds - (begun - asked) if told else seconds
-        result = self._execute(code, _Limits(begun, left, watch))
+        result = self._execute(code, begun, left, watch)
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
-            self._stop()
+            self.close()
         elapsed = round(time.monotonic() - begun, 3)
         output = told + result.output
         return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
         """End the kernel and everything it started."""
-        self._stop()
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+        if self._handle is not None:
+            self._handle.stop()
+            self._handle = None
+        if self._runtime is not None:
+            remove_tree(str(self._runtime))
+            self._runtime = None
 
     # --- the kernel's life ------------------------------------------------------------------------
 
     def _start(self) -> None:
-        self._stop()
+        self.close()
         self._runtime = scratch_folder("k")
         shared = self._runtime / "r"
         shared.mkdir(mode=0o700)
@@ -179,7 +143,7 @@ class KernelSession:
             self._handle = self._sandbox.start(spec)
             self._connect(listener)
         except BaseException:
-            self._stop()
+            self.close()
             raise
         finally:
             listener.close()
@@ -221,34 +185,20 @@ class KernelSession:
         while self._handle is not None and self._handle.alive() and time.monotonic() < end:
             time.sleep(0.01)
 
-    def _stop(self) -> None:
-        if self._link is not None:
-            self._link.close()
-            self._link = None
-        if self._handle is not None:
-            self._handle.stop()
-            self._handle = None
-        if self._runtime is not None:
-            remove_tree(str(self._runtime))
-            self._runtime = None
-
     # --- one cell ---------------------------------------------------------------------------------
 
-    def _execute(self, code: str, limits: "_Limits") -> CellResult:
-        cell = _Running(self._number + 1, self._quota_watch())
+    def _execute(self, code: str, begun: float, seconds: float, watch: Watch | None) -> CellResult:
+        cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch())
         self._number = cell.number
         try:
             assert self._link is not None
             self._link.send(EXECUTE, cell.number, code)
             while True:
-                if cell.ended is None:
-                    cell.ended = limits.reached(cell.output)
-                    if cell.ended is not None:
-                        self._link.send(INTERRUPT, cell.number)
-                if reason := cell.overdue(limits):
+                if cell.has_to_end():
+                    self._link.send(INTERRUPT, cell.number)
+                if reason := cell.overdue():
                     return self._killed(cell, reason)
-                wait = limits.wait() if cell.ended is None else cell.ended.wait()
-                frame = self._link.receive(max(0.0, wait))
+                frame = self._link.receive(cell.wait())
                 if frame is not None and frame.number == cell.number and cell.take(frame):
                     return cell.result()
                 if frame is None and self._handle is not None and not self._handle.alive():
@@ -277,16 +227,21 @@ class KernelSession:
 
 
 class _Running:
-    """What is known of a cell while it runs."""
+    """What is known of a cell while it runs, and what may end it: time, a watch, its disk."""
 
-    def __init__(self, number: int, quota: QuotaWatch) -> None:
+    def __init__(
+        self, number: int, begun: float, seconds: float, watch: Watch | None, quota: QuotaWatch
+    ) -> None:
         self.number = number
         self.output = Output()
-        self.ended: _Ended | None = None
         self.gone = ""
         """Why the driver gave the interpreter up."""
+        self._begun = begun
+        self._seconds = seconds
+        self._watch = watch
         self._quota = quota
-        self._begun = False
+        self._ended: _Ended | None = None
+        self._taken_up = False
         self._error = ""
         self._status = ""
 
@@ -297,17 +252,41 @@ class _Running:
         elif frame.kind == ERROR:
             self._error = bounded(frame.text)
         elif frame.kind == BEGUN:
-            self._begun = True
+            self._taken_up = True
         elif frame.kind == GONE:
             self.gone = plain_text(frame.text[:_REASON_LENGTH])
         self._status = frame.text[:16] if frame.kind == DONE else ""
         return frame.kind == DONE
 
-    def overdue(self, limits: "_Limits") -> str:
+    def wait(self) -> float:
+        """Return how long to wait for a message before looking at the clock again."""
+        if self._ended is not None:
+            end = self._ended.kill_at
+        else:
+            look = self._watch.next_look if self._watch is not None else math.inf
+            end = self._begun + min(self._seconds, look)
+        return max(0.0, min(_POLL_SECONDS, end - time.monotonic()))
+
+    def has_to_end(self) -> bool:
+        """Say, once, that the cell has to be interrupted now."""
+        if self._ended is not None:
+            return False
+        elapsed = time.monotonic() - self._begun
+        kill_at = self._begun + elapsed + _GRACE_SECONDS
+        if elapsed >= self._seconds:
+            reason = "the cell was interrupted: its time was over"
+            self._ended = _Ended(CellStatus.TIMEOUT, reason, kill_at)
+        elif self._watch is not None and elapsed >= self._watch.next_look:
+            stopped = self._watch.look(self.output.text(), elapsed)
+            if stopped is not None:
+                self._ended = _Ended(CellStatus.STOPPED, stopped, kill_at)
+        return self._ended is not None
+
+    def overdue(self) -> str:
         """Return why the interpreter has to be killed now; empty where it need not."""
-        if self.ended is not None and time.monotonic() >= self.ended.kill_at:
-            return f"{self.ended.reason}, and it did not react to an interrupt"
-        if not self._begun and time.monotonic() > limits.begun + _BEGIN_SECONDS:
+        if self._ended is not None and time.monotonic() >= self._ended.kill_at:
+            return f"{self._ended.reason}, and it did not react to an interrupt"
+        if not self._taken_up and time.monotonic() > self._begun + _BEGIN_SECONDS:
             return f"the interpreter did not take the cell up within {_BEGIN_SECONDS:.0f} seconds"
         if reason := self._quota.exceeded():
             return f"the interpreter was ended: {reason}"
@@ -315,14 +294,13 @@ class _Running:
 
     def result(self) -> CellResult:
         """Return how the cell ended."""
-        if self.ended is not None:  # the traceback is that of the interrupt
-            return CellResult(
-                status=self.ended.status, output=self.output.text(), error=self.ended.reason
-            )
+        output = self.output.text()
+        if self._ended is not None:  # the traceback is that of the interrupt
+            return CellResult(status=self._ended.status, output=output, error=self._ended.reason)
         failed = bool(self._error) or self._status != "ok"
         error = self._error or ("" if not failed else f"the cell ended with status {self._status!r}")
         status = CellStatus.ERROR if failed else CellStatus.OK
-        return CellResult(status=status, output=self.output.text(), error=error)
+        return CellResult(status=status, output=output, error=error)
 
 
 def _last_line(log: Path) -> str:

@@ -108,8 +108,8 @@ class Link:
             if not self._ready(max(left, 0.0)):
                 return None
             self._read()
-            if left <= 0 and not self._complete():
-                return None  # a frame that comes byte by byte must not hold us up
+            if left <= 0:
+                return self._taken_frame()  # one that comes byte by byte must not hold us up
 
     def close(self) -> None:
         """Hang up."""
@@ -139,22 +139,16 @@ class Link:
         self._taken += len(data)
         self._buffer += data
 
-    def _complete(self) -> bool:
-        if len(self._buffer) < HEADER.size:
-            return False
-        return len(self._buffer) >= HEADER.size + self._length()
-
-    def _length(self) -> int:
-        length: int = HEADER.unpack_from(self._buffer)[2]
-        if length > FRAME_BYTES:
-            raise LinkError("the session's messages are not in order")
-        return length
-
     def _taken_frame(self) -> Frame | None:
-        if not self._complete():
+        """Take the next frame out of what has come; None where it is not complete."""
+        if len(self._buffer) < HEADER.size:
             return None
         kind, number, length = HEADER.unpack_from(self._buffer)
+        if length > FRAME_BYTES:
+            raise LinkError("the session's messages are not in order")
         end = HEADER.size + length
+        if len(self._buffer) < end:
+            return None
         text = self._buffer[HEADER.size : end].decode("utf-8", "replace")
         del self._buffer[:end]
         return Frame(kind, number, text)

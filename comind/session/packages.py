@@ -14,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter
 
 from comind.domain.value import Value
 from comind.system.files import write_durably
@@ -42,6 +42,9 @@ class InstalledPackage(Value):
     sha256: str
 
 
+_INSTALLED = TypeAdapter(tuple[InstalledPackage, ...])
+
+
 def asked_for(code: str) -> tuple[tuple[str, ...], str]:
     """Return what the first lines of a cell ask to have installed, and the cell without these lines.
 
@@ -63,30 +66,11 @@ def asked_for(code: str) -> tuple[tuple[str, ...], str]:
 class Packages:
     """The installer of one attempt, and the folder that its code finds the packages in."""
 
-    def __init__(
-        self,
-        folder: Path,
-        record: Path,
-        *,
-        allowed: Sequence[str] = (),
-        options: Sequence[str] = (),
-        environment: Mapping[str, str] | None = None,
-    ) -> None:
-        """Take over what was installed before.
-
-        Args:
-            folder: where packages go; made if it is not there.
-            record: JSON file that lists what is there.
-            allowed: names that may be installed; none: nothing may.
-            options: more arguments for pip, such as `--find-links`.
-            environment: of pip; None for what of ours concerns it.
-        """
+    def __init__(self, folder: Path, record: Path, *, allowed: Sequence[str] = ()) -> None:
+        """Take over what is installed in `folder`, as a JSON file, its `record`, lists it."""
         self.folder = folder
         self._record = record
         self._allowed = frozenset(map(_normal, allowed))
-        self._options = tuple(options)
-        ours = {name: value for name, value in os.environ.items() if _PASSED_ON.match(name)}
-        self._environment = dict(ours if environment is None else environment)
         self.installed = read_installed(record)
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -116,8 +100,7 @@ class Packages:
         except (OSError, ValueError) as error:
             return f"pip install {asked}: failed, {error}"
         self.installed = (*self.installed, package)
-        content = [package.model_dump(mode="json") for package in self.installed]
-        write_durably(self._record, json.dumps(content, indent=2) + "\n")
+        write_durably(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
         return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
 
     def _install(self, asked: str, seconds: float) -> InstalledPackage:
@@ -128,8 +111,8 @@ class Packages:
             command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
             command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
             done = subprocess.run(
-                [*command, *self._options],
-                env=self._environment,
+                command,
+                env={name: value for name, value in os.environ.items() if _PASSED_ON.match(name)},
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,
@@ -150,9 +133,8 @@ class Packages:
 def read_installed(record: Path) -> tuple[InstalledPackage, ...]:
     """Return what the record of an attempt lists; nothing where there is none."""
     try:
-        content = json.loads(record.read_text())
-        return tuple(InstalledPackage.model_validate(entry) for entry in content)
-    except (OSError, ValueError, ValidationError):
+        return _INSTALLED.validate_json(record.read_bytes())
+    except (OSError, ValueError):
         return ()
 
 

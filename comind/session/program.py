@@ -25,16 +25,9 @@ def run_program(
     seconds: float,
     memory_bytes: int,
 ) -> CellResult:
-    """Return what `python ARGUMENTS` printed and how it ended.
+    """Return what `python ARGUMENTS` printed and how it ended; after so many seconds it is ended.
 
-    Args:
-        sandbox: where it runs.
-        arguments: of the interpreter; paths are relative to the working directory.
-        workspace: the working directory on the host; untrusted afterwards.
-        inputs: folders that it may read, below the working directory.
-        env: settings for the code.
-        seconds: after this time it is ended.
-        memory_bytes: limit of its memory.
+    Paths in `arguments` are relative to the working directory, which is untrusted afterwards.
 
     Raises:
         SandboxError: it could not be started.

@@ -35,12 +35,7 @@ class QuotaWatch:
     """Looks at folders now and then while a cell runs."""
 
     def __init__(self, quota: Quota, folders: Iterable[Path], skipped: Iterable[Path] = ()) -> None:
-        """Note what is there when the cell begins.
-
-        Args:
-            quota: the limits.
-            folders: what is counted.
-            skipped: folders below them that are not the session's own.
+        """Note what is in `folders`, but for the `skipped` ones below them, when the cell begins.
 
         Raises:
             DiskError: there is too little room on the disk, and not because of this session.

@@ -29,11 +29,6 @@ class ControlGroup:
 
     folders: tuple[Path, ...]
 
-    @property
-    def limits_memory(self) -> bool:
-        """Whether memory is limited for the group as a whole."""
-        return any((folder / name).exists() for folder in self.folders for name in _MEMORY_FILES)
-
     def remove(self) -> None:
         """Remove the group; processes that are still in it keep it."""
         for folder in self.folders:
@@ -52,43 +47,31 @@ class ControlGroup:
             time.sleep(0.01)
 
 
-_MEMORY_FILES = ("memory.limit_in_bytes", "memory.max")
-
-
 def make_group(
     *, memory_bytes: int, processes: int, root: Path = _ROOT, own: Path = _OWN
 ) -> ControlGroup | None:
     """Return a new group with these limits, or None where none of them can be set.
 
-    Args:
-        memory_bytes: of all processes in it together, the pages of their files on tmpfs included.
-        processes: how many there may be at once, threads included.
-        root: where the control groups are mounted.
-        own: list of the groups that we are in.
+    Memory is that of all processes in it together, with the pages of their files on tmpfs; threads count
+    as processes. `root` is where control groups are mounted, `own` lists those that we are in.
     """
     name = f"{_PREFIX}{os.getpid()}.{started(os.getpid())}-{uuid.uuid4().hex[:8]}"
-    wanted: dict[str, dict[str, object]] = {
+    limits = {  # by controller; the second version has one for all
+        "": {"memory.max": memory_bytes, "memory.swap.max": 0, "pids.max": processes},
         "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
         "pids": {"pids.max": processes},
     }
-    folders: list[Path] = []
-    values: dict[str, object]
     try:
         lines = [line.split(":", 2) for line in own.read_text().splitlines()]
     except OSError:
         return None
-    for _, controllers, path in lines:
-        if controllers == "":
-            folder = _made(_swept(root / path.strip("/")) / name)
-            values = {"memory.max": memory_bytes, "memory.swap.max": 0, "pids.max": processes}
-        elif controllers in wanted:
-            folder = _made(_swept(root / controllers / path.strip("/")) / name)
-            values = wanted[controllers]
-        else:
-            continue
-        if folder is not None and _limited(folder, values):
-            folders.append(folder)
-    return ControlGroup(tuple(folders)) if folders else None
+    found = {
+        _swept(root / controller / path.strip("/")) / name: limits[controller]
+        for _, controller, path in lines
+        if controller in limits
+    }
+    folders = tuple(each for each, values in found.items() if _made(each) and _limited(each, values))
+    return ControlGroup(folders) if folders else None
 
 
 def _swept(parent: Path) -> Path:
@@ -109,7 +92,7 @@ def _made(folder: Path) -> Path | None:
     return folder
 
 
-def _limited(folder: Path, values: dict[str, object]) -> bool:
+def _limited(folder: Path, values: dict[str, int]) -> bool:
     """Write what the group takes; a group that takes nothing is removed again."""
     taken = 0
     for name, value in values.items():

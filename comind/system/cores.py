@@ -40,10 +40,8 @@ class Cores:
     def lease(self, name: str, wanted: int = 0) -> int:
         """Return how many cores `name` may use, from now to the end of its presence.
 
-        Args:
-            name: someone who is present; anybody else is taken to be alone.
-            wanted: what it had before it was interrupted, and gets again where the machine has as
-                many; 0 for a fair share.
+        Who is not present is taken to be alone. What was `wanted`, as before an interruption, is given
+        again where the machine has as many; 0 stands for a fair share.
         """
         with self._lock:
             if name not in self._held:

@@ -71,11 +71,9 @@ class Gpus:
     def __init__(
         self, devices: Callable[[], tuple[str, ...]] = list_gpus, folder: Path | None = None
     ) -> None:
-        """Prepare to lease.
+        """Prepare to lease; devices are listed at the first lease.
 
-        Args:
-            devices: lists the devices; called at the first lease.
-            folder: where the locks lie, the same for all processes of the machine.
+        The locks lie in `folder`, the same for all processes of the machine.
         """
         self._devices = devices
         self._folder = folder or Path(tempfile.gettempdir()) / "comind-gpus"

@@ -186,9 +186,8 @@ class Keeper:
                 if not folder.exists():
                     break
                 time.sleep(0.02)
-        end = (
-            time.monotonic() + _END_SECONDS
-        )  # others of ours that are just ending may still write there
+        # Others of ours that are just ending may still write there.
+        end = time.monotonic() + _END_SECONDS
         while self._scratch and Path(self._scratch).exists() and time.monotonic() < end:
             remove_tree(self._scratch)
             time.sleep(0.01)

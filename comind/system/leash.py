@@ -50,7 +50,6 @@ class LeashedProcess:
         code = self._keeper.poll()
         if code is not None:
             self._let_go()
-            self._read_report()
             self._tidy()
         return code
 
@@ -70,7 +69,6 @@ class LeashedProcess:
         except subprocess.TimeoutExpired:
             self._keeper.kill()
             self._keeper.wait()
-        self._read_report()
         self._tidy()
 
     def _let_go(self) -> None:
@@ -79,19 +77,17 @@ class LeashedProcess:
             self._keeper.stdin.close()
 
     def _tidy(self) -> None:
-        """Do what is the keeper's to do, where it was killed before it could."""
+        """Take the keeper's report, and do what it was killed before it could do."""
+        if self._report >= 0:
+            self._out_of_memory = os.read(self._report, 16) == b"memory"
+            os.close(self._report)
+            self._report = -1
         if self._keeper.returncode < 0:
             if self._group is not None:
                 self._group.end(_END_SECONDS)
             if self._scratch is not None:
                 remove_tree(str(self._scratch))
         self._group = self._scratch = None
-
-    def _read_report(self) -> None:
-        if self._report >= 0:
-            self._out_of_memory = os.read(self._report, 16) == b"memory"
-            os.close(self._report)
-            self._report = -1
 
 
 def start_leashed(  # noqa: PLR0913 - each is a fact of the child
@@ -111,9 +107,8 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
         argv: program and arguments; the program is looked up on the PATH of `env`.
         env: the child's whole environment; nothing of ours is added.
         cwd: its working directory.
-        log: file that receives its stdout and stderr; without one they are dropped.
-        log_bytes: the most that is written there, beginning and end of what it says; 0: all of it,
-            and the child has the file itself open.
+        log: receives its stdout and stderr; without one they are dropped.
+        log_bytes: the most that is written there, from both ends; 0: all, and the child has it open.
         scratch: folder that is removed when the child has ended, also when we are killed before.
         group: limits for the child and all that it starts; removed with it.
         grace: seconds between the polite signal and the kill.

@@ -3,23 +3,21 @@
 import threading
 from collections.abc import Callable
 
+from comind.llm.gate import Clock
+
 __all__ = ["QuickClock"]
 
 _MOMENT = 0.002  # for other threads to do what is waited for
 
 
-class QuickClock:
+class QuickClock(Clock):
     """A clock whose waits are over at once; `now` is how long they would have been.
 
     `waited` holds the waits of a known length, in order.
     """
 
     def __init__(self, passing: Callable[[float], None] = lambda _now: None) -> None:
-        """Begin at 0.
-
-        Args:
-            passing: told the time whenever it has moved on.
-        """
+        """Begin at 0; `passing` is told the time whenever it has moved on."""
         self._now = 0.0
         self._passing = passing
         self._lock = threading.Lock()

@@ -57,12 +57,7 @@ def embeddings_body(vectors: list[list[float]], usage: Usage) -> dict[str, Any]:
 
 
 def as_stream(body: dict[str, Any], *, counted: bool) -> bytes:
-    """Return a body as its server sends it piece by piece.
-
-    Args:
-        body: of a chat completion or of a response.
-        counted: whether a chat ends with the count of its tokens.
-    """
+    """Return a body as its server sends it piece by piece; a chat ends with its tokens if `counted`."""
     if body.get("object") == "response":
         return _written(_response_events(body))
     events = [*_chat_events(body)]

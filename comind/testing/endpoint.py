@@ -71,10 +71,7 @@ class Endpoint:
     ) -> None:
         """Prepare; nothing listens yet.
 
-        Args:
-            answer: makes the text of a good reply.
-            faults: what goes wrong, in order, or as a function of a request's number and the request.
-            models: what it says that it has.
+        `answer` makes the text of a good reply; `models` is what the server says that it has.
         """
         self._answer = answer
         self._faults = faults if callable(faults) else _in_turn(faults)

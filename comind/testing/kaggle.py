@@ -63,13 +63,7 @@ class ScriptedKaggle:
     """
 
     def __init__(self, world: KaggleWorld, *, account: str = "somebody", chunk: int = 3) -> None:
-        """Serve `world`.
-
-        Args:
-            world: what there is.
-            account: whose credentials they are.
-            chunk: items in a part of a list.
-        """
+        """Serve `world`, lists in parts of `chunk` items."""
         self.world = world
         self.failures: dict[str, list[KaggleError]] = {}
         self.calls: list[tuple[str, str]] = []
@@ -178,9 +172,10 @@ class ScriptedKaggle:
 
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Take a file; it stays pending until the test scores it."""
+        del file
         self._of(slug, "submit", message)
         ref = str(len(self.world.submissions) + 1)
-        taken = port.SubmissionFacts(ref=ref, status="pending", description=message, file_name=file.name)
+        taken = port.SubmissionFacts(ref=ref, status="pending", description=message)
         self.world.submissions = (taken, *self.world.submissions)
         return "" if self.nameless else ref
 

@@ -18,12 +18,9 @@ class RecordedReplies:
     """
 
     def __init__(self, *logs: Path, name: str = "recorded", context_tokens: int = 128_000) -> None:
-        """Read the logs.
+        """Read the logs of pieces of work.
 
-        Args:
-            logs: `log.jsonl` of pieces of work.
-            name: its own name; requests do not depend on it.
-            context_tokens: of the model that was recorded; prompts depend on it.
+        Prompts depend on the `context_tokens` of the model that was recorded, not on its name.
 
         Raises:
             LogError: a log was changed.

@@ -5,11 +5,9 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from pydantic import ValidationError
-
 from comind.campaign.agent import Agent
 from comind.campaign.events import CampaignSpec
-from comind.domain.value import Value, check_name
+from comind.domain.value import Value, check_name, wanted
 from comind.errors import UsageError
 from comind.wiring.models import only_offline
 
@@ -109,12 +107,7 @@ def roles_of_all() -> set[str]:
 
 
 def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
-    """Return an agent's parameters; what is not given has its default.
-
-    Args:
-        agent: the agent's class.
-        values: by parameter.
-        where: the place that they were given at, for the message.
+    """Return an agent's parameters, given at `where`; what is not given has its default.
 
     Raises:
         UsageError: it has no such parameter, or a value is out of range.
@@ -124,9 +117,4 @@ def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> 
     if unknown:
         known = ", ".join(kind.model_fields) or "none"
         raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
-    try:
-        return kind.model_validate(dict(values))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise UsageError(": ".join(filter(None, (where, place, first["msg"].lower())))) from None
+    return wanted(kind, dict(values), where)

@@ -11,9 +11,7 @@ __all__ = ["open_kaggle"]
 def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> Kaggle:
     """Return the way to Kaggle, with the credentials that its client finds.
 
-    Args:
-        settings: where Kaggle is, and how it is asked.
-        time: is told with each answer what time it is there.
+    `time` is told with each answer what time it is there.
 
     Raises:
         UsageError: the endpoint is no address that credentials may be sent to.

@@ -62,11 +62,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
 
 
 def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
-    """Return who embeds texts; None where no model is named for that.
-
-    Raises:
-        ModelServiceError: neither a base URL nor a key is set.
-    """
+    """Return who embeds texts, None where no model is named for that; raises as `build_model`."""
     settings = models.get(EMBEDDINGS_ROLE, ModelSettings())
     if settings.name in (None, OFFLINE):
         return None
@@ -100,13 +96,8 @@ def resolved(
 
     What a role's settings leave open is as in the default's, then as the agent has it; a role with a
     model of its own takes nothing from the default's, but for the endpoint of embeddings; these have no
-    model unless it is named. All is written down once, so that a resumed campaign asks the same.
-
-    Args:
-        model: the campaign's.
-        models: what `params.yaml` says, by role.
-        roles: of the campaign's agent.
-        others: roles of other agents, whose settings are passed over.
+    model unless it is named. All is written down once, so that a resumed campaign asks the same. What
+    `models` say of `others`, the roles of other agents, is passed over.
 
     Raises:
         UsageError: there is no such role.

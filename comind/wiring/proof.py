@@ -3,18 +3,18 @@
 import math
 import shutil
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
+from comind.campaign.handin import SUBMISSION_BYTES
 from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
-from comind.campaign.script import RanCell, Script, all_cells, cells_of, derive
+from comind.campaign.script import Script, all_cells, cells_of, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
 from comind.eventlog.log import read_log
@@ -26,7 +26,6 @@ __all__ = ["Rerun", "prove", "rerun", "time_limit"]
 
 _LEAST_SECONDS = 120.0  # what a script may always take
 _SLACK = 5.0  # times as long as the cells took it may take: another machine may be slower
-_SUBMISSION_BYTES = 512 << 20
 _PROOFS: dict[Verdict, Proof] = {
     Verdict.IDENTICAL: "identical",
     Verdict.EQUIVALENT: "equivalent",
@@ -46,26 +45,22 @@ class Rerun:
 def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     """Return whether an attempt's script gives its submissions again: the derived one, else all cells.
 
-    Args:
-        workshop: of the campaign.
-        work_id: an attempt that handed in.
-        seconds: what is left of the campaign's time, for both tries together.
+    Both tries together have the `seconds` that are left of the campaign's time.
 
     Raises:
         SandboxError: no sandbox can be started.
     """
     folder = workshop.folder.work(work_id)
-    record = read_state(workshop.folder).works[work_id]
-    work, outcome = record.work, record.outcome
-    assert isinstance(work, Code)
-    assert isinstance(outcome, CodeOutcome)
-    assert outcome.submitted is not None
+    attempt = read_state(workshop.folder).works.attempt(work_id)
+    work, submitted = attempt.work, attempt.submitted
+    assert submitted is not None
     ran = fold(read_log(folder.log, WORK_EVENTS)).cells
-    cells = cells_of(ran, outcome.submitted.step)
+    cells = cells_of(ran, submitted.step)
     most = time_limit(ran)
-    expected = folder.submissions(outcome.submitted.step)
+    expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
-    for script in _tries(cells):
+    derived, whole = derive(cells), all_cells(cells)
+    for script in [derived] if derived.text == whole.text else [derived, whole]:
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
             tried = rerun(workshop, work, folder, script, expected, Path(scratch), min(seconds, most))
         seconds -= tried.result.seconds
@@ -91,11 +86,6 @@ def time_limit(cells: Iterable[CellRun]) -> float:
     return max(_LEAST_SECONDS, _SLACK * took)
 
 
-def _tries(cells: Sequence[RanCell]) -> list[Script]:
-    derived, whole = derive(cells), all_cells(cells)
-    return [derived] if derived.text == whole.text else [derived, whole]
-
-
 def _both(before: ScriptProved, tried: Rerun) -> str:
     return f"{tried.agreement.difference or 'all cells agree'}; the derived script: {before.reason}"
 
@@ -109,18 +99,10 @@ def rerun(
     scratch: Path,
     seconds: float,
 ) -> Rerun:
-    """Run `script` as the attempt ran, in a working directory of its own, and compare.
+    """Run `script` as the attempt ran, for so many seconds at most, and compare what it writes.
 
-    What it wrote is left in `scratch / "found"`, under the usual names.
-
-    Args:
-        workshop: of the campaign.
-        work: the attempt's work; it says what is mounted.
-        folder: the attempt's own.
-        script: what to run.
-        expected: folder with both submissions as they were graded.
-        scratch: an empty folder.
-        seconds: after this time the script is ended.
+    `expected` holds both submissions as they were graded; what is written now is left in
+    `scratch / "found"`, under the usual names.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -138,7 +120,7 @@ def rerun(
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:
-            content = read_untrusted(workspace, name, limit=_SUBMISSION_BYTES)
+            content = read_untrusted(workspace, name, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
             return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_durably(found / target, content)

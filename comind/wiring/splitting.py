@@ -6,7 +6,7 @@ from pathlib import Path
 
 from comind.authoring import author_split
 from comind.campaign.attempt import WorkEvent
-from comind.campaign.budget import Meter, MeteredModel
+from comind.campaign.budget import Meter, MeteredModel, purse_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
@@ -15,7 +15,6 @@ from comind.evaluation.splits.seal import make_split, seal
 from comind.llm.gate import Gate
 from comind.session.choice import choose_sandbox
 from comind.wiring.models import build_model, settings_of
-from comind.wiring.purse import purse_of
 
 __all__ = ["split_for"]
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import psutil
 
 from comind.authoring import WrittenGrader
-from comind.baseline import Program, programs
+from comind.baseline import programs
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.budget import Purse
+from comind.campaign.budget import Purse, purse_of
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
 from comind.campaign.history import fold
@@ -52,7 +52,6 @@ from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code
 from comind.wiring.models import build_embedder, build_model, settings_of
-from comind.wiring.purse import purse_of
 
 __all__ = ["Workshop", "close_workshops", "workshop_of"]
 
@@ -65,11 +64,7 @@ class Workshop:
     ) -> None:
         """Read the campaign's log.
 
-        Args:
-            project: where everything lies.
-            campaign: the campaign's folder.
-            foreign: whether it may have been written elsewhere; what it says of whose code it ran is
-                then not believed.
+        What a `foreign` one, perhaps written elsewhere, says of whose code it ran is not believed.
 
         Raises:
             CampaignError: the campaign has no split yet.
@@ -77,13 +72,14 @@ class Workshop:
         state = read_state(campaign)
         if state.split is None:
             raise CampaignError(f"the campaign {campaign.name} has no split yet")
-        self._project = project
+        self.project = project
         self.folder = campaign
         self._foreign = foreign
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
-        self._budget = state.budget
+        self.gate = Gate(state.spec.traffic)
+        """What all the campaign's calls pass."""
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
@@ -113,10 +109,6 @@ class Workshop:
             community=self.community,
         )
 
-    def baseline(self) -> tuple[Program, ...]:
-        """Return the programs of the baseline, the best first."""
-        return programs(self.problem, self.spec.seed)
-
     @cached_property
     def grader(self) -> Grader:
         """The one process that holds the validation labels, or the evaluator that was written."""
@@ -125,14 +117,9 @@ class Workshop:
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
-    def gate(self) -> Gate:
-        """What all the campaign's calls pass."""
-        return Gate(self.spec.traffic)
-
-    @cached_property
     def purse(self) -> Purse:
         """What the campaign may still spend, counted over the logs of all its work."""
-        return purse_of(self.folder, self._budget)
+        return purse_of(self.folder, self._state.budget)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -155,12 +142,7 @@ class Workshop:
         return self._ends_at - time.monotonic()
 
     def carry_out(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
-        """Return the outcome of a piece of work; gradings go through `grader`.
-
-        Raises:
-            ServiceError: something the work needs is missing or refuses.
-            CampaignError: someone else carries it out, or its log is of another version.
-        """
+        """Return the outcome of a piece of work, as `carry_out` does; gradings go through `grader`."""
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
         equipment = Equipment(
@@ -171,7 +153,7 @@ class Workshop:
             monitor,
             gate=self.gate,
             seconds_left=self.seconds_left,
-            baseline=self.baseline,
+            baseline=lambda: programs(self.problem, self.spec.seed),
             embedder=self.embedder,
         )
         with _present(work, folder):
@@ -218,11 +200,6 @@ class Workshop:
             memory_bytes=_memory_bytes(),
         )
 
-    def published(self, work_id: str) -> Path:
-        """Return where the files lie that an attempt published; those of a refit lie apart."""
-        refit = work_id.startswith(Operator.REFIT.value)
-        return (self._project.refit if refit else self._project.solution)(self.spec.id, work_id)
-
     def sandbox_for(self, work: Code) -> Sandbox:
         """Return the strongest sandbox that the user allows for the code of an attempt.
 
@@ -245,7 +222,7 @@ class Workshop:
         return {"PYTHONHASHSEED": str(self.spec.seed)}
 
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:
-        return SnapshotFolder(self._project.communities / read.key)
+        return SnapshotFolder(self.project.communities / read.key)
 
     def _input(self, given_id: str, work_id: str) -> Input | None:
         """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
@@ -254,7 +231,7 @@ class Workshop:
         without files: there is nothing to mount.
         """
         if "/" not in given_id:
-            return Input(self._project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
+            return Input(self.project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
         places = (self._snapshot(read).mount_of(given_id) for read in self._state.known_to(work_id))
         source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{given_id}") if source else None

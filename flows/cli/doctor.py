@@ -84,7 +84,7 @@ def _sandboxes() -> list[Check]:
     for name, make in SANDBOXES.items():
         try:
             sandbox = make()
-        except SandboxError as error:
+        except ServiceError as error:
             # Without it only our own baseline runs; that is worth knowing, but not a failure.
             checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
             continue

@@ -23,12 +23,8 @@ def kept_folder(name: str, project: Path) -> Path | None:
 def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | None:
     """Fetch what is new of a competition, and say what has to be known of it.
 
-    Where Kaggle cannot be asked, what was fetched before is used, and that is said.
-
-    Args:
-        name: what the user wrote.
-        project: the project folder.
-        else_name: what the user may have meant by it, if not a competition of Kaggle.
+    Where Kaggle cannot be asked, what was fetched before is used, and that is said. `else_name` is what
+    the user may have meant by the name, if not a competition of Kaggle.
 
     Returns:
         Its folder; None where this can be no name of Kaggle's.

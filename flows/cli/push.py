@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> Answer:
     """Send data first, then refs; what is there already is not sent again."""
     from tasks.git import campaigns_in
-    from tasks.sharing import pushed
+    from tasks.sharing import push_campaign
 
     project = open_project(args.out)
     known = campaigns_in(project)
@@ -29,7 +29,8 @@ def run(args: argparse.Namespace) -> Answer:
             f"{project}: there is no campaign {args.campaign!r}",
             hint=f"the newest are: {', '.join(known[-3:])}" if known else "none has a ref here",
         )
-    sent = [pushed(project, each) for each in ([args.campaign] if args.campaign else known)]
+    wanted = [args.campaign] if args.campaign else known
+    sent = [push_campaign.fn(project, each) for each in wanted]
     lines = [
         f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
         for each in sent

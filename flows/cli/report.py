@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> Answer:
         "summaries": [summary.model_dump(mode="json") for summary in summaries],
         "written": [str(path) for path in written],
     }
-    text = "\n".join([_table(reports), *map(_summed_up, summaries), *map(str, written)])
+    table = _aligned([_HEAD, *map(_row, reports)])
+    text = "\n".join([table, *map(_summed_up, summaries), *map(str, written)])
     return Answer(values=values, text=text + "\n")
 
 
@@ -79,11 +80,6 @@ def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:
         reason = (error.strerror or "refused").lower()
         raise UsageError(f"{folder}: cannot be written to ({reason})") from None
     return written
-
-
-def _table(reports: "list[CompetitionReport]") -> str:
-    """Return a line for each campaign."""
-    return _aligned([_HEAD, *map(_row, reports)])
 
 
 def _row(report: "CompetitionReport") -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from flows.cli.places import add_place, find_project, find_solvable
 if TYPE_CHECKING:
     from comind.campaign.folder import CampaignFolder
 
-__all__ = ["SUMMARY", "add_arguments", "run", "running"]
+__all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
 
 SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
 
@@ -37,28 +37,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the agent (repeatable)",
     )
-    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
+    add_wishes(parser)
     parser.add_argument("--iterations", type=count, metavar="N", help="rounds of ideation")
-    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
-    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
     parser.add_argument("--minutes", type=positive, metavar="M", help="time of the whole campaign")
     parser.add_argument("--max-usd", type=amount, metavar="X", help="money of the whole campaign")
     parser.add_argument("--max-tokens", type=count, metavar="N", help="tokens of the whole campaign")
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
-    parser.add_argument("--no-baseline", action="store_true", help="leave attempt 0 out")
-    parser.add_argument("--no-refit", action="store_true", help="deliver the pick as it was scored")
-    parser.add_argument("--no-monitor", action="store_true", help="stop no cell before its time is over")
-    parser.add_argument("--no-prove", action="store_true", help="leave published scripts unproved")
-    parser.add_argument("--push", action="store_true", help="send data and ref to their remotes")
+    switch = argparse.BooleanOptionalAction
+    parser.add_argument("--baseline", action=switch, help="run attempt 0")
+    parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
+    parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
+    parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
+    parser.add_argument("--push", action=switch, help="send data and ref to their remotes")
+    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
+    parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
+    add_place(parser, "folder for data, runs and tracking")
+
+
+def add_wishes(parser: argparse.ArgumentParser) -> None:
+    """Declare what can be said of campaigns, whoever opens them."""
+    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
+    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
+    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
         help="where model-written code runs; process isolates nothing",
     )
-    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
-    parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
-    add_place(parser, "folder for data, runs and tracking")
 
 
 def run(args: argparse.Namespace) -> Answer:
@@ -72,13 +78,14 @@ def run(args: argparse.Namespace) -> Answer:
     folder = _folder_of(args, project)
     running = folder.name
     from flows.opening import run_campaign
+    from flows.result import result_of
 
     try:
         run_campaign(project, folder)
     except ComindError as error:
-        known = _result(project, folder)
+        known = result_of(project, folder)
         raise CommandError(Answer.failure(error, known)) from None
-    result = _result(project, folder)
+    result = result_of(project, folder)
     if result["submission"] is None:
         nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
         raise CommandError(Answer.failure(nothing, result))
@@ -105,36 +112,11 @@ def _tell(text: str) -> None:
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
     """Return what the command line says in place of params.yaml."""
-    names = [
-        "agent",
-        "model",
-        "iterations",
-        "coders",
-        "steps",
-        "minutes",
-        "max_usd",
-        "max_tokens",
-        "seed",
-        "sandbox",
-        "community",
-        "as_of",
-    ]
-    given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    return (
-        given
-        | ({"set": dict(args.set)} if args.set else {})
-        | ({"baseline": False} if args.no_baseline else {})
-        | ({"refit": False} if args.no_refit else {})
-        | ({"monitor": False} if args.no_monitor else {})
-        | ({"prove": False} if args.no_prove else {})
-        | ({"push": True} if args.push else {})
-    )
+    from flows.params import SolveParams
 
-
-def _result(project: Path, folder: "CampaignFolder") -> dict[str, Any]:
-    from flows.result import result_of
-
-    return result_of(project, folder)
+    said = {name: value for name, value in vars(args).items() if value is not None}
+    given = {name: value for name, value in said.items() if name in SolveParams.model_fields}
+    return given | ({"set": dict(args.set)} if args.set else {})
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
-from flows.cli.amounts import amount, count, positive, some
+from flows.cli.amounts import amount, positive, some
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, open_project
+from flows.cli.solve import add_wishes
 
 if TYPE_CHECKING:
     from comind.following.state import Following
@@ -43,15 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
     parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day (solve.max_usd)")
-    parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
-    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
-    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
-    parser.add_argument(
-        "--sandbox",
-        choices=("auto", "docker", "bubblewrap", "process"),
-        help="where model-written code runs; process isolates nothing",
-    )
-    parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
+    add_wishes(parser)
     add_place(parser)
 
 

@@ -34,11 +34,7 @@ class AttemptTracker:
     def __init__(self, run: TrackedRun, folder: WorkFolder, work: Code, pointer: Path) -> None:
         """Read from the start of the log.
 
-        Args:
-            run: the attempt's.
-            folder: where its log lies.
-            work: what it was asked to do.
-            pointer: DVC's pointer to its published solution; appears when that is versioned.
+        DVC's pointer to the published solution appears when that is versioned.
         """
         self.run = run
         self._folder = folder

@@ -2,7 +2,6 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
 from comind.campaign.events import (
@@ -170,11 +169,18 @@ class CampaignTracker:
 
     def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
-        tags = _attempt_tags(work) | {"mlflow.note.content": self._note(work)}
+        facts = {
+            "title": work.draft.title,
+            "operator": work.operator.value,
+            "parents": " ".join(work.parents),
+        }
+        tags = {f"comind.{name}": value for name, value in facts.items()}
+        tags["mlflow.note.content"] = self._note(work)
         run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
         spec = self._state.spec
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
-        run.params(_attempt_params(work) | given)
+        budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
+        run.params({**facts, "role": work.role, "session": work.session, **budget, **given})
         pointer = pointer_of(self._project.published(self._folder.name, work_id))
         return AttemptTracker(run, self._folder.work(work_id), work, pointer)
 
@@ -229,18 +235,12 @@ class CampaignTracker:
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""
         found = by_role(call for state in self._states().values() for call in state.calls)
-        return {
-            f"role/{role}/{name}": value
-            for role, spend in found.items()
-            for name, value in (
-                ("tokens", spend.tokens),
-                ("cached_tokens", spend.cached_tokens),
-                ("reasoning_tokens", spend.reasoning_tokens),
-                ("usd", spend.usd),
-                ("calls", spend.calls),
-                ("seconds", spend.model_seconds),
-            )
-        }
+        names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
+        values: dict[str, float] = {}
+        for role, spend in found.items():
+            values |= {f"role/{role}/{name}": getattr(spend, name) for name in names}
+            values[f"role/{role}/seconds"] = spend.model_seconds
+        return values
 
     def _account(self, work_id: str) -> None:
         tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
@@ -261,22 +261,3 @@ class CampaignTracker:
         texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": self._ledger()}
         self._parent.texts(texts)
         self._compared = len(self._ended)
-
-
-def _attempt_tags(work: Code) -> dict[str, str]:
-    return {
-        "comind.title": work.draft.title,
-        "comind.operator": work.operator.value,
-        "comind.parents": " ".join(work.parents),
-    }
-
-
-def _attempt_params(work: Code) -> dict[str, Any]:
-    return {
-        "title": work.draft.title,
-        "operator": work.operator.value,
-        "role": work.role,
-        "session": work.session,
-        "parents": " ".join(work.parents),
-        **{f"budget.{name}": value for name, value in work.budget.model_dump().items()},
-    }

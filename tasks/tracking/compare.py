@@ -51,12 +51,12 @@ class Row:
     seconds: float
     tokens: int
     usd: float
-    code_length: int | None
-    source_lines: int | None
-    cyclomatic_complexity: float | None
-    total_complexity: int | None
-    failure: str
-    message: str
+    code_length: int | None = None
+    source_lines: int | None = None
+    cyclomatic_complexity: float | None = None
+    total_complexity: int | None = None
+    failure: str = ""
+    message: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _row(attempt: Attempt, place: int) -> Row:
     outcome = attempt.outcome
     assert outcome is not None
     score, failure = outcome.score, outcome.failure
-    measured = measure(outcome.code) if outcome.code else None
+    measured = measure(outcome.code).model_dump() if outcome.code else {}
     return Row(
         finished=place,
         attempt=attempt.id,
@@ -142,10 +142,7 @@ def _row(attempt: Attempt, place: int) -> Row:
         seconds=round(outcome.spend.seconds, 1),
         tokens=outcome.spend.tokens,
         usd=outcome.spend.usd,
-        code_length=measured.code_length if measured else None,
-        source_lines=measured.source_lines if measured else None,
-        cyclomatic_complexity=measured.cyclomatic_complexity if measured else None,
-        total_complexity=measured.total_complexity if measured else None,
+        **measured,
         failure=failure.kind.value if failure else "",
         message=failure.message if failure else "",
     )

@@ -184,7 +184,8 @@ class Store:
         """Write a trace that belongs to a run; a trace of the same name is replaced."""
         key = hashlib.sha256(trace.name.encode()).digest()[:16]
         trace_id = f"tr-{key.hex()}"
-        begun, ended = _millis(trace.begun), _millis(trace.ended)
+        whole = trace.whole
+        begun, ended = _millis(whole.begun), _millis(whole.ended)
         usage = {
             "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
             "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
@@ -193,17 +194,17 @@ class Store:
             trace_id=trace_id,
             trace_location=TraceLocation.from_experiment_id(experiment),
             request_time=begun,
-            state=TraceState.ERROR if trace.error else TraceState.OK,
+            state=TraceState.ERROR if whole.error else TraceState.OK,
             execution_duration=ended - begun,
             request_preview=trace.asked[:_PREVIEW_LENGTH],
-            response_preview=(trace.error or trace.said)[:_PREVIEW_LENGTH],
+            response_preview=(whole.error or trace.said)[:_PREVIEW_LENGTH],
             trace_metadata={"mlflow.sourceRun": run_id, **usage},
-            tags={"mlflow.traceName": trace.title, **trace.tags},
+            tags={"mlflow.traceName": whole.name, **trace.tags},
         )
         # Totals that are written first are final; spans do not add to them.
         self._traces.start_trace(info)
-        parts = (trace.whole(), *trace.parts)
-        spans = [_span(key, trace_id, number, part) for number, part in enumerate(parts)]
+        parts = enumerate((whole, *trace.parts))
+        spans = [_span(key, trace_id, number, part) for number, part in parts]
         self._traces.log_spans(experiment, spans)
 
 

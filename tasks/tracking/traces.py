@@ -44,22 +44,14 @@ class Trace:
     """One piece of work; `name` identifies it within the project."""
 
     name: str
-    title: str
-    asked: str
-    said: str
-    error: str
-    begun: datetime
-    ended: datetime
     tags: dict[str, str]
     spend: Spend
     """Of all calls."""
+    asked: str
+    said: str
+    whole: Part
+    """What all other parts lie in."""
     parts: tuple[Part, ...]
-
-    def whole(self) -> Part:
-        """Return the part that all others lie in."""
-        inputs: dict[str, object] = {"work": self.asked}
-        outputs: dict[str, object] = {"result": self.said}
-        return Part(self.title, "AGENT", self.begun, self.ended, inputs, outputs, error=self.error)
 
 
 def trace_of(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
@@ -69,16 +61,16 @@ def trace_of(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Tra
     assert outcome is not None
     assert begun is not None
     assert ended is not None
+    asked = f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose
+    said = _said(outcome)
+    error = f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else ""
     return Trace(
         name=f"{campaign}/{work_id}",
-        title=work_id,
-        asked=f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose,
-        said=_said(outcome),
-        error=f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else "",
-        begun=begun,
-        ended=ended,
         tags={"comind.campaign": campaign, "comind.work": work_id},
         spend=state.spend,
+        asked=asked,
+        said=said,
+        whole=Part(work_id, "AGENT", begun, ended, {"work": asked}, {"result": said}, error=error),
         parts=_parts(state),
     )
 

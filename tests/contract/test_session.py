@@ -299,14 +299,13 @@ def test_a_planted_link_does_not_move_a_mount(sealed: KernelSession, tmp_path: P
 
 @pytest.mark.parametrize("name", ALL)
 def test_packages_come_from_outside_and_stay_as_they_are(
-    name: str, tmp_path: Path, request: pytest.FixtureRequest
+    name: str, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cell's first lines are answered by the installer; the interpreter finds what was allowed."""
     make_wheel(tmp_path / "wheels", "tiny_thing")
-    options = ("--no-index", "--find-links", str(tmp_path / "wheels"))
-    packages = Packages(
-        tmp_path / "packages", tmp_path / "packages.json", allowed=["tiny-thing"], options=options
-    )
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+    packages = Packages(tmp_path / "packages", tmp_path / "packages.json", allowed=["tiny-thing"])
     session = KernelSession(
         made(name, request),
         tmp_path / "workspace",

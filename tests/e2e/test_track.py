@@ -21,9 +21,9 @@ from comind.evaluation.folder import load_competition
 from comind.following.journal import following_log, read_following
 from comind.live.catalogue import Hosted
 from comind.live.clock import Clock
+from comind.live.dispatch import REQUESTS
 from comind.live.server import LiveServer
 from comind.live.submissions import SubmissionBook
-from comind.live.wire import REQUESTS
 from comind.live.world import LiveBudget, MLELive
 from tasks.tracking.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of

@@ -56,7 +56,7 @@ def test_a_failed_call_is_told() -> None:
     assert trace.parts[1].begun == START + timedelta(seconds=2)
     assert trace.parts[1].ended == START + timedelta(seconds=3)
     assert (trace.spend.prompt_tokens, trace.spend.completion_tokens, trace.spend.usd) == (10, 5, 0.01)
-    assert (trace.asked, trace.said, trace.error) == ("ideation", '{"ideas": ["one"]}', "")
+    assert (trace.asked, trace.said, trace.whole.error) == ("ideation", '{"ideas": ["one"]}', "")
 
 
 def test_a_call_that_was_lost_is_told() -> None:
@@ -73,7 +73,7 @@ def test_the_parts_cost_what_the_work_cost(events: list[WorkEvent]) -> None:
     spend = trace.spend.model_copy(update={"seconds": 0.0})
     assert sum((part.spend for part in trace.parts), Spend()) == spend
     for part in trace.parts:
-        outer = trace.parts[part.above - 1] if part.above else trace.whole()
+        outer = trace.parts[part.above - 1] if part.above else trace.whole
         assert outer.begun <= part.begun <= part.ended <= outer.ended
 
 
@@ -105,5 +105,5 @@ def test_failed_work_is_told_with_its_reason() -> None:
     """The trace's error names the kind of failure."""
     failure = Failure(kind=FailureKind.REPLY, message="no idea in it")
     trace = _trace(WorkEnded(outcome=ThinkOutcome(failure=failure)))
-    assert trace.error == "reply: no idea in it"
+    assert trace.whole.error == "reply: no idea in it"
     assert trace.parts == ()

@@ -13,7 +13,7 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message
-from comind.llm.exchange import Prompt, schema_of
+from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
@@ -115,7 +115,7 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...]) -> str:
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
         max_tokens=_REPLY_TOKENS,
-        standing=schema_of(CodingStep),
+        standing=CodingStep.model_json_schema(),
         closing=True,
     )
     try:

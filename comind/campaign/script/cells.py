@@ -41,14 +41,10 @@ class RanCell:
 
 
 def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
-    """Return the cells up to `step` whose effects a fresh interpreter can have again.
+    """Return the cells up to `step`, which handed in, whose effects a fresh interpreter can have again.
 
     A cell that failed counts as far as it ran. One that was stopped or cut off is left out: nobody could
     say where it was.
-
-    Args:
-        ran: the cells of the attempt, in order.
-        step: the one that handed in.
     """
     cells: list[RanCell] = []
     life = 0

@@ -80,11 +80,10 @@ class Known:
     def _note_import(self, node: ast.AST) -> None:
         if isinstance(node, ast.Import):
             for alias in node.names:
-                name = alias.asname or alias.name.split(".")[0]
-                self.modules[name] = alias.name if alias.asname else name
+                self.modules[_bound(alias)] = alias.name if alias.asname else _bound(alias)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                self.modules[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                self.modules[_bound(alias)] = f"{node.module}.{alias.name}"
 
     def _define(self, name: str, node: ast.AST) -> None:
         self.own.setdefault(name, Effects()).add(_body_effects(node, self))
@@ -121,12 +120,15 @@ def _surely_bound(statement: ast.stmt) -> set[str]:
             return {name}
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}
-        case ast.Import(names=aliases):
-            return {alias.asname or alias.name.split(".")[0] for alias in aliases}
-        case ast.ImportFrom(names=aliases):
-            return {alias.asname or alias.name for alias in aliases}
+        case ast.Import(names=aliases) | ast.ImportFrom(names=aliases):
+            return {_bound(alias) for alias in aliases}
         case _:
             return set()
+
+
+def _bound(alias: ast.alias) -> str:
+    """Return the name that an import binds."""
+    return alias.asname or alias.name.split(".")[0]
 
 
 def _plain_names(target: ast.expr) -> Iterator[str]:
@@ -138,8 +140,6 @@ def _plain_names(target: ast.expr) -> Iterator[str]:
                 yield from _plain_names(part)
         case ast.Starred(value=inner):
             yield from _plain_names(inner)
-        case _:
-            pass
 
 
 def _body_effects(node: ast.AST, known: Known) -> Effects:
@@ -155,8 +155,6 @@ def _body_effects(node: ast.AST, known: Known) -> Effects:
                 local.add(name)
             case ast.Global(names=names):
                 shared |= set(names)
-            case _:
-                pass
     local -= shared
     found.uses -= local
     found.touches -= local
@@ -199,8 +197,6 @@ def _read_node(node: ast.AST, found: Effects, known: Known) -> None:
             _read_discarded(call, found, known)
         case ast.Call():
             _read_call(node, found, known)
-        case _:
-            pass
 
 
 def _read_sharing(node: ast.AST, found: Effects, known: Known) -> None:
@@ -215,14 +211,12 @@ def _read_sharing(node: ast.AST, found: Effects, known: Known) -> None:
             _share([target], value, found, known)
         case ast.withitem(context_expr=value, optional_vars=target) if target is not None:
             _share([target], value, found, known)
-        case _:
-            pass
 
 
 def _read_import(node: ast.Import | ast.ImportFrom, found: Effects) -> None:
-    names = [alias.asname or alias.name.split(".")[0] for alias in node.names]
+    names = {_bound(alias) for alias in node.names}
     module = getattr(node, "module", None) or ""
-    found.touches |= set(names)
+    found.touches |= names
     # Some modules change others when they are imported.
     found.lasting = found.lasting or "*" in names or module == "__future__" or "experimental" in module
 
@@ -255,9 +249,8 @@ def _held(value: ast.AST, known: Known) -> set[str]:
     match value:
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return roots(value) - set(known.modules)
-        case ast.Call(func=function, args=arguments, keywords=keywords):
-            parts = [*arguments, *(each.value for each in keywords)]
-            return _held_by_call(function, parts, known)
+        case ast.Call() as call:
+            return _held_by_call(call.func, _arguments(call), known)
         case ast.Lambda() | ast.JoinedStr() | ast.Constant() | ast.BinOp() | ast.Compare():
             return set()
         case _:
@@ -290,15 +283,13 @@ def _makes_object(call: ast.Call) -> bool:
 
 def _read_discarded(call: ast.Call, found: Effects, known: Known) -> None:
     """Read a call whose value nobody takes: what it is for, it does to something."""
-    function, given = call.func, _arguments(call)
-    base = roots(function)
-    imported = base & set(known.modules)
-    name = function.attr if isinstance(function, ast.Attribute) else next(iter(base), "")
+    function, name = call.func, _called(call)
+    imported = roots(function) & set(known.modules)
     if _is_harmless(function, name, known) or name in FILE_WRITERS:
         return  # `_read_call` says the rest
     if isinstance(function, ast.Name) and not imported:
         return
-    names = {each for part in given for each in roots(part)} - set(known.modules)
+    names = _given(call) - set(known.modules)
     if imported:
         found.touches |= names
         found.lasting = found.lasting or not names
@@ -313,24 +304,30 @@ def _is_harmless(function: ast.expr, name: str, known: Known) -> bool:
     return name in HARMLESS_METHODS or path in HARMLESS_SYSTEM
 
 
+def _called(call: ast.Call) -> str:
+    """Return the last part of a function's name."""
+    function = call.func
+    return function.attr if isinstance(function, ast.Attribute) else next(iter(roots(function)), "")
+
+
 def _arguments(call: ast.Call) -> list[ast.expr]:
     return [*call.args, *(each.value for each in call.keywords)]
 
 
+def _given(call: ast.Call) -> set[str]:
+    """Return the variables that a call's arguments begin with."""
+    return {name for part in _arguments(call) for name in roots(part)}
+
+
 def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
-    function = call.func
-    base = roots(function)
-    imported = {known.modules[each] for each in base if each in known.modules}
-    name = function.attr if isinstance(function, ast.Attribute) else next(iter(base), "")
+    function, name = call.func, _called(call)
+    imported = {known.modules[each] for each in roots(function) if each in known.modules}
     found.uses.add(RANDOM)  # anything may draw; what seeds or draws by itself is kept before it
     if name in SEEDS:
         found.lasting = True
     if any(each.split(".")[0] in SYSTEM_MODULES for each in imported):
-        path = (
-            f"{next(iter(imported))}.{name}"
-            if isinstance(function, ast.Attribute)
-            else next(iter(imported))
-        )
+        module = next(iter(imported))
+        path = f"{module}.{name}" if isinstance(function, ast.Attribute) else module
         found.lasting = found.lasting or path not in HARMLESS_SYSTEM
     if any(each.startswith(RANDOM_MODULES) for each in imported) or "random" in _path(function):
         found.touches.add(RANDOM)
@@ -343,7 +340,7 @@ def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
     elif isinstance(function, ast.Name) and not imported:
         _read_function(call, name, found, known)
     elif name in SHAPERS:
-        found.touches |= {each for part in _arguments(call) for each in roots(part)}
+        found.touches |= _given(call)
 
 
 def _path(function: ast.expr) -> list[str]:
@@ -367,8 +364,7 @@ def _read_function(call: ast.Call, name: str, found: Effects, known: Known) -> N
     if name in WORLD_BUILTINS:
         found.lasting = True
     if name not in HARMLESS_BUILTINS | HOLDING_BUILTINS or name in known.own:
-        given = {each for part in _arguments(call) for each in roots(part)}
-        found.touches |= (given | {name}) - set(known.modules)
+        found.touches |= (_given(call) | {name}) - set(known.modules)
 
 
 def _write_file(call: ast.Call, found: Effects) -> None:

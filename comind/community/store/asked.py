@@ -7,7 +7,6 @@ The queries leave out everything later; the items then go the way of every other
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 from comind.community.items import (
@@ -18,34 +17,22 @@ from comind.community.items import (
     NotebookItem,
     Observation,
 )
-from comind.community.markup import plain
+from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
 from comind.community.store.engine import Engine
-from comind.community.text import (
-    BODY_LENGTH,
-    COMMENT_LENGTH,
-    NAME_LENGTH,
-    TITLE_LENGTH,
-    clean_line,
-    is_reference,
-    prose,
-)
+from comind.community.text import is_reference
+from comind.system.markup import plain
 
 __all__ = ["TIERS", "items_of"]
 
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
 """Kaggle's tiers, in the order of its numbers."""
 
+_RIGHT = frozenset(("created_at", "version", "votes"))
 _FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 - what is earlier stands for no time
 
 
 def items_of(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:
-    """Return what is known of a competition.
-
-    Args:
-        engine: has the store's views.
-        competition: slug.
-        as_of: nothing later has any influence; None for everything.
-    """
+    """Return what is known of a competition; nothing later than `as_of` has any influence."""
     engine.let(tiers=list(TIERS))
     asked = {
         "competition": competition,
@@ -67,58 +54,34 @@ def items_of(engine: Engine, competition: str, as_of: datetime | None) -> Commun
 def _notebooks(rows: list[dict[str, Any]]) -> Iterator[NotebookItem]:
     for row in rows:
         if is_reference(row["ref"]):
-            yield NotebookItem(
-                **_dated(row),
-                ref=row["ref"],
-                version=row["version"],
-                title=clean_line(row["title"] or "", TITLE_LENGTH) or row["ref"],
-                author=clean_line(row["author"] or "", NAME_LENGTH),
-                language=clean_line(row["language"] or "", NAME_LENGTH) or "python",
-                source="",
-                code=row["code"] or "",
-                datasets=tuple(filter(is_reference, row["datasets"] or ())),
-                notebooks=tuple(filter(is_reference, row["notebooks"] or ())),
-                forked_from=row["forked_from"] if is_reference(row["forked_from"] or "") else None,
-            )
+            item = NotebookLine.model_validate(_said(row, NotebookLine)).item("")
+            own = {"version": row["version"], "code": row["code"] or ""}
+            yield item.model_copy(update=own | _dated(row))
 
 
 def _discussion(row: dict[str, Any], comments: tuple[CommentItem, ...]) -> DiscussionItem:
-    return DiscussionItem(
-        **_dated(row),
-        id=row["id"],
-        title=clean_line(row["title"] or "", TITLE_LENGTH),
-        author=clean_line(row["author"] or "", NAME_LENGTH),
-        body=prose(_text(row), BODY_LENGTH),
-        comments=comments,
-    )
+    line = DiscussionLine.model_validate(_said(row, DiscussionLine))
+    return line.item(comments).model_copy(update=_dated(row))
 
 
 def _comment(row: dict[str, Any]) -> CommentItem:
-    return CommentItem(
-        **_dated(row),
-        id=row["id"],
-        parent=row["parent"],
-        author=clean_line(row["author"] or "", NAME_LENGTH),
-        body=prose(_text(row), COMMENT_LENGTH),
-    )
-
-
-def _text(row: dict[str, Any]) -> str:
-    body = row["body"] or ""
-    return plain(body) if row["form"] == "html" else body
+    return CommentLine.model_validate(_said(row, CommentLine)).item().model_copy(update=_dated(row))
 
 
 def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:
     for row in rows:
         if is_reference(row["ref"]):
-            yield DatasetItem(
-                ref=row["ref"],
-                version=row["version"],
-                title=clean_line(row["title"] or "", TITLE_LENGTH) or row["ref"],
-                created_at=_time(row["since"]),
-                path=PurePosixPath(row["path"]) if row["path"] else None,
-                licence=clean_line(row["licence"] or "", NAME_LENGTH),
-            )
+            item = DatasetLine.model_validate(_said(row, DatasetLine)).item()
+            own = {"version": row["version"], "created_at": _time(row["since"])}
+            yield item.model_copy(update=own)
+
+
+def _said(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
+    """Return what a row has of a line, to be cleaned as a line is; numbers and times are right here."""
+    said = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _RIGHT}
+    if row.get("form") == "html":
+        said["body"] = plain(row["body"] or "")
+    return said
 
 
 def _dated(row: dict[str, Any]) -> dict[str, Any]:

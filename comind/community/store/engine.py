@@ -76,12 +76,9 @@ class Engine:
             self._database.sql(query).create_view(name, replace=True)
 
     def view(self, name: str, paths: Sequence[Path], columns: Mapping[str, str]) -> None:
-        """Name what lies in Parquet files; without files it is a view without rows.
+        """Name what lies in Parquet files; a column that one of them lacks is empty.
 
-        Args:
-            name: name of the view.
-            paths: the files; a column that one of them lacks is empty.
-            columns: names and types, for where there is no file.
+        Without files it is a view of these columns, without rows.
         """
         with _plain_errors(name):
             if paths:

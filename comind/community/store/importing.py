@@ -69,10 +69,7 @@ class _Written(Value):
 def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> Imported:
     """Take what is new of a source into the store in the folder `root`, which is made where it is not.
 
-    Args:
-        root: the store.
-        source: what to take.
-        megabytes: memory that the engine may use; the rest goes to disk.
+    The engine uses at most so many megabytes of memory; the rest goes to disk.
 
     Raises:
         CommunityError: the source cannot be read, or another import is running.

@@ -12,15 +12,10 @@ __all__ = ["ingest_dump", "ingest_folder", "ingest_listing", "name_code"]
 
 
 def ingest_folder(root: Path, folder: Path, competition: str) -> Imported:
-    """Take a community folder into the store in `root`, which is made where it is not.
+    """Take a competition's community folder into the store in `root`, which is made where it is not.
 
     A folder that is written anew from time to time, with `observed_at`, may be taken each time: what is
     new of it is added, and earlier moments stay as they were.
-
-    Args:
-        root: the store.
-        folder: the community folder.
-        competition: slug of the competition that it is about.
 
     Raises:
         CommunityError: the folder is not what it should be, or another import is running.

@@ -1,9 +1,10 @@
 """The store as everybody else sees it: what was known of a competition as of a moment."""
 
-import shutil
-import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from comind.community.items import CommunityItems, NotebookItem
 from comind.community.store.asked import items_of
@@ -49,26 +50,26 @@ class CommunityStore:
         Raises:
             CommunityError: the store knows nothing of this competition, at any time.
         """
-        scratch = Path(tempfile.mkdtemp(prefix="comind-store-"))
-        try:
-            with Engine(scratch, megabytes=_QUERY_MEGABYTES) as engine:
-                show_known(engine, self.root, self.manifest)
-                found = items_of(engine, competition, as_of)
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with self._engine() as engine:
+            found = items_of(engine, competition, as_of)
         if found == CommunityItems():
             self.check(competition)
         return found
 
     def competitions(self) -> tuple[str, ...]:
         """Return the slugs of all competitions that the store knows something of."""
-        scratch = Path(tempfile.mkdtemp(prefix="comind-store-"))
-        try:
-            with Engine(scratch, megabytes=_QUERY_MEGABYTES) as engine:
-                show_known(engine, self.root, self.manifest)
-                return tuple(row["competition"] for row in engine.rows("competitions"))
-        finally:
-            shutil.rmtree(scratch, ignore_errors=True)
+        with self._engine() as engine:
+            return tuple(row["competition"] for row in engine.rows("competitions"))
+
+    @contextmanager
+    def _engine(self) -> Iterator[Engine]:
+        """Lend an engine that knows all that is in the store."""
+        with (
+            TemporaryDirectory(prefix="comind-store-", ignore_cleanup_errors=True) as scratch,
+            Engine(Path(scratch), megabytes=_QUERY_MEGABYTES) as engine,
+        ):
+            show_known(engine, self.root, self.manifest)
+            yield engine
 
     def source_of(self, item: NotebookItem) -> str | None:
         """Return the program of a notebook, cleaned and bounded; None where it is not at hand."""

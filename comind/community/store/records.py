@@ -32,12 +32,9 @@ def told(value: datetime) -> str:
 
 
 class Records:
-    """Collects the records of one folder; programs and files of datasets go into the store at once.
+    """Collects the records of one folder, which paths of datasets lie below.
 
-    Args:
-        competition: the competition that the folder is about.
-        root: the store.
-        folder: the folder that paths of datasets lie below.
+    Programs and files of datasets go into the store in `root` at once.
     """
 
     def __init__(self, competition: str, root: Path, folder: Path) -> None:

@@ -30,6 +30,14 @@ class Kind(NamedTuple):
         }
 
 
+_MESSAGE = {
+    "author": "VARCHAR",
+    "created_at": "TIMESTAMP",
+    "body": "VARCHAR",
+    "form": "VARCHAR",  # html for a body that is HTML; Markdown has none
+    "votes_dated": "BOOLEAN",
+}
+
 KINDS = {
     # One version of a notebook, once for each competition that it reads.
     "notebooks": Kind(
@@ -50,17 +58,12 @@ KINDS = {
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
-    # `form` is html for a body that is HTML; Markdown has none.
     "discussions": Kind(
         {
             "competition": "VARCHAR",
             "id": "VARCHAR",
             "title": "VARCHAR",
-            "author": "VARCHAR",
-            "created_at": "TIMESTAMP",
-            "body": "VARCHAR",
-            "form": "VARCHAR",
-            "votes_dated": "BOOLEAN",
+            **_MESSAGE,
         },
         ("competition", "id"),
         "competition, id, since, hash",
@@ -71,11 +74,7 @@ KINDS = {
             "discussion": "VARCHAR",
             "id": "VARCHAR",
             "parent": "VARCHAR",
-            "author": "VARCHAR",
-            "created_at": "TIMESTAMP",
-            "body": "VARCHAR",
-            "form": "VARCHAR",
-            "votes_dated": "BOOLEAN",
+            **_MESSAGE,
         },
         ("competition", "discussion", "id"),
         "competition, discussion, id, since, hash",

@@ -4,18 +4,19 @@ Kaggle writes numbers that may be missing with a decimal point, and times as `MM
 UTC or as a day alone. What happened on a day, nobody knows when, counts from the end of that day on.
 """
 
+import re
 from typing import NamedTuple
 
 __all__ = ["TABLES", "Table", "typed", "types"]
 
 
 class Table(NamedTuple):
-    """A table of the dump."""
+    """A table of the dump, which may have more columns; those are not read."""
 
-    columns: dict[str, str]
-    """`id`, `time`, `number` or `text` by column; a dump may have more columns, which are not read."""
     keys: tuple[str, ...]
     """Columns without which a row is dropped."""
+    others: tuple[str, ...] = ()
+    """Columns that may be empty."""
     optional: tuple[str, ...] = ()
     """Columns that older or newer dumps do not have."""
     needed: bool = False
@@ -23,133 +24,78 @@ class Table(NamedTuple):
     without: str = ""
     """What is missing from the store where the table is not there."""
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """Return `id`, `time`, `number` or `text` by column, as Kaggle's names tell it."""
+        return {column: _kind(column) for column in (*self.keys, *self.others, *self.optional)}
+
+
+def _kind(column: str) -> str:
+    return next((kind for kind, names in _NAMES.items() if names.fullmatch(column)), "text")
+
+
+_NAMES = {
+    "id": re.compile(r"\w*Id|VersionNumber|(Performance)?Tier"),
+    "time": re.compile(r"\w*Date"),
+    "number": re.compile(r"PublicScore\w+"),
+}
+"""What names say of their columns, in all tables alike; what is left is text."""
 
 TABLES = {
-    "Competitions": Table({"Id": "id", "Slug": "text", "ForumId": "id"}, ("Id", "Slug"), needed=True),
-    "Users": Table(
-        {"Id": "id", "UserName": "text", "PerformanceTier": "id"}, ("Id", "UserName"), needed=True
-    ),
+    "Competitions": Table(("Id", "Slug"), others=("ForumId",), needed=True),
+    "Users": Table(("Id", "UserName"), others=("PerformanceTier",), needed=True),
     "Kernels": Table(
-        {
-            "Id": "id",
-            "AuthorUserId": "id",
-            "CurrentUrlSlug": "text",
-            "ForkParentKernelVersionId": "id",
-            "MadePublicDate": "time",
-        },
         ("Id", "AuthorUserId", "CurrentUrlSlug"),
         optional=("ForkParentKernelVersionId", "MadePublicDate"),
         needed=True,
     ),
     "KernelVersions": Table(
-        {
-            "Id": "id",
-            "ScriptId": "id",
-            "ScriptLanguageId": "id",
-            "CreationDate": "time",
-            "VersionNumber": "id",
-            "Title": "text",
-        },
         ("Id", "ScriptId", "CreationDate", "VersionNumber"),
+        others=("Title",),
         optional=("ScriptLanguageId",),
         needed=True,
     ),
-    "KernelVersionCompetitionSources": Table(
-        {"KernelVersionId": "id", "SourceCompetitionId": "id"},
-        ("KernelVersionId", "SourceCompetitionId"),
-        needed=True,
-    ),
-    "KernelVotes": Table(
-        {"UserId": "id", "KernelVersionId": "id", "VoteDate": "time"},
-        ("UserId", "KernelVersionId", "VoteDate"),
-        without="votes for notebooks",
-    ),
-    "KernelLanguages": Table({"Id": "id", "Name": "text"}, ("Id",), without="languages of notebooks"),
+    "KernelVersionCompetitionSources": Table(("KernelVersionId", "SourceCompetitionId"), needed=True),
+    "KernelVotes": Table(("UserId", "KernelVersionId", "VoteDate"), without="votes for notebooks"),
+    "KernelLanguages": Table(("Id",), others=("Name",), without="languages of notebooks"),
     "KernelVersionDatasetSources": Table(
-        {"KernelVersionId": "id", "SourceDatasetVersionId": "id"},
-        ("KernelVersionId", "SourceDatasetVersionId"),
-        without="datasets that notebooks use",
+        ("KernelVersionId", "SourceDatasetVersionId"), without="datasets that notebooks use"
     ),
     "KernelVersionKernelSources": Table(
-        {"KernelVersionId": "id", "SourceKernelVersionId": "id"},
-        ("KernelVersionId", "SourceKernelVersionId"),
-        without="notebooks that notebooks use",
+        ("KernelVersionId", "SourceKernelVersionId"), without="notebooks that notebooks use"
     ),
-    "UserAchievements": Table(
-        {"UserId": "id", "Tier": "id", "TierAchievementDate": "time"},
-        ("UserId", "Tier", "TierAchievementDate"),
-        without="tiers by date",
-    ),
+    "UserAchievements": Table(("UserId", "Tier", "TierAchievementDate"), without="tiers by date"),
     "Submissions": Table(
-        {
-            "TeamId": "id",
-            "SourceKernelVersionId": "id",
-            "SubmissionDate": "time",
-            "ScoreDate": "time",
-            "PublicScoreFullPrecision": "number",
-            "PublicScoreLeaderboardDisplay": "number",
-        },
         ("SourceKernelVersionId", "SubmissionDate"),
         optional=("TeamId", "ScoreDate", "PublicScoreFullPrecision", "PublicScoreLeaderboardDisplay"),
         without="public scores",
     ),
-    "Teams": Table(
-        {"Id": "id", "CompetitionId": "id"}, ("Id", "CompetitionId"), without="whose score it is"
-    ),
+    "Teams": Table(("Id", "CompetitionId"), without="whose score it is"),
     "ForumTopics": Table(
-        {
-            "Id": "id",
-            "ForumId": "id",
-            "FirstForumMessageId": "id",
-            "CreationDate": "time",
-            "Title": "text",
-        },
         ("Id", "ForumId", "CreationDate"),
+        others=("Title",),
         optional=("FirstForumMessageId",),
         without="discussions",
     ),
     "ForumMessages": Table(
-        {
-            "Id": "id",
-            "ForumTopicId": "id",
-            "PostUserId": "id",
-            "PostDate": "time",
-            "ReplyToForumMessageId": "id",
-            "Message": "text",
-            "RawMarkdown": "text",
-        },
         ("Id", "ForumTopicId", "PostDate"),
+        others=("PostUserId", "Message"),
         optional=("ReplyToForumMessageId", "RawMarkdown"),
         without="comments",
     ),
     "ForumMessageVotes": Table(
-        {"ForumMessageId": "id", "FromUserId": "id", "VoteDate": "time"},
-        ("ForumMessageId", "FromUserId", "VoteDate"),
-        without="votes for discussions and comments",
+        ("ForumMessageId", "FromUserId", "VoteDate"), without="votes for discussions and comments"
     ),
     "Datasets": Table(
-        {"Id": "id", "OwnerUserId": "id", "OwnerOrganizationId": "id", "CreatorUserId": "id"},
-        ("Id",),
-        optional=("OwnerUserId", "OwnerOrganizationId", "CreatorUserId"),
-        without="datasets",
+        ("Id",), optional=("OwnerUserId", "OwnerOrganizationId", "CreatorUserId"), without="datasets"
     ),
     "DatasetVersions": Table(
-        {
-            "Id": "id",
-            "DatasetId": "id",
-            "VersionNumber": "id",
-            "CreationDate": "time",
-            "Title": "text",
-            "Slug": "text",
-            "LicenseName": "text",
-        },
         ("Id", "DatasetId", "VersionNumber", "CreationDate", "Slug"),
+        others=("Title",),
         optional=("LicenseName",),
         without="versions of datasets",
     ),
-    "Organizations": Table(
-        {"Id": "id", "Slug": "text"}, ("Id", "Slug"), without="names of organizations that own datasets"
-    ),
+    "Organizations": Table(("Id", "Slug"), without="names of organizations that own datasets"),
 }
 """Tables by the names of their files, without `.csv`."""
 

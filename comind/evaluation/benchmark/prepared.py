@@ -87,11 +87,7 @@ def adapt(public: Path, entry: BenchmarkCompetition, out: Path, answers: Path | 
     their own (its rows are files), one is written that names them. Without a metric that can be computed
     from train.csv alone, none is named, and the model writes the evaluator.
 
-    Args:
-        public: the data; nothing is written there.
-        entry: whose they are.
-        out: the folder to make.
-        answers: the true answers, where they are at hand; they go to private/.
+    Nothing is written to `public`; the true answers, where they are at hand, go to private/.
 
     Raises:
         CompetitionError: there is no table with labels, or no sample submission.

@@ -98,16 +98,14 @@ def _keys(
                 pd.Index(value.map(lambda v: f"{v:g}" if v % 1 else str(int(v)))) for value in values
             ]
     if keys[0].has_duplicates:
-        keys = [
-            pd.Index(
-                [
-                    f"{key} ({n + 1})"
-                    for key, n in zip(key_, pd.Series(key_).groupby(key_).cumcount(), strict=True)
-                ]
-            )
-            for key_ in keys
-        ]
+        keys = [_numbered(each) for each in keys]
     return keys[0], keys[1]
+
+
+def _numbered(keys: pd.Index) -> pd.Index:
+    """Tell equal keys apart by a number."""
+    numbers = pd.Series(keys).groupby(keys).cumcount() + 1
+    return pd.Index([f"{key} ({number})" for key, number in zip(keys, numbers, strict=True)])
 
 
 def _by_place(rules: Rules, answers: pd.DataFrame, table: pd.DataFrame, how: Difference) -> Pair:

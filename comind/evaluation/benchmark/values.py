@@ -57,11 +57,9 @@ def check_values(rules: Rules, answers: pd.DataFrame, prediction: pd.DataFrame) 
     if Difference.HALVED in differences:
         prediction = (prediction >= _HALF).astype(float)
     if picture is not None:
-        prediction = prediction.copy()
-        for name in prediction.columns:
-            prediction[name] = _within(
-                prediction[name], _sizes(picture, answers), cut=Difference.CUT_RUNS in differences
-            )
+        sizes, cut = _sizes(picture, answers), Difference.CUT_RUNS in differences
+        cells = {name: _within(prediction[name], sizes, cut=cut) for name in prediction.columns}
+        prediction = pd.DataFrame(cells)
     return prediction
 
 

@@ -186,7 +186,7 @@ def _differences(facts: ColumnFacts, other: ColumnFacts) -> list[str]:
     wide = facts.quantiles[-1] - facts.quantiles[0]
     if abs(other.quantiles[_MEDIAN] - facts.quantiles[_MEDIAN]) > wide / 10:
         words.append(f"median {number(other.quantiles[_MEDIAN])}")
-    room = (facts.high - facts.low) / 10
+    room = (facts.high - facts.low) / 2
     if other.low < facts.low - room or other.high > facts.high + room:
         words.append(f"from {number(other.low)} to {number(other.high)}")
     return words

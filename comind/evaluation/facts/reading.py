@@ -24,7 +24,7 @@ _PARTS = ("train", "validation", "test")
 _SIDE_TABLES = 12
 _FILES_TOLD = 3
 """Of a kind with more files only one is told, be they tables."""
-_NAMES_LENGTH, _SAMPLE_NAMES, _LINES_SHOWN = 1_500, 8, 3
+_NAMES_LENGTH, _ROW_LENGTH, _SAMPLE_NAMES, _LINES_SHOWN = 1_500, 80, 8, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,9 @@ class Facts:
         samples = [name for name in _SAMPLES if (self._public / name).is_file()]
         if samples:
             header = [plain(column) for column in read_header(self._public / samples[0])]
-            lines.append(f"{' and '.join(samples)}: columns {listed(header, _SAMPLE_NAMES)}")
+            begins = first_lines(self._public / samples[0], 2)
+            row = "".join(f"; first row {plain(line, _ROW_LENGTH)}" for line in begins[1:])
+            lines.append(f"{' and '.join(samples)}: columns {listed(header, _SAMPLE_NAMES)}{row}")
         lines += [kind.line for kind in (*self._side, *self._kinds)]
         if (read := self._read.get("train")) and read.facts:
             lines.append(f"Columns of train.csv: {names_by_kind(read.groups, _NAMES_LENGTH)}")

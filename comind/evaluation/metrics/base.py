@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from operator import itemgetter
 
 import numpy as np
 import pandas as pd
@@ -25,23 +25,14 @@ __all__ = [
 ]
 
 
-class MetricFacts(Protocol):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricFacts:
     """What a split has to know of a metric."""
 
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def maximize(self) -> bool:
-        """Whether higher is better."""
-        ...
-
-    @property
-    def kind(self) -> AnswerKind:
-        """What the target columns of a submission hold."""
-        ...
+    name: str
+    maximize: bool
+    kind: AnswerKind
+    """What the target columns of a submission hold."""
 
 
 Parse = Callable[["pd.Series[str]"], "pd.Series"]
@@ -58,17 +49,13 @@ Column = Callable[["pd.Series", "pd.Series"], Statistic]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Metric(ABC):
+class Metric(MetricFacts, ABC):
     """A named way to compare predictions with the truth.
 
     Truth and prediction are tables with the same target columns and the same rows in the same order,
     parsed by `parse_truth` and `parse`. Metrics of one family are made by a partial application.
     """
 
-    name: str
-    maximize: bool
-    kind: AnswerKind
-    """What the target columns of a submission hold."""
     parse: Parse
     truth_parser: Parse | None = None
     """Of true values, where they are not written as predictions are."""
@@ -84,47 +71,53 @@ class Metric(ABC):
         return (self.truth_parser or self.parse)(column)
 
     @abstractmethod
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return what takes rows of these tables to the value over them.
+
+        Raises:
+            ValueError: the metric has no value on these tables.
+        """
+
     def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
         """Return the value over all rows.
 
         Raises:
             ValueError: the metric has no value on these rows, such as a ranking of one class.
         """
+        with np.errstate(all="ignore"):  # whoever asks looks whether the value is finite
+            return self.statistic(truth, prediction)(np.arange(len(truth)))
 
-    @abstractmethod
     def resampled(
         self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
     ) -> np.ndarray:
         """Return the value over each draw of row positions, shape (draws,); NaN where it has none."""
+        values = []
+        with np.errstate(all="ignore"):
+            statistic = self.statistic(truth, prediction)
+            for draw in draws:
+                try:
+                    values.append(statistic(draw))
+                except ValueError:
+                    values.append(np.nan)
+        return np.array(values, dtype=float)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowMetric(Metric):
     """A metric that is a function of per-row values averaged over the rows.
 
-    `rows` returns shape (rows, k); `finish` takes the means, shape (..., k), to the value, shape (...).
+    `rows` returns shape (rows, k); `finish` takes the means, shape (k,), to the value.
     """
 
     rows: Rows
-    finish: Callable[[np.ndarray], np.ndarray] | None = None
+    finish: Callable[[np.ndarray], float] = itemgetter(0)
     row_bounds: tuple[float, float] | None = None
     """Range of one row's value, where the metric is a plain mean of bounded values."""
 
-    def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
-        """Return the value over all rows."""
-        with np.errstate(all="ignore"):  # whoever asks looks whether the value is finite
-            return float(self._finish(self.rows(truth, prediction).mean(axis=0)))
-
-    def resampled(
-        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
-    ) -> np.ndarray:
-        """Return the value over each draw of row positions."""
-        with np.errstate(all="ignore"):
-            values = self.rows(truth, prediction)
-            return self._finish(np.stack([values[draw].mean(axis=0) for draw in draws]))
-
-    def _finish(self, means: np.ndarray) -> np.ndarray:
-        return means[..., 0] if self.finish is None else self.finish(means)
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return the value for the means over some rows."""
+        values = self.rows(truth, prediction)
+        return lambda draw: float(self.finish(values[draw].mean(axis=0)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,24 +130,10 @@ class DrawMetric(Metric):
 
     column: Column
 
-    def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
-        """Return the value over all rows."""
-        return self._statistic(truth, prediction)(np.arange(len(truth)))
-
-    def resampled(
-        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
-    ) -> np.ndarray:
-        """Return the value over each draw of row positions."""
-        return _values(self._statistic(truth, prediction), draws)
-
-    def _statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return the mean of the columns' statistics."""
         statistics = [self.column(truth[name], prediction[name]) for name in truth.columns]
-
-        def mean(draw: np.ndarray) -> float:
-            with np.errstate(all="ignore"):
-                return float(np.mean([statistic(draw) for statistic in statistics]))
-
-        return mean
+        return lambda draw: float(np.mean([statistic(draw) for statistic in statistics]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,27 +142,9 @@ class TableMetric(Metric):
 
     value: Callable[[pd.DataFrame, pd.DataFrame], float]
 
-    def score(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
-        """Return the value over all rows."""
-        with np.errstate(all="ignore"):
-            return float(self.value(truth, prediction))
-
-    def resampled(
-        self, truth: pd.DataFrame, prediction: pd.DataFrame, draws: Iterable[np.ndarray]
-    ) -> np.ndarray:
-        """Return the value over each draw of row positions."""
-        return _values(lambda draw: self.score(truth.iloc[draw], prediction.iloc[draw]), draws)
-
-
-def _values(statistic: Statistic, draws: Iterable[np.ndarray]) -> np.ndarray:
-    """Return the value over each draw of row positions; NaN where it has none."""
-    values = []
-    for draw in draws:
-        try:
-            values.append(statistic(draw))
-        except ValueError:
-            values.append(np.nan)
-    return np.array(values, dtype=float)
+    def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
+        """Return the value of the tables' rows."""
+        return lambda draw: float(self.value(truth.iloc[draw], prediction.iloc[draw]))
 
 
 def columnwise(cell: Callable[..., float]) -> Rows:
@@ -199,7 +160,7 @@ def columnwise(cell: Callable[..., float]) -> Rows:
     return rows
 
 
-def f1_of_counts(means: np.ndarray) -> np.ndarray:
-    """Return F1 for means of hits, false alarms and misses, shape (..., 3 and more); undefined: 0."""
-    below = 2 * means[..., 0] + means[..., 1] + means[..., 2]
-    return np.asarray(2 * means[..., 0] / np.where(below > 0, below, 1.0))
+def f1_of_counts(means: np.ndarray) -> float:
+    """Return F1 for means of hits, false alarms and misses, shape (3 and more,); undefined: 0."""
+    below = 2 * means[0] + means[1] + means[2]
+    return float(2 * means[0] / below) if below > 0 else 0.0

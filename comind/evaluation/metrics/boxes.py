@@ -159,13 +159,10 @@ def _interpolated(scores: np.ndarray, hits: np.ndarray, boxes: int) -> float:
 def _coco_precision(
     truth: pd.DataFrame, prediction: pd.DataFrame, *, as_mlebench: bool = False
 ) -> float:
-    """Return the mean over labels of COCO's average precision at an overlap of 0.4.
+    """Return the mean over labels of COCO's average precision at an overlap of 0.4; a picture a row.
 
-    Args:
-        truth: boxes, x_min, y_min, x_max, y_max; a picture a row.
-        prediction: confidences and boxes.
-        as_mlebench: take corners for sizes, and number boxes and detections from 0; the index of
-            `prediction` is then the place of each row in its file.
+    MLE-bench takes corners for sizes, and numbers boxes and detections from 0; for it the index of
+    `prediction` is the place of each row in its file.
     """
     cells = list(zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True))
     first = int(np.argmin(prediction.index.to_numpy())) if as_mlebench else None
@@ -182,9 +179,8 @@ def _coco_precision(
                 corners = _taken_for_sizes(corners[0]), _taken_for_sizes(corners[1])
             found = _match(overlaps(corners[1], corners[0]), zero_box, zero_guess)
             sides = guess.numbers[theirs, 3:] - guess.numbers[theirs, 1:3]
-            kept = found | (
-                sides.prod(axis=1) >= 0
-            )  # COCO leaves false alarms out whose area is below 0
+            # COCO leaves false alarms out whose area is below 0.
+            kept = found | (sides.prod(axis=1) >= 0)
             hits.append(found[kept])
             scores.append(guess.numbers[theirs, 0][kept])
             boxes += len(mine)
@@ -201,10 +197,6 @@ def _taken_for_sizes(boxes: np.ndarray) -> np.ndarray:
 def _place_of_zero(numbers: np.ndarray) -> int | None:
     places = np.flatnonzero(numbers == 0)
     return int(places[0]) if len(places) else None
-
-
-def _coco_as_mlebench(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:
-    return _coco_precision(truth, prediction, as_mlebench=True)
 
 
 _LABELLED = things("label confidence x_min y_min x_max y_max")
@@ -245,7 +237,7 @@ BOX_METRICS: tuple[Metric, ...] = (
         name="coco-map-40-corners",
         parse=_CLASSED,
         truth_parser=_CLASSES,
-        value=_coco_as_mlebench,
+        value=partial(_coco_precision, as_mlebench=True),
         reference="coco-map-40 as MLE-bench computes it: corners as sizes, numbered from 0",
     ),
 )

@@ -59,9 +59,9 @@ def _probabilistic_counts(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.n
     return np.stack([p * positive, p * ~positive, positive], axis=1).astype(float)
 
 
-def _probabilistic_f1(means: np.ndarray) -> np.ndarray:
+def _probabilistic_f1(means: np.ndarray) -> float:
     """Return the harmonic mean of cTP / (cTP + cFP) and cTP / positives: 2 cTP over the sum of all."""
-    return np.asarray(2 * means[..., 0] / means.sum(axis=-1))
+    return float(2 * means[0] / means.sum())
 
 
 def _log_mae(truth: pd.DataFrame, prediction: pd.DataFrame) -> float:

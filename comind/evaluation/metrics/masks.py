@@ -34,11 +34,9 @@ def _dice_rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
 def _precision_rows(*, empty_is_full: bool) -> Rows:
     """Return the share of thresholds that the overlap of each row is above.
 
-    Two empty masks are alike; pixels where there are none earn nothing.
-
-    Args:
-        empty_is_full: take an empty prediction for the whole picture wherever there is something to
-            find, as a histogram of zeros alone puts them into its upper bin; MLE-bench counts so.
+    Two empty masks are alike; pixels where there are none earn nothing. MLE-bench takes an empty
+    prediction for the whole picture wherever there is something to find, as a histogram of zeros alone
+    puts them into its upper bin.
     """
 
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
@@ -120,7 +118,7 @@ MASK_METRICS: tuple[Metric, ...] = (
     _of_rows(
         name="global-dice",
         rows=_overlaps,
-        finish=lambda means: np.asarray(2 * means[..., 0] / (means[..., 1] + means[..., 2])),
+        finish=lambda means: 2 * means[0] / (means[1] + means[2]),
         reference="2 shared / (true + predicted pixels), over the pixels of all rows",
     ),
     _of_rows(

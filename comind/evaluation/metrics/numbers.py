@@ -21,8 +21,8 @@ def _error(name: str, error: Error, reference: str, *, root: bool = False, parse
     def rows(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
         return error(truth.to_numpy(dtype=float), prediction.to_numpy(dtype=float))
 
-    def finish(means: np.ndarray) -> np.ndarray:
-        return np.asarray((np.sqrt(means) if root else means).mean(axis=-1))
+    def finish(means: np.ndarray) -> float:
+        return float((np.sqrt(means) if root else means).mean())
 
     return RowMetric(
         name=name,

@@ -11,6 +11,7 @@ __all__ = [
     "parse_label_sets",
     "parse_labels",
     "parse_masks",
+    "parse_something",
     "parse_text",
     "parse_whole_numbers",
     "refuse",
@@ -79,6 +80,16 @@ def numbers(
 
 def parse_text(column: "pd.Series[str]") -> "pd.Series":
     """Return the text as it stands; an empty cell is empty text."""
+    return column
+
+
+def parse_something(column: "pd.Series[str]") -> "pd.Series":
+    """Return the text as it stands.
+
+    Raises:
+        ValueError: a cell is empty.
+    """
+    refuse(column.str.strip() == "", column, "nothing")
     return column
 
 

@@ -79,10 +79,6 @@ def _inversions(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     return np.array(values, dtype=float)
 
 
-def _kendall(means: np.ndarray) -> np.ndarray:
-    return np.asarray(1 - 4 * means[..., 0] / means[..., 1])
-
-
 def _edits(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     """Return the edit distance and the true length of each row, shape (rows, 2)."""
     both = zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True)
@@ -112,7 +108,7 @@ RANKED_METRICS: tuple[Metric, ...] = (
         kind=AnswerKind.TEXT,
         parse=parse_items,
         rows=_inversions,
-        finish=_kendall,
+        finish=lambda means: 1 - 4 * means[0] / means[1],
         best=1.0,
         reference="1 - 4 * inversions of all rows / sum of n (n - 1); one row: scipy.stats.kendalltau",
     ),
@@ -122,7 +118,7 @@ RANKED_METRICS: tuple[Metric, ...] = (
         kind=AnswerKind.TEXT,
         parse=parse_sequences,
         rows=_edits,
-        finish=lambda means: means[..., 0] / means[..., 1],
+        finish=lambda means: means[0] / means[1],
         best=0.0,
         reference="sum of rapidfuzz.distance.Levenshtein.distance / sum of true lengths",
     ),

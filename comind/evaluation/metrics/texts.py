@@ -31,9 +31,9 @@ def _shared_labels(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     return np.array(shared + there, dtype=float).T
 
 
-def _f1_of_counts(means: np.ndarray) -> np.ndarray:
-    shared, there = np.split(means, 2, axis=-1)
-    return np.asarray((2 * shared / np.where(there > 0, there, 1.0)).mean(axis=-1))
+def _f1_of_counts(means: np.ndarray) -> float:
+    shared, there = np.split(means, 2)
+    return float((2 * shared / np.where(there > 0, there, 1.0)).mean())
 
 
 def _f1_of_sets(true: frozenset[str], guess: frozenset[str]) -> float:

@@ -1,10 +1,9 @@
 """Make sure of a metric that exists as a program alone (design, promise 2)."""
 
-import hashlib
-
 import pandas as pd
 
 from comind.evaluation.scripts.report import Evaluation, ScriptCheckError, ScriptReport
+from comind.evaluation.splits.rules import shuffled
 
 __all__ = ["check_metric"]
 
@@ -22,18 +21,14 @@ def check_metric(
 ) -> None:
     """Make sure that `evaluate` ranks what is known to be better above what is known to be worse.
 
-    Args:
-        evaluate: runs the program.
-        answers: the truth in the shape of a submission, text cells.
-        sample: a submission for the same ids that has learnt nothing.
-        targets: columns beside the ids.
-        maximize: what the program's author says of its direction.
+    `answers` are the truth in the shape of a submission (text cells), `sample` is a submission for the
+    same ids that has learnt nothing, and `maximize` what the program's author says of its direction.
 
     Raises:
         ScriptCheckError: a check fails; the message says which.
     """
     shuffles = [_shuffled(answers, targets, seed) for seed in range(_SHUFFLES)]
-    reordered = answers.iloc[_order(len(answers), 0)]
+    reordered = answers.iloc[shuffled(range(len(answers)), 0)]
     tables = [answers, answers, reordered, sample, *shuffles, answers.iloc[1:]]
     truth = _csv(answers)
     reports = evaluate([truth] * len(tables), [_csv(table) for table in tables])
@@ -70,14 +65,10 @@ def _score(check: str, report: ScriptReport) -> float:
 
 def _shuffled(answers: pd.DataFrame, targets: tuple[str, ...], seed: int) -> pd.DataFrame:
     """Return the answers with all targets of a row moved to another row."""
-    order = _order(len(answers), seed)
+    order = shuffled(range(len(answers)), seed)
     moved = answers.copy()
     moved[list(targets)] = answers[list(targets)].iloc[order].to_numpy()
     return moved
-
-
-def _order(rows: int, seed: int) -> list[int]:
-    return sorted(range(rows), key=lambda row: hashlib.sha256(f"{seed}:{row}".encode()).digest())
 
 
 def _csv(table: pd.DataFrame) -> bytes:

@@ -1,12 +1,13 @@
 """How a competition without a known metric is split, once its evaluator is written."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
-from comind.evaluation.scripts.report import WrittenMetric
+from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.split_checks import HeldBack
 from comind.evaluation.splits.plan import SplitPlan
 
@@ -17,9 +18,9 @@ _FEW_CLASSES, _MOST_CLASSES = 20, 0.1
 
 def plan_without_metric(competition: Competition) -> SplitPlan:
     """Return the tables of a competition whose metric is not known; the kind of answer is guessed."""
-    unknown = WrittenMetric(name="unknown", maximize=True, kind=AnswerKind.LABEL)
+    unknown = MetricFacts(name="unknown", maximize=True, kind=AnswerKind.LABEL)
     plan = SplitPlan(competition, seed=0, metric=unknown)
-    plan.metric = unknown.model_copy(update={"kind": _guess_kind(plan)})
+    plan.metric = replace(unknown, kind=_guess_kind(plan))
     return plan
 
 
@@ -29,7 +30,7 @@ class WrittenPlan(SplitPlan):
     def __init__(
         self,
         competition: Competition,
-        metric: WrittenMetric,
+        metric: MetricFacts,
         held_back: HeldBack,
         programs: Mapping[str, str],
     ) -> None:

@@ -1,13 +1,12 @@
-"""What an evaluator that a model wrote says, and what it calls its metric."""
+"""What an evaluator that a model wrote says."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
-from comind.domain.problem import AnswerKind
 from comind.domain.value import Value
 from comind.errors import ReplyError
 
-__all__ = ["EVALUATE", "SPLIT", "Evaluation", "ScriptCheckError", "ScriptReport", "WrittenMetric"]
+__all__ = ["EVALUATE", "SPLIT", "Evaluation", "ScriptCheckError", "ScriptReport"]
 
 SPLIT = "split_dataset.py"
 EVALUATE = "evaluate.py"
@@ -25,14 +24,6 @@ class ScriptReport(Value):
     score: float | None
     success: bool
     message: str = ""
-
-
-class WrittenMetric(Value):
-    """What is known of a metric that exists as a program alone."""
-
-    name: str
-    maximize: bool
-    kind: AnswerKind
 
 
 class Evaluation(Protocol):

@@ -5,9 +5,8 @@ own code. A program that lets labels out is refused all the same: who writes tha
 the choice.
 """
 
-import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,10 +45,7 @@ class HeldBack:
 def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldBack:
     """Return what the program in whose output folders these are holds back.
 
-    Args:
-        plan: the competition's own tables.
-        public: what the program wrote for attempts; untrusted.
-        private: what it wrote for the grader; untrusted.
+    What it wrote for attempts (`public`) and for the grader (`private`) is untrusted.
 
     Raises:
         ScriptCheckError: a check fails; the message says which.
@@ -198,15 +194,13 @@ def _check_side_files(plan: SplitPlan, public: Path, keys: set[object]) -> None:
             raise ScriptCheckError(f"check `withheld values`: {name} has labels of held-back rows")
 
 
-def _files(folder: Path) -> Iterable[str]:
-    for root, folders, files in os.walk(folder, followlinks=False):
-        for name in (*files, *(each for each in folders if (Path(root) / each).is_symlink())):
-            path = Path(root) / name
-            if path.is_symlink():
-                raise ScriptCheckError(
-                    f"check `public files`: {path.relative_to(folder)} is a link; copy files"
-                )
-            yield path.relative_to(folder).as_posix()
+def _files(folder: Path) -> Iterator[str]:
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_symlink():
+            raise ScriptCheckError(f"check `public files`: {name} is a link; copy files")
+        if not path.is_dir():
+            yield name
 
 
 def _check_classes(plan: SplitPlan, held_back: pd.DataFrame) -> None:

@@ -34,13 +34,9 @@ class _Kind(NamedTuple):
 def answer_files(
     files: Iterable[str], train: pd.DataFrame, test: pd.DataFrame, held_back: pd.DataFrame
 ) -> set[str]:
-    """Return the answer files of held-back rows, relative to the public folder.
+    """Return those of a public folder's `files` that answer held-back rows; all relative to it.
 
-    Args:
-        files: all files there, relative to it.
-        train: all labelled rows, the columns that test rows have too; text cells.
-        test: the rows asked for.
-        held_back: the rows of `train` that are held back.
+    `train` are all labelled rows, with the columns that test rows have, too; cells are text.
     """
     files = [file for file in files if not file.endswith((".csv", ".md"))]
     if not files:

@@ -23,11 +23,7 @@ def detect_rule(
 ) -> tuple[SplitRule, str]:
     """Return the rule that fits, and what in the data says so.
 
-    Args:
-        train: labelled rows, text cells.
-        test: rows asked for, with the names that `train` has for its columns.
-        labels: the label columns of `train`.
-        kind: what the target columns of a submission hold.
+    Cells are text; the columns of `test` have the names that `train` has for them.
     """
     shared = [column for column in test.columns if column in train.columns]
     for find in (_by_time, _by_group):

@@ -15,7 +15,7 @@ from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.splits.answer_files import picture_of
 
-__all__ = ["choose_rows", "groups_of", "times_of", "validation_count"]
+__all__ = ["choose_rows", "groups_of", "shuffled", "times_of", "validation_count"]
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
     match rule.kind:
         case "random":
-            rows = _shuffled(range(len(table)), seed)[:count]
+            rows = shuffled(range(len(table)), seed)[:count]
         case "stratified":
             rows = _stratified(table, rule, seed, count)
         case "group":
@@ -76,7 +76,7 @@ def times_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series":
     return times
 
 
-def _shuffled(items: Sequence[T], seed: int) -> list[T]:
+def shuffled(items: Sequence[T], seed: int) -> list[T]:
     """Return `items` in an order that depends on them and the seed alone."""
 
     def key(item: T) -> bytes:
@@ -99,7 +99,7 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
 
     A class of one row stays with the rows to learn from.
     """
-    members = _members(table[rule.column], _shuffled(range(len(table)), seed))
+    members = _members(table[rule.column], shuffled(range(len(table)), seed))
     share = count / len(table)
     most = {label: len(rows) - 1 for label, rows in members.items()}
     taken = {label: min(most[label], math.floor(len(rows) * share)) for label, rows in members.items()}
@@ -121,7 +121,7 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -
     if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
         raise CompetitionError(f"the split's column {rule.column!r} has one group only")
     rows: list[int] = []
-    for name in _shuffled(list(members), seed)[:-1]:
+    for name in shuffled(list(members), seed)[:-1]:
         group = members[name]
         if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
             break

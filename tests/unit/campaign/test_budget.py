@@ -72,7 +72,7 @@ def test_no_limit_is_passed_whatever_runs_at_once(
                     threading.Event().wait(0.0001)
                 if end == "settled":
                     actual = int(bound * part)
-                    reservation.settle(Usage(prompt_tokens=actual, usd=actual / 10))
+                    reservation.actual = Usage(prompt_tokens=actual, usd=actual / 10)
         except BudgetOver:
             return
         passed.append((closing, bound))
@@ -93,7 +93,7 @@ def test_what_others_hold_is_waited_for() -> None:
     def other() -> None:
         waiting.set()
         with purse.reserve(Usage(prompt_tokens=60)) as reservation:
-            reservation.settle(Usage(prompt_tokens=5))
+            reservation.actual = Usage(prompt_tokens=5)
         made.set()
 
     with purse.reserve(Usage(prompt_tokens=60)) as reservation:
@@ -101,7 +101,7 @@ def test_what_others_hold_is_waited_for() -> None:
         thread.start()
         assert waiting.wait(10)
         assert not made.wait(0.05)
-        reservation.settle(Usage(prompt_tokens=10))
+        reservation.actual = Usage(prompt_tokens=10)
     assert made.wait(10)
     thread.join()
     assert purse.spent.tokens == 15
@@ -174,6 +174,13 @@ def test_a_request_that_alone_fails_is_given_up() -> None:
     with pytest.raises(ReplyError, match="6 times, while others were answered"):
         metered.complete(REQUEST)
     assert len(noted) == 6
+
+
+def test_failures_while_nobody_is_answered_are_no_fault_of_a_request() -> None:
+    """As long as no other call is answered, one that keeps failing is made again."""
+    metered, _, noted = _metered(Erring(*[ModelBusyError("500", billed=False)] * 9, None))
+    assert metered.complete(REQUEST).text == "{}"
+    assert len(noted) == 9
 
 
 def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:

@@ -90,7 +90,8 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
     assert refit.work.draft.codebase == picked.code
     assert refit.outcome.code == picked.code
     assert refit.outcome.score is None
-    assert state.delivered() == (refit.id, refit.outcome.submitted)
+    assert state.delivered() == refit
+    assert refit.submitted is not None
     assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())
     assert state.best is not None
 
@@ -125,5 +126,6 @@ def test_without_a_refit_the_pick_is_delivered(tmp_path: Path) -> None:
     assert state.picked is not None
     delivered = state.delivered()
     assert delivered is not None
-    assert delivered[0] == state.picked.work_id
+    assert delivered.id == state.picked.work_id
+    assert delivered.submitted is not None
     assert state.refit() is None

@@ -51,6 +51,16 @@ def test_a_bad_submission_is_a_report(tmp_path: Path, text: str, message: str) -
     assert (report.valid, report.message, report.score) == (False, message, None)
 
 
+def test_without_a_metric_only_an_empty_cell_is_refused(tmp_path: Path) -> None:
+    """A program will read whatever stands there, but nothing is no answer."""
+    path = tmp_path / "submission.csv"
+    form = SubmissionForm(_ANSWERS, ("id",), ("label",), None)
+    path.write_text("id,label\n1,?\n2,-\n3,0\n4,nan\n")
+    assert form.read(path)["label"].tolist() == ["?", "-", "0", "nan"]
+    path.write_text("id,label\n1,yes\n2, \n3,no\n4,no\n")
+    assert form.check(path).message == "column 'label': nothing in 1 of 4 rows"
+
+
 def test_several_id_columns_make_one_key(tmp_path: Path) -> None:
     """Rows are matched by all id columns together, and a missing pair is named as one."""
     answers = pd.DataFrame({"day": ["1", "1", "2"], "shop": ["a", "b", "a"], "label": ["x", "y", "z"]})

@@ -43,11 +43,11 @@ def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
     """It is asked for at intervals, until it is there or patience is over."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
     hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
-    wait_for_scores(log, kaggle, SLUG, clock.now, seconds=60, every=20, sleep=clock.sleep)
+    wait_for_scores(log, kaggle, SLUG, clock, seconds=60, every=20)
     assert clock.waited == [20.0, 20.0, 20.0, 20.0]
     assert len(log.state.pending) == 1
     _score(kaggle, status="complete", public_score="0.25")
-    wait_for_scores(log, kaggle, SLUG, clock.now, seconds=60, every=20, sleep=clock.sleep)
+    wait_for_scores(log, kaggle, SLUG, clock, seconds=60, every=20)
     assert log.state.pending == ()
     assert log.state.best_public(maximize=False) == 0.25
 

@@ -36,7 +36,7 @@ def test_a_competition_by_name_or_address(ref: str) -> None:
 def test_answers_with_nothing_in_them() -> None:
     """A field that was left out is empty, no failure."""
     assert wire.page_of(competitions.ApiCompetitionPage()).content == ""
-    assert wire.row_of(competitions.ApiLeaderboardSubmission()).team_id is None
+    assert wire.row_of(competitions.ApiLeaderboardSubmission()).submitted is None
     assert wire.limits_of(competitions.ApiSubmissionLimits()).allowed_now == 0
     assert wire.submission_of(competitions.ApiSubmission()).status == "pending"
     assert wire.topic_of(competitions.ApiCompetitionTopic()).body is None

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.live.catalogue import Hosted
+from comind.live.dispatch import REQUESTS
 from comind.live.faults import Faults
 from comind.live.files import PlainFiles
 from comind.live.routes import Content, RouteError, Ticket
-from comind.live.wire import REQUESTS
 from tests.unit.live.worlds import NOON, ROUTES, SECRET, Client, open_world, submission, world_folder
 
 _ANSWERS = "private/answers.csv"

@@ -6,11 +6,11 @@ from typing import Any
 
 from comind.evaluation.folder import load_competition
 from comind.live.catalogue import Hosted
-from comind.live.dispatch import Dispatch
+from comind.live.dispatch import REQUESTS, Dispatch
 from comind.live.faults import Faults
 from comind.live.routes import Answer, Asker, Shown, Ticket, resolve
 from comind.live.uploads import Uploads
-from comind.live.wire import REQUESTS, read_request
+from comind.live.wire import read_request
 from comind.live.world import MLELive
 from tests.unit.evaluation.folders import competition_folder
 
@@ -67,7 +67,7 @@ class Client:
     def ask(self, route: str, **body: Any) -> Answer:
         """Return what a route answers to a body in the client's spelling."""
         name = ROUTES[route]
-        return self.dispatch.answer(name, read_request(name, body), self.asker)
+        return self.dispatch.answer(name, read_request(REQUESTS[name], body), self.asker)
 
     def fetch(self, ticket: Ticket) -> bytes:
         """Return the bytes of a file."""

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
-from comind.llm.gate import Gate, own_fault
+from comind.llm.gate import Gate
 from comind.llm.settings import Traffic
 from comind.testing import QuickClock
 
@@ -197,13 +197,6 @@ def test_no_more_calls_are_under_way_than_may_be(concurrent: int) -> None:
         thread.join(20)
     assert len(done) == 12
     assert most[0] <= concurrent
-
-
-def test_a_call_that_fails_alone_is_at_fault() -> None:
-    """What fails six times while others succeed is given up for itself."""
-    assert own_fault(6, 1)
-    assert not own_fault(6, 0)
-    assert not own_fault(5, 9)
 
 
 _ENDS: dict[str, Callable[[Gate], object]] = {

@@ -35,12 +35,15 @@ def make_wheel(folder: Path, name: str, version: str = "1.0", *, requires: str =
     return wheel
 
 
+@pytest.fixture(autouse=True)
+def _only_our_wheels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "wheels"))
+
+
 def installer(root: Path, *allowed: str) -> Packages:
-    """Return an installer that knows only the wheels in `root/wheels`."""
-    options = ("--no-index", "--find-links", str(root / "wheels"))
-    return Packages(
-        root / "packages", root / "packages.json", allowed=allowed, options=options, environment={}
-    )
+    """Return the installer of an attempt in `root`."""
+    return Packages(root / "packages", root / "packages.json", allowed=allowed)
 
 
 def test_lines_that_ask_are_taken_out() -> None:

@@ -31,7 +31,6 @@ def test_the_second_version(tmp_path: Path, prepared: None) -> None:
     (tmp_path / "self").write_text("0::/own\n")
     group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
-    assert group.limits_memory
     (folder,) = group.folders
     assert folder.parent == tmp_path / "own"
     assert (folder / "memory.max").read_text() == "5\n"

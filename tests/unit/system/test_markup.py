@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.markup import plain
+from comind.system.markup import plain
 
 
 @pytest.mark.parametrize(
@@ -13,7 +13,7 @@ from comind.community.markup import plain
         ("a < b and b > c", "a < b and b > c"),
         ("**bold** `x < 3`", "**bold** `x < 3`"),
         ("<p>One &amp; two.</p><p>Three</p>", "One & two.\n\nThree"),
-        ("<ul><li>a</li><li>b</li></ul>", "- a\n\n- b"),
+        ("<ul><li>a</li><li>b</li></ul>", "- a\n- b"),
         ("x<br>y <img src='p.png' alt='loss'>", "x\ny [picture: loss]"),
         ("<p>a</p><script>steal()</script><style>p{}</style>", "a"),
         ("<p>never closed <b>bold", "never closed bold"),

@@ -1,4 +1,4 @@
-"""Text out of the HTML that Kaggle's dumps hold of messages; Markdown stays as it is."""
+"""Text out of HTML, as people post it; Markdown stays as it is."""
 
 import re
 from html.parser import HTMLParser
@@ -6,22 +6,23 @@ from html.parser import HTMLParser
 __all__ = ["plain"]
 
 _HTML = re.compile(
-    r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>"
+    r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>",
+    re.IGNORECASE,
 )
-_BREAKS = frozenset(
-    ["p", "div", "br", "li", "pre", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "tr", "ul", "ol"]
-)
+_HEADS = tuple(f"h{level}" for level in range(1, 7))
+_BREAKS = frozenset(("p", "div", "br", "pre", "blockquote", "table", "tr", "ul", "ol", *_HEADS))
 _UNSEEN = frozenset(("script", "style"))
 
 
 def plain(text: str) -> str:
-    """Return the words of a message, with a line for each of its blocks; what is no HTML stays."""
+    """Return the words of a text, with a line for each of its blocks; what is no HTML stays."""
     if "<" not in text or _HTML.search(text) is None:
         return text
     reader = _Words()
     reader.feed(text)
     reader.close()
-    return re.sub(r"\n{3,}", "\n\n", "".join(reader.words)).strip()
+    words = re.sub(r"[ \t]+\n", "\n", "".join(reader.words))
+    return re.sub(r"\n{3,}", "\n\n", words).strip()
 
 
 class _Words(HTMLParser):
@@ -35,8 +36,10 @@ class _Words(HTMLParser):
         if tag == "img":
             caption = dict(attrs).get("alt")
             self.words.append(f"[picture: {caption}]" if caption else "[picture]")
+        elif tag == "li":
+            self.words.append("\n- ")
         elif tag in _BREAKS:
-            self.words.append("\n- " if tag == "li" else "\n")
+            self.words.append("\n")
 
     def handle_endtag(self, tag: str) -> None:
         self._unseen -= tag in _UNSEEN and self._unseen > 0
