@@ -65,7 +65,7 @@ class Problem(Task):
     description: str
     shape: DataShape
     preview: str
-    """Facts on the public files, over all rows, what matters most first; empty where no model is asked."""
+    """Facts on the public files, over all rows, the most telling first; empty where no model asks."""
 
     @property
     def folder(self) -> str:
