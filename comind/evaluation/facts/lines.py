@@ -221,7 +221,8 @@ def _together(group: Sequence[ColumnFacts]) -> str:
     if not filled:
         return ", ".join(parts)
     distinct = sorted(facts.distinct for facts in filled)
-    parts.append(f"about {count(distinct[0])} to {count(distinct[-1])} values each")
+    many = "" if distinct[0] == distinct[-1] else f" to {count(distinct[-1])}"
+    parts.append(f"about {count(distinct[0])}{many} values each")
     low, high = min(facts.low for facts in filled), max(facts.high for facts in filled)
     if group[0].column.kind.is_number:
         middles = sorted(facts.quantiles[_MEDIAN] for facts in filled)

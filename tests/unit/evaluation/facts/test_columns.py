@@ -29,7 +29,7 @@ def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.lists(_COLUMN, min_size=1, max_size=4))
 def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
     """Rows, gaps, distinct values, range, quantiles and the most frequent value agree with pandas."""
@@ -55,7 +55,7 @@ def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
                 assert found.most == values.value_counts().max()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.lists(_COLUMN, min_size=1, max_size=5), st.integers(300, 4_000))
 def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) -> None:
     """Whatever a table holds, the text is within its tokens, and the same when asked for again."""
@@ -68,7 +68,7 @@ def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) 
         assert facts(public, tokens=tokens) == text
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.data())
 def test_overlaps_are_those_of_sets(data: st.DataObject) -> None:
     """The share of test rows whose group stands in train is that of a set of the groups."""

@@ -10,7 +10,6 @@ import pytest
 from PIL import Image
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.facts import TOKENS
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.seal import make_split
 from comind.llm.tokens import count_tokens
@@ -80,7 +79,7 @@ def test_all_rows_are_read(tmp_path: Path) -> None:
     text = facts(write_parts(tmp_path, train=train))
     assert line(text, "code: text").startswith("code: text (over 99.9 % are numbers), all different")
     assert line(text, "gap: float") == "gap: float, under 0.1 % missing, always 0.5"
-    assert line(text, "x: float").endswith("1 rarer") or "900" in line(text, "x: float")
+    assert line(text, "x: float") == "x: float, 2 values: 0.25 over 99.9 %, 1 rarer"
 
 
 def test_differences_of_other_parts_are_told(tmp_path: Path) -> None:
@@ -98,10 +97,7 @@ def test_like_columns_share_a_line(tmp_path: Path) -> None:
     pixels = {f"pixel{at}": np.arange(10) + at for at in range(300)}
     text = facts(write_parts(tmp_path, train={"id": range(10), **pixels, "y": [0, 1] * 5}))
     told = line(text, "pixel0..pixel299 (300 columns)")
-    assert (
-        told.endswith("about 10 to 10 values each, medians 4 to 303, all within 0 to 308")
-        or "medians" in told
-    )
+    assert told.endswith("int, about 9 to 10 values each, medians 4 to 303, all within 0 to 308")
     assert "pixel7:" not in text
 
 
@@ -200,20 +196,18 @@ def test_what_is_sealed_makes_no_difference(tmp_path: Path) -> None:
 
 
 def test_a_wide_table_stays_within_its_tokens(tmp_path: Path) -> None:
-    """Of hundreds of unlike columns each section still stands, in fewer words, within the limit."""
-    names = [
-        f"{first}{second}{third}" for first in "abcdefgh" for second in "klmnop" for third in "uvwxyz"
-    ]
+    """Of many unlike columns each section still stands, in fewer words, within the limit."""
+    names = [f"{first}{second}{third}" for first in "ab" for second in "klmnop" for third in "uvwxyz"]
     train = pd.DataFrame(
         {"id": range(30), **{name: np.arange(30) % 7 for name in names}, "y": [0, 1] * 15}
     )
     public = write_parts(tmp_path, train=train, test=train.drop(columns="y"))
     (public / "notes.txt").write_text("first line of the notes\n")
-    for tokens in (800, TOKENS):
+    for tokens in (700, 1_500):
         text = facts(public, tokens=tokens)
         assert count_tokens(text) <= tokens
         for said in (
-            "train.csv: 30 rows, 290 columns",
+            "train.csv: 30 rows, 74 columns",
             "y: int, 2 classes",
             "inputs but the ids",
             "aku: int",
