@@ -37,6 +37,8 @@ class ColumnFacts:
     distinct: int
     exact: bool = False
     """Whether `distinct` was counted, not estimated."""
+    mean: float = 0.0
+    """Of numbers; else 0."""
     quantiles: tuple[float, ...] = ()
     """Of the numbers, or of the lengths of text, at `QUANTILES`; none where nothing is there."""
     frequent: tuple[tuple[str, int], ...] = ()
@@ -115,9 +117,10 @@ def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> 
         key = column.key
         wanted += [f"count({key})", f"approx_count_distinct({key})", f"min({key})", f"max({key})"]
         wanted.append(f"arg_min({key}, rowid)" if column.kind is Kind.TEXT else "''")
+        wanted.append(f"favg({key})" if column.kind.is_number else "NULL")
     [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key}")
     for number, column in enumerate(columns):
-        present, distinct, low, high, first = row[5 * number : 5 * number + 5]
+        present, distinct, low, high, first, mean = row[6 * number : 6 * number + 6]
         yield ColumnFacts(
             column,
             rows=table.rows,
@@ -126,6 +129,7 @@ def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> 
             high=high,
             distinct=min(distinct, present),
             first=first or "",
+            mean=mean or 0.0,
         )
 
 

@@ -58,7 +58,8 @@ def label_lines(group: Sequence[ColumnFacts]) -> list[str]:
     facts = group[0]
     classes = facts.exact and not facts.all_different and facts.distinct > 1
     if len(group) > 1 or not classes or (facts.column.kind.is_number and facts.distinct > _LABELS_SHOWN):
-        return [full_line(group, {})]
+        mean = f", mean {number(facts.mean)}" if len(group) == 1 and facts.column.kind.is_number else ""
+        return [f"{full_line(group, {})}{mean}"]
     parts = [_kind(facts), *_missing(facts), f"{count(facts.distinct)} classes"]
     if facts.least == facts.most:
         parts.append(f"{count(facts.most)} rows each")
@@ -225,8 +226,9 @@ def _together(group: Sequence[ColumnFacts]) -> str:
     parts.append(f"about {count(distinct[0])}{many} values each")
     low, high = min(facts.low for facts in filled), max(facts.high for facts in filled)
     if group[0].column.kind.is_number:
-        middles = sorted(facts.quantiles[_MEDIAN] for facts in filled)
-        parts.append(f"medians {number(middles[0])} to {number(middles[-1])}")
+        few = distinct[-1] <= _CLASSES  # then the median says little: think of zeros and ones
+        middles = sorted(facts.mean if few else facts.quantiles[_MEDIAN] for facts in filled)
+        parts.append(f"{'means' if few else 'medians'} {number(middles[0])} to {number(middles[-1])}")
         parts.append(f"all within {number(low)} to {number(high)}")
     elif group[0].column.kind.is_moment:
         parts.append(f"{moment(low)} to {moment(high)}")

@@ -63,7 +63,20 @@ def test_labels_are_told_by_class_or_quantile(tmp_path: Path) -> None:
     public = write_parts(tmp_path, train=train)
     text = facts(public, label_columns=("y", "z"))
     assert line(text, "y:") == "y: text, 2 classes: no 90 %, yes 10 %"
-    assert line(text, "z:") == "z: float, all different, 0 | 2.25 62.25 124.8 187.2 247.2 | 249.8"
+    assert (
+        line(text, "z:")
+        == "z: float, all different, 0 | 2.25 62.25 124.8 187.2 247.2 | 249.8, mean 124.9"
+    )
+
+
+def test_labels_that_are_alike_share_a_line(tmp_path: Path) -> None:
+    """Of many columns of zeros and ones the rarest and the most frequent label are told."""
+    rare = {f"label_{at}": [1] * (at + 1) + [0] * (9 - at) for at in range(6)}
+    public = write_parts(tmp_path, train={"id": range(10), **rare})
+    text = facts(public, label_columns=tuple(rare))
+    assert line(text, "label_0..label_5").endswith(
+        "about 2 values each, means 0.1 to 0.6, all within 0 to 1"
+    )
 
 
 def test_all_rows_are_read(tmp_path: Path) -> None:
@@ -97,7 +110,7 @@ def test_like_columns_share_a_line(tmp_path: Path) -> None:
     pixels = {f"pixel{at}": np.arange(10) + at for at in range(300)}
     text = facts(write_parts(tmp_path, train={"id": range(10), **pixels, "y": [0, 1] * 5}))
     told = line(text, "pixel0..pixel299 (300 columns)")
-    assert told.endswith("int, about 9 to 10 values each, medians 4 to 303, all within 0 to 308")
+    assert told.endswith("int, about 9 to 10 values each, means 4.5 to 303.5, all within 0 to 308")
     assert "pixel7:" not in text
 
 
