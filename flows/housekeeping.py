@@ -94,7 +94,6 @@ class Housekeeping:
         if state.split is not None:
             split = SplitFolder(self._folder.splits / state.split.key)
             files += [pointer_of(split.public), pointer_of(split.sealed), split.described]
-            files += [split.facts] if split.facts.is_file() else []
         files += [pointer_of(self._folder.communities / read.key) for read in state.communities]
         files += [pointer_of(self._solution(work_id)) for work_id in sorted(self._published)]
         done = sum(record.outcome is not None for record in state.works)
