@@ -108,7 +108,7 @@ def main() -> None:
     """Print the figures."""
     root = Path(tempfile.mkdtemp(prefix="b-"))
     competition = load_competition(make_demo("demo-tumours", root))
-    problem = describe_problem(make_split(competition, root / "splits", seed=0))
+    problem = describe_problem(make_split(competition, root / "splits", seed=0), count_tokens)
     for context_tokens, target in ((128_000, " (target 85 %)"), (32_768, ""), (16_384, ""), (8_192, "")):
         found, whole, tokens = share(problem, context_tokens)
         print(

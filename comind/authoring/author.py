@@ -16,14 +16,15 @@ from comind.campaign.recorder import RecordedModel, Recorder
 from comind.campaign.signals import WorkOver
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
+from comind.evaluation.facts import facts_of
 from comind.evaluation.metrics import MetricFacts
-from comind.evaluation.preview import preview_of
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
 from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
 from comind.eventlog.log import EventLog
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
+from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, CellStatus, Sandbox
 
 __all__ = ["REPAIRS", "EvaluateScript", "SplitScript", "author_split"]
@@ -35,6 +36,7 @@ T = TypeVar("T", bound=BaseModel)
 
 _TEMPLATES = Templates("comind.authoring")
 _DESCRIPTION_LENGTH = 6_000
+_FACTS_TOKENS = 1_000
 _ERROR_LENGTH = 2_000
 _MAX_TOKENS = 3_000
 
@@ -141,7 +143,7 @@ def _task(bench: AuthorBench, name: str) -> str:
         Path(name).stem,
         title=competition.title,
         description=text[:_DESCRIPTION_LENGTH],
-        preview=preview_of(competition.public),
+        preview=facts_of(competition.public, measure=count_tokens, tokens=_FACTS_TOKENS),
         ids=bench.plan.ids,
         train_ids=bench.plan.train_ids,
         labels=bench.plan.labels,

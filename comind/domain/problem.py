@@ -65,7 +65,7 @@ class Problem(Task):
     description: str
     shape: DataShape
     preview: str
-    """What the files look like: names, sizes, columns, a few values."""
+    """Facts on the public files, over all rows, the most telling first; empty where no model asks."""
 
     @property
     def folder(self) -> str:

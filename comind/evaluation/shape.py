@@ -9,9 +9,9 @@ from comind.domain.problem import AnswerKind, DataShape
 from comind.evaluation.splits.answer_files import PIXEL, picture_of
 from comind.evaluation.splits.folder import Split
 
-__all__ = ["PICTURES", "shape_of"]
+__all__ = ["PICTURES", "SOUNDS", "shape_of"]
 
-_SOUNDS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
+SOUNDS = (".wav", ".flac", ".ogg", ".aif", ".aiff", ".mp3")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".tif", ".tiff", ".webp")
 _ROWS_READ = 2_000
 _MOST = 0.5  # a shape shows in more than half of the rows
@@ -28,7 +28,7 @@ def shape_of(public: Path, split: Split) -> DataShape:
     rows = pd.read_csv(public / "test.csv", nrows=_ROWS_READ)
     features = rows.drop(columns=list(split.id_columns), errors="ignore")
     keys = rows.select_dtypes(exclude="float").astype(str)  # no file is called 0.25
-    if _named(keys, _names(public, _SOUNDS)):
+    if _named(keys, _names(public, SOUNDS)):
         return DataShape.AUDIO
     pictures = _names(public, PICTURES)
     if _pixel_rows(keys, pictures):

@@ -41,6 +41,7 @@ from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
 from comind.llm.settings import ModelSettings
+from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
 from comind.session.environment import thread_settings
@@ -97,7 +98,8 @@ class Workshop:
     @cached_property
     def problem(self) -> Problem:
         """The competition as its solvers see it."""
-        return describe_problem(self.split_folder)
+        asked = agent_of(self.spec).needs_model
+        return describe_problem(self.split_folder, count_tokens if asked else None)
 
     @cached_property
     def agent(self) -> Agent:

@@ -35,6 +35,8 @@ class SplitFolder:
         self.answers = self.sealed / "validation_answers.csv"
         self.groups = self.sealed / "validation_groups.csv"
         """Which validation rows belong together, in the order of the answers; group splits only."""
+        self.facts = root / "facts.txt"
+        """What models are told of the public files, once one was; later ones see the same."""
         self.programs = self.sealed / "evaluator"
         """The evaluator that a model wrote, frozen; only where the competition names no metric."""
         self.full = self.sealed / "full"

@@ -1,0 +1,88 @@
+"""Generated tables: what is counted is what pandas counts, and the text keeps its promises."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comind.evaluation.facts.columns import QUANTILES, count_columns
+from comind.evaluation.facts.database import Database
+from comind.llm.tokens import count_tokens
+from tests.unit.evaluation.facts.public import facts, write_parts
+
+_NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False).map(lambda x: round(x, 6))
+_WHOLE = st.integers(-(2**40), 2**40)
+_WORDS = st.text(
+    st.characters(codec="utf-8", exclude_categories=("Cs", "Cc", "Cn")), max_size=30
+).filter(lambda word: word.strip() == word and not word.startswith("﻿"))
+_COLUMN = st.one_of(
+    *(st.lists(st.none() | each, min_size=12, max_size=12) for each in (_NUMBERS, _WHOLE, _WORDS))
+)
+
+
+def _written(columns: dict[str, list[object]], path: Path) -> pd.DataFrame:
+    """Write a table and return it as pandas reads it."""
+    pd.DataFrame(columns, dtype=object).to_csv(path, index=False)
+    return pd.read_csv(path)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(_COLUMN, min_size=1, max_size=4))
+def test_columns_are_counted_as_by_pandas(columns: list[list[object]]) -> None:
+    """Rows, gaps, distinct values, range, quantiles and the most frequent value agree with pandas."""
+    with tempfile.TemporaryDirectory() as folder, Database(Path(folder)) as database:
+        path = Path(folder) / "side.csv"
+        table = _written(
+            {"row": [*range(12)], **{f"column {chr(97 + at)}": c for at, c in enumerate(columns)}}, path
+        )
+        for found in count_columns(database, database.load(path)):
+            expected = table[found.column.name]
+            assert (found.rows, found.missing) == (len(expected), int(expected.isna().sum()))
+            values = expected.dropna()
+            if not len(values):
+                continue
+            if found.column.kind.is_number:
+                assert (found.low, found.high) == (values.min(), values.max())
+                quantiles = np.quantile(values.astype(float), QUANTILES, method="inverted_cdf")
+                assert found.quantiles == tuple(quantiles)
+            elif not pd.api.types.is_numeric_dtype(values):
+                assert found.distinct == values.nunique()
+                assert found.first == values.iloc[0]
+            if found.exact:
+                assert found.most == values.value_counts().max()
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.lists(_COLUMN, min_size=1, max_size=5), st.integers(300, 4_000))
+def test_the_text_keeps_to_its_tokens(columns: list[list[object]], tokens: int) -> None:
+    """Whatever a table holds, the text is within its tokens, and the same when asked for again."""
+    train = {"id": [*range(12)], **{f"column {at}x": c for at, c in enumerate(columns)}, "y": [0, 1] * 6}
+    with tempfile.TemporaryDirectory() as folder:
+        public = write_parts(Path(folder), train=pd.DataFrame(train, dtype=object))
+        text = facts(public, tokens=tokens)
+        assert count_tokens(text) <= tokens
+        assert "train.csv: 12 rows" in text
+        assert facts(public, tokens=tokens) == text
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_overlaps_are_those_of_sets(data: st.DataObject) -> None:
+    """The share of test rows whose group stands in train is that of a set of the groups."""
+    groups = st.sampled_from([f"group-{name}" for name in "abcdefghij"])
+    ours = data.draw(st.lists(groups, min_size=20, max_size=40))
+    theirs = data.draw(st.lists(groups, min_size=1, max_size=40))
+    found = sum(each in set(ours) for each in theirs) / len(theirs)
+    train = {"id": range(len(ours)), "who": ours, "y": [0, *([1] * (len(ours) - 1))]}
+    with tempfile.TemporaryDirectory() as folder:
+        text = facts(
+            write_parts(Path(folder), train=train, test={"id": range(len(theirs)), "who": theirs})
+        )
+    if found == 1:
+        assert "All their values stand in train: who" in text
+    elif found < 0.95:
+        shown = f"{100 * found:.0f}" if found >= 0.1 or not found else f"{100 * found:.1f}"
+        assert f"who: test {shown} %" in text
