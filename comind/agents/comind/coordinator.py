@@ -62,9 +62,7 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-def drafting_of(
-    state: CampaignState, pool: Pool, view: CommunityView, refused: str = ""
-) -> Drafting:
+def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
     """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
     attempts = state.works.attempts()
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]

@@ -172,9 +172,7 @@ def test_a_stage_that_failed_does_not_end_its_round() -> None:
         ([_ALL_TRIED, _drafts()], {"iterations": 0}, "all 0 rounds of ideation are over"),
     ],
 )
-def test_it_ends_when_ideas_do(
-    outcomes: list[ThinkOutcome], spec: dict[str, Any], reason: str
-) -> None:
+def test_it_ends_when_ideas_do(outcomes: list[ThinkOutcome], spec: dict[str, Any], reason: str) -> None:
     """After many rounds in a row without a draft, or after the last round, there is nothing to do."""
     work = code().model_copy(update={"draft": Draft(title="a", method="somehow")})
     tried = [
