@@ -40,6 +40,7 @@ _CODE_KEPT = 60_000  # longer code is nothing to start from
 _SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the model's context may allow for fewer
 _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
+_IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
 _TRIES = 2  # of a list in which nothing is new
 _KINDS_NEED = 3  # with fewer drafts there is no room for every part
 
@@ -73,14 +74,14 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
             result=a.result,
             code=a.outcome.code,
             seconds=a.outcome.code_seconds,
-            report=a.outcome.report,
+            report=a.outcome.report[:_REPORT_KEPT],
         )
         for a in state.works.best_first()[:_SOLUTIONS_KEPT]
         if a.outcome is not None and len(a.outcome.code) <= _CODE_KEPT
     ]
     return Drafting(
         wanted=state.spec.coders,
-        ideas=tuple(IdeaMemo(id=i.id, text=i.text, value=i.value) for i in ideas),
+        ideas=tuple(IdeaMemo(id=i.id, text=i.text[:_IDEA_KEPT], value=i.value) for i in ideas),
         solutions=tuple(starts),
         best=state.best.work_id if state.best else "",
         tried=tuple(
@@ -113,7 +114,7 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     asked = _TEMPLATES.render(
         "coordinator", problem=problem, sizes=sizes, resources=desk.resources, **dict(facts)
     )
-    messages = (
+    messages: tuple[Message, ...] = (
         Message(role="system", content=_TEMPLATES.render("coordinator_system")),
         Message(role="user", content=asked),
     )

@@ -9,7 +9,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE
 from comind.campaign.estimate import Expected, ExpectedCalls
 from comind.campaign.events import CampaignSpec
 from comind.llm.base import Usage
-from comind.llm.settings import DEFAULT_CONTEXT, ModelSettings
+from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = ["estimate"]
 
@@ -63,4 +63,4 @@ def _attempt(spec: CampaignSpec) -> Usage:
 
 def _sizes(spec: CampaignSpec, role: str) -> Sizes:
     settings = spec.models.get(role) or spec.models.get("default") or ModelSettings()
-    return Sizes.of(settings.context_tokens or DEFAULT_CONTEXT)
+    return Sizes.of(settings.context_tokens or ASSUMED_CONTEXT)

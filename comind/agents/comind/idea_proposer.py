@@ -19,6 +19,9 @@ __all__ = ["Brainstorm", "Selection", "best_reports", "propose", "proposing_of"]
 _TEMPLATES = Templates("comind.agents.comind")
 _REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the model's context may allow for fewer
 _RAW_SHOWN = 40
+# Of what a work's facts hold, in characters; prompts show what fits.
+_TITLE_KEPT, _TEXT_KEPT, _IDEA_KEPT = 300, 5_000, 1_500
+_IDEAS_A_REPORT = 6
 
 
 class Path(BaseModel):
@@ -51,7 +54,11 @@ class Selection(BaseModel):
 def proposing_of(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
     """Return what a round has ideas about: what was reported and what is remembered."""
     ideas = [
-        IdeaMemo(id=idea.id, text=idea.text, used="; ".join(pool.uses_of(idea.id, state)))
+        IdeaMemo(
+            id=idea.id,
+            text=idea.text[:_IDEA_KEPT],
+            used="; ".join(pool.uses_of(idea.id, state))[:_IDEA_KEPT],
+        )
         for idea in pool.ideas[-_IDEAS_KEPT:]
     ]
     return Proposing(
@@ -70,7 +77,16 @@ def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
     latest_first = pool.reports[::-1]
     ranked = sorted(latest_first, key=lambda report: -(report.effectiveness + report.confidence))
     return tuple(
-        ReportMemo.model_validate(report.model_dump(include=set(ReportMemo.model_fields)))
+        ReportMemo(
+            item=report.item,
+            title=report.title[:_TITLE_KEPT],
+            summary=report.summary[:_TEXT_KEPT],
+            effectiveness=report.effectiveness,
+            confidence=report.confidence,
+            ideas=tuple(idea[:_IDEA_KEPT] for idea in report.ideas[:_IDEAS_A_REPORT]),
+            code=report.code[:_TEXT_KEPT],
+            reproduced=report.reproduced[:_TITLE_KEPT],
+        )
         for report in ranked[:_REPORTS_KEPT]
     )
 
