@@ -208,7 +208,8 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
 def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
     match event:
         case EnvironmentRead(environment=environment):
-            return f"runs in {environment.sandbox}, Python {environment.python}"
+            toolbox = ", with the toolbox" if environment.toolbox else ""
+            return f"runs in {environment.sandbox}, Python {environment.python}{toolbox}"
         case SplitMade() as split:
             sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
             return f"split {split.key}: {sealed}; {split.rule}"

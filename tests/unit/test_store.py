@@ -1,0 +1,74 @@
+"""The user's own store is that of the project's params.yaml, whatever a campaign's log says."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.events import SplitMade
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import Campaign
+from comind.domain.competition import Competition
+from comind.domain.resources import StoreFolders
+from comind.errors import UsageError
+from comind.evaluation.folder import load_competition
+from flows.opening import _store
+from flows.params import Params, StoreParams
+from flows.reproduction import _workshop
+from tests.unit.campaign.samples import opened
+from tests.unit.evaluation.folders import competition_folder
+
+
+@pytest.fixture
+def competition(tmp_path: Path) -> Competition:
+    """A small competition."""
+    return load_competition(competition_folder(tmp_path))
+
+
+def _params(**store: str) -> Params:
+    return Params(store=StoreParams.model_validate(store))
+
+
+def test_folders_are_the_projects(tmp_path: Path, competition: Competition) -> None:
+    """A relative path is below the project; none is none."""
+    (tmp_path / "mine").mkdir()
+    assert _store(_params(models="mine"), tmp_path, competition) == StoreFolders(
+        models=str(tmp_path / "mine")
+    )
+    assert _store(_params(datasets=str(tmp_path)), Path("/"), competition) == StoreFolders(
+        datasets=str(tmp_path)
+    )
+    assert _store(_params(), tmp_path, competition) == StoreFolders()
+
+
+def test_a_missing_folder_is_told_before_the_campaign(tmp_path: Path, competition: Competition) -> None:
+    """One clear line names the setting and the folder."""
+    with pytest.raises(UsageError, match=r"params\.yaml: store\.datasets: .*/nowhere is no folder"):
+        _store(_params(datasets="nowhere"), tmp_path, competition)
+
+
+def test_a_competition_keeps_its_place(tmp_path: Path, competition: Competition) -> None:
+    """A competition whose data would lie where the store is mounted is refused."""
+    named = competition.model_copy(update={"id": "models"})
+    with pytest.raises(UsageError, match=r"store\.models has the place"):
+        _store(_params(models=str(tmp_path)), tmp_path, named)
+    assert _store(_params(datasets=str(tmp_path)), tmp_path, named).models is None
+
+
+def test_a_strangers_log_mounts_nothing(tmp_path: Path) -> None:
+    """Folders of the host that a campaign's log names as its store are not mounted to reproduce it."""
+    folder = ProjectFolder(tmp_path).campaign("demo-tiny-1")
+    split = SplitMade(
+        key="demo-1",
+        public_sha256="a",
+        sealed_sha256="b",
+        metric="accuracy",
+        maximize=True,
+        validation_rows=1,
+    )
+    (ProjectFolder(tmp_path).splits / split.key / "sealed").mkdir(parents=True)
+    with Campaign(folder) as campaign:
+        campaign.record(opened(store=StoreFolders(models="/root")))
+        campaign.record(split)
+        state = campaign.state
+    workshop = _workshop(tmp_path, folder.name, state, None, StoreFolders(datasets="/mine"))
+    assert workshop.spec.store == StoreFolders(datasets="/mine")
