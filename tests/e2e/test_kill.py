@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Iterator, Sequence
@@ -9,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
+from comind.campaign.running import RunningAttempts
 from comind.system.killpoints import KILL_POINTS
-from tests.e2e.command import MODEL, comind, processes_of
+from tests.e2e.command import MODEL, QUIET, comind, processes_of
 
 _SIGKILLED = -9
 _ONE_OF_EACH_KIND = (
@@ -164,3 +167,42 @@ def test_repair_closes_what_a_killed_campaign_left(tmp_path: Path, shared_server
     assert _going_on(shared_server, campaign) == []
     assert not left.exists()
     assert comind("repair", "--out", tmp_path, "--json").json["repaired"] == []
+
+
+_HAND_IN = """
+import pandas as pd
+for part, name in (('validation', 'validation_submission.csv'), ('test', 'submission.csv')):
+    rows = pd.read_csv(f'input/demo-tumours/{part}.csv')
+    rows[['sample_id']].assign(benign=1).to_csv(name, index=False)
+"""
+_LONG = [
+    *QUIET,
+    {"reply": "Selection", "say": {"ideas": []}},
+    {"reply": "Drafts", "say": {"drafts": [{"title": "all", "kind": "novel", "method": "One class."}]}},
+    {"reply": "CodingStep", "contains": "# Your draft", "say": {"goal": "Begin.", "code": _HAND_IN}},
+    {"reply": "CodingStep", "say": {"goal": "Wait.", "code": "import time; time.sleep(250)"}},
+]
+
+
+def test_the_best_step_is_there_before_its_attempt_ends(tmp_path: Path, shared_server: str) -> None:
+    """Killed in the middle of an attempt, a campaign leaves its best graded step as submission.csv."""
+    script = tmp_path / "script.yaml"
+    script.write_text(yaml.safe_dump(_LONG))
+    arguments = ["solve", "demo-tumours", "--model", f"scripted:{script}", "--no-baseline"]
+    command = [sys.executable, "-m", "flows.cli", *arguments, "--coders", "1", "--out", str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        delivered: list[Path] = []
+        deadline = time.monotonic() + 200
+        while not delivered and time.monotonic() < deadline:
+            assert running.poll() is None, "it ended before anything was delivered"
+            time.sleep(0.2)
+            delivered = list(tmp_path.glob("runs/*/submission.csv"))
+        running.kill()
+    campaign = ProjectFolder(tmp_path).campaign(delivered[0].parent.name)
+    state = read_state(campaign)
+    assert [attempt.outcome for attempt in state.works.attempts()] == [None], "it was still running"
+    best = RunningAttempts(campaign).best(state)
+    assert best is not None
+    submission = campaign.work(best.work_id).test_submission(best.submitted.step)
+    assert delivered[0].read_bytes() == submission.read_bytes()
+    assert next((rest for rest in _gone(tmp_path) if not rest), processes_of(tmp_path)) == []
