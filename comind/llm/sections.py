@@ -28,7 +28,7 @@ _KINDS = {
     ),
     "submission": re.compile(
         r"\b(submi(t|ts|ssions?|tting|tted)|(file|output|prediction|answer) (format|files?)|"
-        r"expected output|what to (predict|hand in|submit))\b"
+        r"expected output|what (to|(do|should|must) you (need|have)?( to)?) ?(predict|hand in|submit))\b"
     ),
     "data": re.compile(
         r"\b(data|data ?sets?|data ?files?|files?|folders?|columns?|fields?|features?|variables?|"
@@ -37,7 +37,7 @@ _KINDS = {
 }
 _OTHER = re.compile(
     r"\b(deadlines?|timelines?|prizes?|limits?|rules|acknowledge?ments?|licen[cs]es?|citations?|"
-    r"references|tutorials?|getting started|data scien\w+|team)\b"
+    r"references|tutorials?|getting started|data[ -](scien|engineer|min)\w+|jobs?|sponsors?|team)\b"
 )
 # What is a heading or the beginning of a line with a colon even without any markup.
 _PHRASE = re.compile(
@@ -60,9 +60,11 @@ _LED = re.compile(
 )
 _RULE = re.compile(r"(=|-){3,}\s*")
 _TAG = re.compile(r"<[^>]*>|&\w+;|[*_`#:]+")
-_CHROME = re.compile(
-    r"^(link|keyboard_arrow_(up|down))[ \t]*\n+", re.MULTILINE
-)  # of pages that were copied
+# What a copied page has for people with a browser: pictures, marks of its menus, addresses of links.
+_FOR_BROWSERS = re.compile(
+    r"!\[[^\]\n]{0,200}\]\([^)\s]*\)|^(?:link|keyboard_arrow_(?:up|down))[ \t]*\n+", re.MULTILINE
+)
+_LINK = re.compile(r"(?<!!)\[([^\[\]\n]{1,200})\]\((?:https?://|mailto:)[^\s()]*\)")
 _OPENED = re.compile(r"\n*```\w* \.\.\.$")
 _BESIDE = 7  # level of headings that no markup gives a level
 _LONGEST = 60  # characters of a heading without markup
@@ -92,11 +94,15 @@ def cut_description(text: str, tokens: int) -> str:
     sentences as fit, in turn for each kind; what is left goes to the other sections from the head. Where
     not all that matters fits, an eighth is for the first words all the same. Sections keep their order;
     the headings of those left out stand in the last line. From 200 tokens on all headings of these three
-    kinds survive, unless they alone take more than half of the room.
+    kinds survive, unless they alone take more than half of the room. Pictures and the addresses of links
+    go before anything else.
     """
     if count_tokens(text) <= tokens:
         return text
-    sections = _sections(_CHROME.sub("", text))
+    text = _LINK.sub(r"\1", _FOR_BROWSERS.sub("", text))
+    if count_tokens(text) <= tokens:
+        return text
+    sections = _sections(text)
     if not any(section.heading for section in sections):
         return cut_prose(text, tokens)
     note = min(_NOTE_TOKENS, tokens // _NOTE_SHARE)

@@ -86,7 +86,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     history = History(
         opening,
         context_tokens=bench.context_tokens,
-        reply_tokens=sizes.cell_reply,
+        reply_tokens=bench.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
     refusals, last_error, still = 0, "", 0

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.campaign.agent import NoParameters
-from comind.campaign.attempt import WORK_EVENTS, CallSent, Graded, SessionOpened, WorkEnded
+from comind.campaign.attempt import (
+    WORK_EVENTS,
+    CallAnswered,
+    CallSent,
+    Graded,
+    SessionOpened,
+    WorkEnded,
+)
 from comind.campaign.history import fold
 from comind.campaign.outcome import (
     CodeOutcome,
@@ -30,7 +37,10 @@ from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.testing import TinyAgent
+from comind.llm.openai_model import OpenAIModel
+from comind.llm.settings import ModelSettings
+from comind.testing import Endpoint, TinyAgent
+from comind.testing.faults import changed, status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
 
@@ -95,6 +105,26 @@ def test_prompts_of_a_work_stay_the_same_when_a_smaller_context_is_learnt(tmp_pa
     fresh.agent, fresh.model.context_tokens = _Sized(), 8_192
     assert _carry_out(fresh).failure is None
     assert fresh.model.requests[0].messages[0].content.startswith("8192 tokens")
+
+
+def test_a_raised_limit_is_played_back(tmp_path: Path) -> None:
+    """After a reply that was cut off comes the recorded one with twice the limit, whatever is known."""
+    cut = changed(finish_reason="length", content='{"co')
+    with Endpoint(lambda asked: reply("good"), [cut, None, status(401), None, None]) as server:
+        for context_tokens, failing in ((32_000, True), (9_000, False)):
+            world = World(tmp_path)
+            settings = ModelSettings(context_tokens=context_tokens)
+            world.model = OpenAIModel("m", base_url=server.url, api_key=None, settings=settings)  # type: ignore[assignment]
+            if failing:
+                with pytest.raises(ModelServiceError, match="refuses the key"):
+                    _carry_out(world)
+            else:
+                assert _carry_out(world).failure is None
+        limits = [asked.body["max_tokens"] for asked in server.requests]
+    assert limits == [4_096, 8_192, 4_096, 3_600]
+    events = [record.event for record in read_log(world.folder.work("attempt-000").log, WORK_EVENTS)]
+    first = next(event.reply for event in events if isinstance(event, CallAnswered))
+    assert (first.finish, first.limit, first.can_rise) == ("length", 4_096, True)
 
 
 def test_a_users_limit_is_told_to_the_writer(tmp_path: Path) -> None:

@@ -127,6 +127,36 @@ def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
     assert places == sorted(places)
 
 
+def test_what_only_a_browser_shows_goes_first() -> None:
+    """Pictures, menus and addresses of links are left out before any word is."""
+    picture = f"![fig](https://storage.example.org/{'media/' * 40}x.png)"
+    menu = "link\n\nkeyboard_arrow_up\n\n"
+    score = "Scored by [the area under the curve](https://en.wikipedia.org/wiki/AUC), see a[0](1)."
+    text = f"## Evaluation\n\n{menu}{picture}\n\n{score}\n"
+    assert cut_description(text, 60) == (
+        "## Evaluation\n\n\n\nScored by the area under the curve, see a[0](1).\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        ("What do you need to predict?", True),
+        ("Kaggle submission format", True),
+        ("**Evaluation**", True),
+        ("_Folder contents_", True),
+        ("Principal Data Engineer at the sponsor", False),
+        ("Data Science at the host", False),
+        ("Submission deadlines", False),
+    ],
+)
+def test_titles_as_hosts_write_them(title: str, kept: bool) -> None:
+    """Sections that say what to do are known by their words, and others that share one are not."""
+    filler = "This is a sentence that nobody needs. " * 60
+    text = f"# The challenge\n\n{filler}\n\n### {title}\n\nThe answer is 42.\n\n## Timeline\n\n{filler}"
+    assert ("The answer is 42." in cut_description(text, 200)) is kept
+
+
 def test_a_line_that_begins_with_its_heading_is_found() -> None:
     """`Metric: rmse` and `**Evaluation**: ...` are sections as any others."""
     filler = "This is a sentence that nobody needs. " * 60
