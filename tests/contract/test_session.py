@@ -14,6 +14,7 @@ from comind.session.base import CellStatus, Input, Sandbox
 from comind.session.kernel import KernelSession
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
+from comind.system.toolbox import Interpreter
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.unit.session.test_packages import make_wheel
 
@@ -201,11 +202,7 @@ def test_closing_ends_what_was_started(session: KernelSession) -> None:
 
 def test_a_crash_at_the_start_is_told(tmp_path: Path) -> None:
     """A kernel that cannot start is an error of ours with the reason, not a result of the code."""
-
-    class Broken(ProcessSandbox):
-        python = "/bin/false"
-
-    session = _open(Broken(), tmp_path)
+    session = _open(ProcessSandbox(Interpreter("/bin/false", ())), tmp_path)
     with pytest.raises(SandboxError, match="ended at its start"):
         session.run("1", seconds=10)
 
