@@ -46,6 +46,7 @@ _MISSING = [
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
 """What pandas takes for a missing cell."""
+_WITHOUT_NAN = "DOUBLE of a CSV file"
 
 
 class Kind(StrEnum):
@@ -223,11 +224,12 @@ class Database:
                 raise duckdb.InvalidInputException(reason)
             given |= {"dateformat": dates} if dates else {}
             given |= {"timestampformat": times} if times else {}
-            found = [(column["name"], column["type"]) for column in columns]
+            types = {column["name"]: column["type"] for column in columns}
         else:
-            skip, found = header.blank, [(key, "VARCHAR") for key in keys]
+            skip, types = header.blank, dict.fromkeys(keys, "VARCHAR")
             given |= {"strict_mode": False, "ignore_errors": True, "store_rejects": True}
-        options = _options(**given, auto_detect=False, skip=skip, columns=dict(found))
+        options = _options(**given, auto_detect=False, skip=skip, columns=types)
+        found = [(key, _WITHOUT_NAN if kind == "DOUBLE" else kind) for key, kind in types.items()]
         return self._keep(f"read_csv('{plain_path}', {options})", path, found, header.names)
 
     def _recoded(self, path: Path, encoding: str) -> Path:
@@ -258,9 +260,11 @@ class Database:
             names: what the file calls them.
         """
         key = f"t{self._tables}"
-        cells = ", ".join(f"{_cell(name, kind)} AS c{at}" for at, (name, kind) in enumerate(found))
+        cells = [_cell(name, kind) for name, kind in found]
+        as_it_is = cells == [f'"c{at}"' for at in range(len(cells))]  # thousands of columns cost time
+        chosen = "*" if as_it_is else ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
         limit = f"LIMIT {_MOST_ROWS}" if path.stat().st_size > _MOST_BYTES else ""
-        self._database.execute(f"CREATE TABLE {key} AS SELECT {cells} FROM {source} {limit}")
+        self._database.execute(f"CREATE TABLE {key} AS SELECT {chosen} FROM {source} {limit}")
         self._tables += 1
         columns = tuple(
             Column(name.strip() or f"(column {at + 1} without a name)", f"c{at}", _kind(kind))
@@ -312,25 +316,22 @@ def _other_encoding(path: Path) -> str:
 def _cell(name: str, kind: str) -> str:
     """Return the expression that turns a cell into one of our types."""
     quoted = '"' + name.replace('"', '""') + '"'
+    if kind in ("BIGINT", "VARCHAR", _WITHOUT_NAN):
+        return quoted
     if kind in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted}::DOUBLE END"
-    match _kind(kind):
-        case Kind.WHOLE:
-            return f"{quoted}::BIGINT"
-        case Kind.NUMBER:
-            return f"{quoted}::DOUBLE"
-        case Kind.DATE | Kind.TIME:
-            return f"{quoted}::TIMESTAMP"
-        case Kind.TEXT:
-            return (
-                f"'<' || octet_length({quoted}) || ' bytes>'" if kind == "BLOB" else f"{quoted}::VARCHAR"
-            )
+    if kind == "BLOB":
+        return f"'<' || octet_length({quoted}) || ' bytes>'"
+    ours = {Kind.WHOLE: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TEXT: "VARCHAR"}
+    return f"{quoted}::{ours.get(_kind(kind), 'TIMESTAMP')}"
 
 
 def _kind(kind: str) -> Kind:
     if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"):
         return Kind.WHOLE
-    if kind in ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith("DECIMAL"):
+    if kind in ("FLOAT", "DOUBLE", _WITHOUT_NAN, "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith(
+        "DECIMAL"
+    ):
         return Kind.NUMBER
     if kind == "DATE":
         return Kind.DATE
