@@ -20,6 +20,9 @@ _GROUPED = 3_000_000
 _FEW, _MANY_ROWS = 100, 100_000
 """Of many rows, floats are counted value by value only where there are few distinct ones."""
 _LEAST_ALIKE = 4
+_COUNTED = 300
+_WIDE, _COUNTED_OF_WIDE = 1_000, 50
+"""Of very many columns each query takes long, however few it is about."""
 _LOOKED_AT = 1_000
 _NUMBER = re.compile(r"\d+")
 
@@ -88,21 +91,31 @@ def alike(columns: Sequence[Column]) -> list[tuple[Column, ...]]:
     ]
 
 
-def count_columns(database: Database, table: Table) -> tuple[ColumnFacts, ...]:
-    """Return what each column of a table holds; of columns that are alike the outline alone.
+def count_columns(
+    database: Database, table: Table, always: Sequence[str] = ()
+) -> tuple[ColumnFacts, ...]:
+    """Return what each column of a table holds.
+
+    Single values are counted of the columns named by `always`, and of the first ones that are like no
+    others; of the rest the outline has to do.
 
     Raises:
         CompetitionError: there is no room for what that takes.
     """
-    single = {group[0].key for group in alike(table.columns) if len(group) == 1}
-    outlines = [facts for part in _parts(table, _AT_ONCE) for facts in _outlines(database, table, part)]
-    at_once = max(1, min(_AT_ONCE, VALUES_AT_ONCE // max(1, table.rows)))
+    single = [group[0].key for group in alike(table.columns) if len(group) == 1]
+    single = single[: _COUNTED if len(table.columns) < _WIDE else _COUNTED_OF_WIDE]
+    many = max(_AT_ONCE, len(table.columns) // 10)
+    outlines = [facts for part in _parts(table, many) for facts in _outlines(database, table, part)]
+    at_once = max(1, min(many, VALUES_AT_ONCE // max(1, table.rows)))
     quantiles: dict[str, tuple[float, ...]] = {}
-    for part in _parts(table, at_once):
-        quantiles |= _quantiles(database, table, part)
+    for start in range(0, len(outlines), at_once):
+        quantiles |= _quantiles(database, table, outlines[start : start + at_once])
     whole = (replace(facts, quantiles=quantiles[facts.column.key]) for facts in outlines)
     return tuple(
-        _with_values(database, table, facts) if facts.column.key in single else facts for facts in whole
+        _with_values(database, table, facts)
+        if facts.column.key in single or facts.column.name in always
+        else facts
+        for facts in whole
     )
 
 
@@ -134,21 +147,21 @@ def _outlines(database: Database, table: Table, columns: tuple[Column, ...]) -> 
 
 
 def _quantiles(
-    database: Database, table: Table, columns: tuple[Column, ...]
+    database: Database, table: Table, columns: Sequence[ColumnFacts]
 ) -> dict[str, tuple[float, ...]]:
-    """Return the quantiles of columns by their keys; of a larger table those of a part of its rows.
+    """Return the quantiles of columns by their keys; of very many values those of a part.
 
     The part is chosen by a hash of the row's number, so it is the same each time.
     """
-    each = -(-table.rows // VALUES_AT_ONCE) or 1
-    where = f"WHERE hash(rowid) % {each} = 0" if each > 1 else ""
     wanted = []
-    for column in columns:
-        value = f"length({column.key})" if column.kind is Kind.TEXT else column.key
-        moment = column.kind.is_moment
-        wanted.append("NULL" if moment else f"quantile_disc({value}, {list(QUANTILES)})")
-    [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key} {where}")
-    return {column.key: tuple(found or ()) for column, found in zip(columns, row, strict=True)}
+    for facts in columns:
+        key, kind = facts.column.key, facts.column.kind
+        value = f"length({key})" if kind is Kind.TEXT else key
+        each = -(-facts.present // VALUES_AT_ONCE)
+        part = f"FILTER (WHERE hash(rowid) % {each} = 0)" if each > 1 else ""
+        wanted.append("NULL" if kind.is_moment else f"quantile_disc({value}, {list(QUANTILES)}) {part}")
+    [row] = database.ask(f"SELECT {', '.join(wanted)} FROM {table.key}")
+    return {facts.column.key: tuple(found or ()) for facts, found in zip(columns, row, strict=True)}
 
 
 def _with_values(database: Database, table: Table, facts: ColumnFacts) -> ColumnFacts:

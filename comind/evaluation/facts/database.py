@@ -9,14 +9,14 @@ import csv
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from io import StringIO
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import duckdb
 import pandas as pd
@@ -32,11 +32,11 @@ TABLE_ENDINGS = (".csv", ".tsv", ".parquet", ".jsonl", ".ndjson")
 _MEGABYTES = 1_024
 _THREADS = 4
 _LINE_BYTES = 16 << 20
-_HEADER_BYTES = 1 << 20
+_HEADER_BYTES = 4 << 20
 _CHUNK = 1 << 20
 _LINES_SEEN = 1_000
 _REASON_AT, _REASON_LENGTH = 2, 150
-_SAMPLE_ROWS = 20_480
+_SAMPLE_ROWS, _SAMPLE_CELLS, _LEAST_SAMPLE = 20_480, 1_000_000, 50
 _MOST_BYTES = 20 << 30
 """A larger file is read up to `_MOST_ROWS`, and that is said."""
 _MOST_ROWS = 20_000_000
@@ -46,6 +46,7 @@ _MISSING = [
     *("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null"),
 ]
 """What pandas takes for a missing cell."""
+_WITHOUT_NAN = "DOUBLE of a CSV file"
 
 
 class Kind(StrEnum):
@@ -153,16 +154,17 @@ class Database:
                 raise CompetitionError("is empty")
             match path.suffix.lower():
                 case ".parquet":
-                    return self._keep(self._database.read_parquet(self._plain(path)), path)
+                    return self._load_other(f"read_parquet('{self._plain(path)}')", path)
                 case ".jsonl" | ".ndjson":
-                    return self._keep(self._json(path), path)
+                    options = _options(format="newline_delimited", maximum_object_size=_LINE_BYTES)
+                    return self._load_other(f"read_json('{self._plain(path)}', {options})", path)
                 case _:
                     return self._load_csv(path)
 
-    def _json(self, path: Path) -> duckdb.DuckDBPyRelation:
-        return self._database.read_json(
-            self._plain(path), format="newline_delimited", maximum_object_size=_LINE_BYTES
-        )
+    def _load_other(self, source: str, path: Path) -> Table:
+        """Read a file that says itself what its columns are."""
+        found = [(row[0], row[1]) for row in self.ask(f"DESCRIBE SELECT * FROM {source}")]
+        return self._keep(source, path, found, [name for name, _ in found])
 
     def _plain(self, path: Path) -> str:
         """Return a name for a file that has no characters of patterns in it."""
@@ -176,47 +178,59 @@ class Database:
 
         A file that is not UTF-8 is read from a copy that is.
         """
-        separator, names, padded = _header(path)
-        keys = [f"c{number}" for number in range(len(names))]
-        given: dict[str, Any] = {
-            "header": True,
-            "sep": separator,
-            "quotechar": '"',
-            "escapechar": '"',
-            "comment": "",
-            "na_values": _MISSING,
-            "max_line_size": _LINE_BYTES,
-        }
-        typed = {
-            "names": keys,
-            "auto_type_candidates": _TYPES,
-            "dtype": {keys[number]: "VARCHAR" for number in padded},
-        }
-        text = {
-            "columns": dict.fromkeys(keys, "VARCHAR"),
-            "auto_detect": False,
-            "strict_mode": False,
-            "ignore_errors": True,
-            "store_rejects": True,
-        }
+        header = _header(path)
         reason = ""
-        for more in ({**typed, "sample_size": _SAMPLE_ROWS}, {**typed, "sample_size": -1}, text):
-            if more is text and (encoding := _other_encoding(path)):
+        for sample in (max(_LEAST_SAMPLE, min(_SAMPLE_ROWS, _SAMPLE_CELLS // len(header.names))), -1, 0):
+            if not sample and (encoding := _other_encoding(path)):
                 copy = self._recoded(path, encoding)
                 return replace(self._load_csv(copy), note=f"not UTF-8, read as {encoding}")
             try:
-                file = self._database.read_csv(self._plain(path), **given, **more)
-                if len(file.columns) != len(names):
-                    reason = f"the header has {len(names)} cells, but rows have {len(file.columns)}"
-                    continue
-                table = self._keep(file, path, names)
+                table = self._parsed(path, header, sample)
             except duckdb.Error as error:
                 reason = reason or _first_line(error)
                 continue
-            lost = self._rejected() if more is text else 0
+            lost = 0 if sample else self._rejected()
             if table.rows or not lost:
                 return replace(table, note=f"{lost} broken lines left out") if lost else table
         raise CompetitionError(reason)
+
+    def _parsed(self, path: Path, header: "_Header", sample: int) -> Table:
+        """Read a file by the types of some rows, of all (-1), or as text without broken lines (0)."""
+        keys = [f"c{number}" for number in range(len(header.names))]
+        plain_path = self._plain(path)
+        given: dict[str, Any] = {
+            "header": True,
+            "sep": header.separator,
+            "quote": '"',
+            "escape": '"',
+            "comment": "",
+            "nullstr": _MISSING,
+            "max_line_size": _LINE_BYTES,
+        }
+        if sample:
+            options = _options(
+                **given,
+                names=keys,
+                auto_type_candidates=_TYPES,
+                sample_size=sample,
+                **({"types": {keys[at]: "VARCHAR" for at in header.padded}} if header.padded else {}),
+            )
+            [(columns, dates, times, skip)] = self._database.execute(
+                "SELECT Columns, DateFormat, TimestampFormat, SkipRows "
+                f"FROM sniff_csv('{plain_path}', {options})"
+            ).fetchall()
+            if len(columns) != len(keys):
+                reason = f"the header has {len(keys)} cells, but rows have {len(columns)}"
+                raise duckdb.InvalidInputException(reason)
+            given |= {"dateformat": dates} if dates else {}
+            given |= {"timestampformat": times} if times else {}
+            types = {column["name"]: column["type"] for column in columns}
+        else:
+            skip, types = header.blank, dict.fromkeys(keys, "VARCHAR")
+            given |= {"strict_mode": False, "ignore_errors": True, "store_rejects": True}
+        options = _options(**given, auto_detect=False, skip=skip, columns=types)
+        found = [(key, _WITHOUT_NAN if kind == "DOUBLE" else kind) for key, kind in types.items()]
+        return self._keep(f"read_csv('{plain_path}', {options})", path, found, header.names)
 
     def _recoded(self, path: Path, encoding: str) -> Path:
         """Return a copy of a file in UTF-8; characters that it does not have are replaced."""
@@ -235,24 +249,53 @@ class Database:
         return int(lost)
 
     def _keep(
-        self, file: duckdb.DuckDBPyRelation, path: Path, names: Sequence[str] = (), note: str = ""
+        self, source: str, path: Path, found: Sequence[tuple[str, str]], names: Sequence[str]
     ) -> Table:
-        """Store what a file holds, each column as one of few types."""
+        """Store what a file holds, each column as one of few types.
+
+        Args:
+            source: reads the file, in SQL.
+            path: the file.
+            found: the columns as the source calls them, and their types.
+            names: what the file calls them.
+        """
         key = f"t{self._tables}"
-        found = [(name, str(kind)) for name, kind in zip(file.columns, file.types, strict=True)]
-        names = names or file.columns
-        query = file.project(
-            ", ".join(f"{_cell(name, kind)} AS c{at}" for at, (name, kind) in enumerate(found))
-        )
-        large = path.stat().st_size > _MOST_BYTES
-        (query.limit(_MOST_ROWS) if large else query).create(key)
+        cells = [_cell(name, kind) for name, kind in found]
+        as_it_is = cells == [f'"c{at}"' for at in range(len(cells))]  # thousands of columns cost time
+        chosen = "*" if as_it_is else ", ".join(f"{cell} AS c{at}" for at, cell in enumerate(cells))
+        limit = f"LIMIT {_MOST_ROWS}" if path.stat().st_size > _MOST_BYTES else ""
+        self._database.execute(f"CREATE TABLE {key} AS SELECT {chosen} FROM {source} {limit}")
         self._tables += 1
         columns = tuple(
             Column(name.strip() or f"(column {at + 1} without a name)", f"c{at}", _kind(kind))
             for at, (name, (_, kind)) in enumerate(zip(names, found, strict=True))
         )
         rows = int(self.ask(f"SELECT count(*) FROM {key}")[0][0])
-        return Table(key, columns, rows, "the first rows of more" if rows == _MOST_ROWS else note)
+        return Table(key, columns, rows, "the first rows of more" if rows == _MOST_ROWS else "")
+
+
+class _Header(NamedTuple):
+    """What the first lines of a file of text say."""
+
+    separator: str
+    names: list[str]
+    padded: list[int]
+    """The columns with numbers such as 007, which are names."""
+    blank: int
+    """Lines before the header that have nothing in them."""
+
+
+def _options(**values: object) -> str:
+    """Return arguments of a table function."""
+    return ", ".join(f"{name} = {_literal(value)}" for name, value in values.items())
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_literal(key)}: {_literal(each)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_literal, value)) + "]"
+    return "'" + value.replace("'", "''") + "'" if isinstance(value, str) else str(value)
 
 
 def _other_encoding(path: Path) -> str:
@@ -273,49 +316,45 @@ def _other_encoding(path: Path) -> str:
 def _cell(name: str, kind: str) -> str:
     """Return the expression that turns a cell into one of our types."""
     quoted = '"' + name.replace('"', '""') + '"'
+    if kind in ("BIGINT", "VARCHAR", _WITHOUT_NAN):
+        return quoted
     if kind in ("FLOAT", "DOUBLE"):
         return f"CASE WHEN isnan({quoted}) THEN NULL ELSE {quoted}::DOUBLE END"
-    match _kind(kind):
-        case Kind.WHOLE:
-            return f"{quoted}::BIGINT"
-        case Kind.NUMBER:
-            return f"{quoted}::DOUBLE"
-        case Kind.DATE | Kind.TIME:
-            return f"{quoted}::TIMESTAMP"
-        case Kind.TEXT:
-            return (
-                f"'<' || octet_length({quoted}) || ' bytes>'" if kind == "BLOB" else f"{quoted}::VARCHAR"
-            )
+    if kind == "BLOB":
+        return f"'<' || octet_length({quoted}) || ' bytes>'"
+    ours = {Kind.WHOLE: "BIGINT", Kind.NUMBER: "DOUBLE", Kind.TEXT: "VARCHAR"}
+    return f"{quoted}::{ours.get(_kind(kind), 'TIMESTAMP')}"
 
 
 def _kind(kind: str) -> Kind:
     if kind in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER"):
         return Kind.WHOLE
-    if kind in ("FLOAT", "DOUBLE", "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith("DECIMAL"):
+    if kind in ("FLOAT", "DOUBLE", _WITHOUT_NAN, "HUGEINT", "UHUGEINT", "UBIGINT") or kind.startswith(
+        "DECIMAL"
+    ):
         return Kind.NUMBER
     if kind == "DATE":
         return Kind.DATE
     return Kind.TIME if kind.startswith("TIMESTAMP") else Kind.TEXT
 
 
-def _header(path: Path) -> tuple[str, list[str], list[int]]:
-    """Return a file's separator, its columns' names, and which columns have numbers such as 007."""
+def _header(path: Path) -> _Header:
     with path.open("rb") as file:
         text = file.read(_HEADER_BYTES).decode("utf-8-sig", errors="replace")
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    blank, first = next(
+        ((at, line) for at, line in enumerate(text.splitlines()) if line.strip()), (0, "")
+    )
     separator = max(",;\t|", key=first.count) if path.suffix.lower() != ".tsv" else "\t"
     lines = csv.reader(StringIO(text, newline=""), delimiter=separator)
+    padded: set[int] = set()
     try:
         names = next(line for line in lines if "".join(line).strip())
     except (csv.Error, StopIteration):
         raise CompetitionError("has no header line") from None
-    padded: set[int] = set()
-    try:
+    with suppress(csv.Error):  # the end of what was read, in the middle of a cell
         for line in islice(lines, _LINES_SEEN):
             padded |= {at for at, cell in enumerate(line[: len(names)]) if _padded(cell)}
-    except csv.Error:
-        pass  # the end of what was read, in the middle of a cell
-    return separator, names, sorted(padded)
+    return _Header(separator, names, sorted(padded), blank)
 
 
 def _padded(cell: str) -> bool:

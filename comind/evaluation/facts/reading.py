@@ -90,7 +90,8 @@ class Facts:
         size_of_file = path.stat().st_size
         try:
             table = self._database.load(path)
-            return _Read(plain(name), size_of_file, table, count_columns(self._database, table))
+            counted = count_columns(self._database, table, (*self._labels, *self._ids))
+            return _Read(plain(name), size_of_file, table, counted)
         except CompetitionError as error:
             return _Read(plain(name), size_of_file, None, failure=str(error))
 
