@@ -19,6 +19,8 @@ def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, 
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUNBUFFERED": "1",  # what a program prints is seen at once, by the monitor too
+        "PYTHONWARNINGS": "ignore",  # of libraries: they would fill the output that a model reads
         "NUMBA_CACHE_DIR": str(home / "numba"),
         # There is no network: what would ask for one says so at once, instead of after many tries.
         "HF_HUB_OFFLINE": "1",
