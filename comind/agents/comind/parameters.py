@@ -24,5 +24,5 @@ class CoMindParameters(Value):
         default=6, ge=1, description="scored steps in a row without a real gain that end an attempt"
     )
     idea_rounds: int = Field(
-        default=8, ge=1, description="rounds in a row without a draft after which a campaign ends"
+        default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
     )

@@ -165,9 +165,9 @@ def test_a_stage_that_failed_does_not_end_its_round() -> None:
     ("outcomes", "spec", "reason"),
     [
         (
-            [_drafts("a")] + [_CUT_OFF] * 8,
+            [_drafts("a")] + [_CUT_OFF] * 6,
             {},
-            "8 rounds in a row brought no draft, the last: it was cut off",
+            "6 rounds in a row brought no draft, the last: it was cut off",
         ),
         ([_ALL_TRIED, _drafts()], {"iterations": 0}, "all 0 rounds of ideation are over"),
     ],
@@ -190,7 +190,7 @@ def test_a_community_that_was_read_again_begins_another_round() -> None:
             key="c-1", sha256="1", as_of=None, notebooks=1, discussions=0, datasets=0, left_out=0
         ),
         *_baseline(scored(0.7)),
-        *_rounds(*[_drafts()] * 8),
+        *_rounds(*[_drafts()] * 6),
     ]
     again = CommunityRead(
         key="c-2", sha256="2", as_of=None, notebooks=2, discussions=0, datasets=0, left_out=0
