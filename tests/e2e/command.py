@@ -1,12 +1,20 @@
 """Run the real command line in a process of its own."""
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from mlflow.tracking import MlflowClient
+
+from comind.campaign.folder import ProjectFolder
 
 SCRIPT = Path(__file__).parent / "script.yaml"
 MODEL = f"scripted:{SCRIPT}"
@@ -50,8 +58,10 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
 
     A new campaign proves its scripts only where a test asks for it: that runs all code once more.
     """
-    if arguments[:1] == ("solve",) and "--resume" not in arguments and not prove:
-        arguments = (*arguments, "--no-prove")
+    if arguments[:1] == ("solve",) and "--resume" not in arguments:
+        arguments = arguments if prove else (*arguments, "--no-prove")
+        if "--out" in arguments:
+            _begin_tracking(Path(arguments[arguments.index("--out") + 1]))
     done = subprocess.run(  # noqa: PLW1510 - its exit code is what the tests look at
         [sys.executable, "-m", "flows.cli", *map(str, arguments)],
         capture_output=True,
@@ -61,6 +71,23 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
         timeout=280,
     )
     return Ran(done.returncode, done.stdout, done.stderr)
+
+
+def _begin_tracking(project: Path) -> None:
+    """Put a database of MLflow's into a new project, where its 68 migrations need not run once more."""
+    database = ProjectFolder(project).tracking / "mlflow.db"
+    if project.is_dir() and not database.parent.exists():
+        database.parent.mkdir()
+        shutil.copyfile(_empty_database(), database)
+
+
+@cache
+def _empty_database() -> Path:
+    """Return a database as MLflow makes it; once a process, which keeps it to its end."""
+    path = Path(tempfile.mkdtemp(prefix="comind-mlflow-")) / "mlflow.db"
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
+    MlflowClient(tracking_uri=f"sqlite:///{path}").search_experiments()
+    return path
 
 
 def processes_of(folder: Path) -> list[str]:
