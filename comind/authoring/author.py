@@ -38,6 +38,7 @@ _TEMPLATES = Templates("comind.authoring")
 _DESCRIPTION_LENGTH = 6_000
 _FACTS_TOKENS = 1_000
 _ERROR_LENGTH = 2_000
+_ROLE = "evaluator"
 _MAX_TOKENS = 3_000
 
 
@@ -74,7 +75,8 @@ def author_split(
     plan = plan_without_metric(competition)
     with EventLog(folder.log, WORK_EVENTS) as log:
         recorder = Recorder(log)
-        recorded = RecordedModel(model(recorder.note), recorder)
+        asked = model(recorder.note)
+        recorded = RecordedModel(_ROLE, lambda _role: asked, recorder)
         bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
         try:
             plan = _write_both(bench)
@@ -116,7 +118,7 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
     messages.append(Message(role="user", content=_task(bench, name)))
     error, last_text = "", ""
     for _ in range(REPAIRS + 1):
-        prompt = Prompt(role="evaluator", messages=tuple(messages), max_tokens=_MAX_TOKENS)
+        prompt = Prompt(role=_ROLE, messages=tuple(messages), max_tokens=_MAX_TOKENS)
         answer = bench.ask(prompt, reply_type)
         result = attempt(answer.value)
         if result.status is CellStatus.OK:

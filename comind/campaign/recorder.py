@@ -188,14 +188,16 @@ def _identity(event: WorkEvent) -> str | None:
 
 
 class RecordedModel:
-    """A model whose replies are recorded before anyone sees them, and never asked for twice.
+    """The models of a work's roles, whose replies are recorded before anyone sees them.
 
-    What it reads stays the same for the work, whatever a refusal teaches meanwhile: prompts are made
-    by it, and have to be the same when the work is resumed.
+    A request goes to the model of its role; none is asked for twice. What the work's own model reads
+    stays the same for the work, whatever a refusal teaches meanwhile: prompts are made by it, and have
+    to be the same when the work is resumed.
     """
 
-    def __init__(self, model: ChatModel, recorder: Recorder) -> None:
-        self._model = model
+    def __init__(self, role: str, model_of: Callable[[str], ChatModel], recorder: Recorder) -> None:
+        model = model_of(role)
+        self._model_of = model_of
         self._recorder = recorder
         self.name = model.name
         self.context_tokens = recorder.context_tokens or model.context_tokens
@@ -204,10 +206,11 @@ class RecordedModel:
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the most that answering `request` can cost."""
-        return self._model.bound(request)
+        return self._model_of(request.role).bound(request)
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the recorded reply to `request`, or ask for it and record it."""
-        bound = self._model.bound(request)
-        answer = partial(self._model.complete, request.within(bound))
-        return self._recorder.call(request.role, self.name, request.fingerprint(), bound, answer)
+        model = self._model_of(request.role)
+        bound = model.bound(request)
+        answer = partial(model.complete, request.within(bound))
+        return self._recorder.call(request.role, model.name, request.fingerprint(), bound, answer)

@@ -101,7 +101,7 @@ def _perform(
 ) -> Outcome:
     recorder = Recorder(log)
     most = work.budget.seconds if isinstance(work, Code) else math.inf
-    asked = equipment.model_of(agent.role_of(work) if isinstance(work, Think) else work.role)
+    role = agent.role_of(work) if isinstance(work, Think) else work.role
     meter = Meter(
         equipment.purse,
         equipment.gate,
@@ -109,7 +109,7 @@ def _perform(
         seconds_left=lambda: min(most - recorder.elapsed, equipment.seconds_left()),
     )
     models = Models(
-        RecordedModel(MeteredModel(asked, meter), recorder),
+        RecordedModel(role, lambda each: MeteredModel(equipment.model_of(each), meter), recorder),
         MeteredEmbedder(equipment.embedder, meter) if equipment.embedder else None,
     )
     if isinstance(work, Think):

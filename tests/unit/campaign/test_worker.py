@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Literal
 
@@ -39,7 +40,7 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing import Endpoint, TinyAgent
+from comind.testing import Endpoint, ScriptedModel, TinyAgent
 from comind.testing.faults import changed, status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
@@ -392,3 +393,29 @@ def test_a_step_knows_its_gain(tmp_path: Path) -> None:
     graded = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, Graded)]
     gains = [each.gain.difference if each.gain else None for each in graded]
     assert gains == [None, pytest.approx(0.05), pytest.approx(-0.45)]
+
+
+class _Reviewer(TinyAgent):
+    """Asks another role for a word before it ends."""
+
+    def code(self, work: Code, bench: Workbench) -> Finish:
+        """Ask twice, each time in another role."""
+        message = Message(role="user", content="a word")
+        for role in (work.role, "reviewer"):
+            bench.ask(Prompt(role=role, messages=(message,)), _Seen)
+        return Finish()
+
+
+def test_a_request_goes_to_the_model_of_its_role(tmp_path: Path) -> None:
+    """An attempt asks each role's own model, and the log says which one answered."""
+    world = World(tmp_path)
+    models = {role: ScriptedModel(['{"number": 1}'], name=role) for role in ("coding_agent", "reviewer")}
+    equipment = replace(world.equipment(), model_of=models.__getitem__)
+    folder = world.folder.work("attempt-000")
+    carry_out(_Reviewer(), code(), folder, equipment)
+    assert [len(model.requests) for model in models.values()] == [1, 1]
+    sent = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, CallSent)]
+    assert [(each.role, each.model) for each in sent] == [
+        ("coding_agent", "coding_agent"),
+        ("reviewer", "reviewer"),
+    ]
