@@ -3,7 +3,6 @@
 import math
 from statistics import median
 
-from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
@@ -12,7 +11,7 @@ __all__ = ["too_late_for"]
 
 _LEAST_SECONDS = 60.0  # of an attempt, before it is known how long a step takes
 _LEAST_STEPS = 2  # of an attempt, the second of which is perhaps scored
-_LEAST_SHARE = 0.1  # of the campaign's time; more is not asked for to begin anything
+_LEAST_SHARE = 0.1  # of the campaign's time; more is not asked for to begin an attempt
 
 
 def too_late_for(work: Think | Code, state: CampaignState) -> str:
@@ -23,10 +22,9 @@ def too_late_for(work: Think | Code, state: CampaignState) -> str:
     left = state.open_seconds()
     if math.isinf(left) or (isinstance(work, Code) and _is_ours(work)):
         return ""
-    needed = _attempt_seconds(state)
+    needed = min(_attempt_seconds(state), _LEAST_SHARE * (state.budget.seconds or math.inf))
     if isinstance(work, Think):
-        needed += _thought_seconds(state)
-    needed = min(needed, _LEAST_SHARE * (state.budget.seconds or math.inf))
+        needed += _thinking_seconds(state)
     if left >= needed:
         return ""
     return (
@@ -49,11 +47,16 @@ def _attempt_seconds(state: CampaignState) -> float:
     return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
 
 
-def _thought_seconds(state: CampaignState) -> float:
-    """Return about how long a thought takes, by those that have ended."""
-    took = [
-        record.outcome.spend.seconds
-        for record in state.works
-        if record.outcome is not None and not isinstance(record.outcome, CodeOutcome)
-    ]
-    return median(took) if took else 0.0
+def _thinking_seconds(state: CampaignState) -> float:
+    """Return about how long it takes until thoughts have led to an attempt, by those that did.
+
+    Of thoughts in a row that were begun side by side the sum counts, so this is rather too much.
+    """
+    rounds, begun = [], 0.0
+    for record in state.works:
+        if isinstance(record.work, Think):
+            begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
+        elif begun:
+            rounds.append(begun)
+            begun = 0.0
+    return max(0.0, median(rounds) - begun) if rounds else 0.0

@@ -85,15 +85,21 @@ def test_what_cannot_be_scored_is_not_begun() -> None:
     """By what attempts took so far, or a minute, neither an attempt nor a round begins too late."""
     assert "about 60 s pass until" in too_late_for(code(), _state(elapsed=30 * _MINUTE - 50))
     assert too_late_for(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
-    known = [*_attempt(0, seconds=200, steps=4)]
     thought = Think(purpose="propose")
-    known += [
-        WorkPlanned(id="think-000", work=thought),
-        WorkFinished(id="think-000", outcome=ThinkOutcome(spend=Spend(seconds=45))),
+    thoughts = [
+        event
+        for number, seconds in enumerate((30.0, 15.0, 20.0))
+        for event in (
+            WorkPlanned(id=f"think-{number:03d}", work=thought),
+            WorkFinished(id=f"think-{number:03d}", outcome=ThinkOutcome(spend=Spend(seconds=seconds))),
+        )
     ]
+    known = [*thoughts[:4], *_attempt(0, seconds=200, steps=4)]
     state = _state(*known, elapsed=30 * _MINUTE - 110 - 15)
     assert too_late_for(code(), state) == ""
-    assert "about 145 s pass" in too_late_for(thought, state)
+    assert "about 145 s pass" in too_late_for(thought, state), "a whole round of thoughts"
+    state = _state(*known, *thoughts[4:], elapsed=30 * _MINUTE - 110 - 15)
+    assert "about 125 s pass" in too_late_for(thought, state), "the rest of a round"
     baseline = code().model_copy(update={"role": BASELINE_ROLE})
     assert too_late_for(baseline, _state(elapsed=30 * _MINUTE - 1)) == ""
 
