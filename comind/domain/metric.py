@@ -78,3 +78,8 @@ class Paired(Value):
     def tie(self) -> bool:
         """Whether the difference is inside the noise: no more than one standard error."""
         return abs(self.difference) <= self.standard_error
+
+    @property
+    def clear(self) -> bool:
+        """Whether the difference is beyond doubt: more than two standard errors."""
+        return abs(self.difference) > 2 * self.standard_error

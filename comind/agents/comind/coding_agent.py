@@ -28,7 +28,8 @@ _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _LONG_MINUTES = 20  # from here on seconds do not matter
 _LINE_TOKENS = 60  # of a step that is told in short
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
-_LITTLE_SHARE = 0.1  # of an attempt's time: with less left it may end when it likes
+# With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
+_LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
 
 
 class CodingStep(BaseModel):
@@ -122,7 +123,7 @@ def _standing_still(step: Step, before: int) -> int:
 
 def _may_end(work: Code, bench: Workbench) -> bool:
     """Whether too little is left for another experiment."""
-    little = bench.seconds_left < _LITTLE_SHARE * work.budget.seconds
+    little = bench.seconds_left < max(_LITTLE_SHARE * work.budget.seconds, _LITTLE_SECONDS)
     return bench.state.best is not None and (little or bench.steps_left <= 1)
 
 

@@ -358,4 +358,4 @@ def test_scores_that_stand_still_end_an_attempt(tmp_path: Path) -> None:
     feedback = [request.messages[-1].content for request in world.model.requests]
     assert "0.05 better than your best before it" in feedback[2]
     assert "0.05 worse than your best before it" in feedback[3]
-    assert "a real difference" in feedback[3]
+    assert "clearly real" in feedback[3]
