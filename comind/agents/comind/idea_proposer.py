@@ -1,7 +1,5 @@
 """The Idea Proposer: brainstorm, then filter and rebuild; memory only grows (paper, section 4.2)."""
 
-from typing import Any
-
 from pydantic import BaseModel, Field
 
 from comind.agents.comind.pool import Pool
@@ -97,14 +95,12 @@ def propose(problem: Problem, facts: Proposing, desk: Desk) -> Ideas:
     """Brainstorm over the reports, then keep what is worth trying; each idea says where it is from."""
     sizes = Sizes.of(desk.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
-    known = {"sizes": sizes, "resources": desk.resources}
-    prompt = _prompt("brainstorm", problem, facts, **known)
-    paths = desk.ask(prompt, Brainstorm).value.paths
+    paths = desk.ask(_prompt("brainstorm", problem, facts, desk), Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
     raw = [cut_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
-    kept = desk.ask(_prompt("selection", problem, facts, raw=raw, **known), Selection).value.ideas
+    kept = desk.ask(_prompt("selection", problem, facts, desk, raw=raw), Selection).value.ideas
     origins = _origins(facts, raw)
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
@@ -149,8 +145,10 @@ def _telling(text: str) -> set[str]:
     return {word for word in plain.split() if len(word) > 3}  # noqa: PLR2004 - no articles
 
 
-def _prompt(name: str, problem: Problem, facts: Proposing, sizes: Sizes, **more: Any) -> Prompt:
-    asked = _TEMPLATES.render(name, problem=problem, sizes=sizes, **dict(facts), **more)
+def _prompt(name: str, problem: Problem, facts: Proposing, desk: Desk, **more: object) -> Prompt:
+    sizes = Sizes.of(desk.context_tokens)
+    known = {"problem": problem, "sizes": sizes, "resources": desk.resources}
+    asked = _TEMPLATES.render(name, **known, **dict(facts), **more)
     return Prompt(
         role=PROPOSE.role,
         messages=(
