@@ -157,6 +157,7 @@ def test_budget_raised_later_goes_on(tmp_path: Path, shared_server: str) -> None
     assert ended.reason == "done"
 
 
+@pytest.mark.torture
 @pytest.mark.timeout(600)
 def test_a_killed_server_is_survived(tmp_path: Path) -> None:
     """With its Prefect server killed, a campaign comes to its end, says so in a line, and is gone."""
