@@ -14,7 +14,7 @@ from comind.campaign.events import (
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Decision, Done, Think, Wait
-from comind.campaign.schedule import too_late_for
+from comind.campaign.schedule import time_shortage
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import ComindError
@@ -136,7 +136,7 @@ def _hand_out(
     if isinstance(decision, Wait):
         return None
     for planned in decision:
-        late = too_late_for(planned, campaign.state)
+        late = time_shortage(planned, campaign.state)
         if late:
             return CampaignEnded(reason="budget", detail=late)
         given = planned.resources or campaign.state.resources()

@@ -7,20 +7,20 @@ from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
 
-__all__ = ["too_late_for"]
+__all__ = ["time_shortage"]
 
 _LEAST_SECONDS = 60.0  # of an attempt, before it is known how long a step takes
 _LEAST_STEPS = 2  # of an attempt, the second of which is perhaps scored
 _LEAST_SHARE = 0.1  # of the campaign's time; more is not asked for to begin an attempt
 
 
-def too_late_for(work: Think | Code, state: CampaignState) -> str:
+def time_shortage(work: Think | Code, state: CampaignState) -> str:
     """Return why `work` is not begun any more, in one line; empty where there is time for it.
 
     Pure, by what earlier work has taken: a replay of the log decides the same.
     """
     left = state.open_seconds()
-    if math.isinf(left) or (isinstance(work, Code) and _is_ours(work)):
+    if math.isinf(left) or (isinstance(work, Code) and _is_platform_work(work)):
         return ""
     needed = min(_attempt_seconds(state), _LEAST_SHARE * (state.budget.seconds or math.inf))
     if isinstance(work, Think):
@@ -33,7 +33,7 @@ def too_late_for(work: Think | Code, state: CampaignState) -> str:
     )
 
 
-def _is_ours(work: Code) -> bool:
+def _is_platform_work(work: Code) -> bool:
     return work.operator is Operator.REFIT or work.role == BASELINE_ROLE
 
 
@@ -42,7 +42,7 @@ def _attempt_seconds(state: CampaignState) -> float:
     took = [
         attempt.outcome.spend.seconds / attempt.outcome.steps
         for attempt in state.works.attempts()
-        if attempt.outcome is not None and attempt.outcome.steps and not _is_ours(attempt.work)
+        if attempt.outcome is not None and attempt.outcome.steps and not _is_platform_work(attempt.work)
     ]
     return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
 

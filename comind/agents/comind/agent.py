@@ -110,11 +110,11 @@ class CoMind(Agent):
         """
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
         rounds = state.works.thoughts(COORDINATE)
-        fruitless = _fruitless(rounds)
+        empty = _empty_rounds(rounds)
         if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_of(state, pool, fruitless.reason))]
+            return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
         if stage == PROPOSE.name:
-            return [COORDINATE.work(drafting_of(state, pool, self.community, fruitless.reason))]
+            return [COORDINATE.work(drafting_of(state, pool, self.community, empty.reason))]
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
@@ -126,37 +126,35 @@ class CoMind(Agent):
         )
         if readings:
             return [ANALYZE.work(each) for each in readings]
-        return [PROPOSE.work(proposing_of(state, pool, fruitless.reason))]
+        return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
 
 
-class _Fruitless(NamedTuple):
+class _EmptyRounds(NamedTuple):
     """The latest rounds in a row that brought no draft, and why the last of them did not."""
 
-    rounds: int
+    number: int
     reason: str
 
 
-def _fruitless(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _Fruitless:
+def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRounds:
     """Return how many of the latest rounds brought no draft."""
     empty = list(takewhile(lambda each: not (each.result and each.result.drafts), reversed(rounds)))
     if not empty:
-        return _Fruitless(0, "")
+        return _EmptyRounds(0, "")
     said = empty[0].failure.message if empty[0].failure else ""
     told = empty[0].result.refused if empty[0].result else ""
-    return _Fruitless(len(empty), said or told or "there was no draft")
+    return _EmptyRounds(len(empty), said or told or "there was no draft")
 
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
     """Say why no other round follows, if none does; a community that was read again begins anew."""
     rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
-    fruitless = _fruitless(rounds)
-    fruitful = sum(bool(each.result and each.result.drafts) for each in rounds)
-    if state.spec.iterations is not None and fruitful >= state.spec.iterations:
+    empty = _empty_rounds(rounds)
+    with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
+    if state.spec.iterations is not None and with_drafts >= state.spec.iterations:
         return Done(reason=f"all {state.spec.iterations} rounds of ideation are over")
-    if fruitless.rounds >= settings.idea_rounds:
-        return Done(
-            reason=f"{fruitless.rounds} rounds in a row brought no draft, the last: {fruitless.reason}"
-        )
+    if empty.number >= settings.max_empty_rounds:
+        return Done(reason=f"{empty.number} rounds in a row brought no draft, the last: {empty.reason}")
     return None
 
 

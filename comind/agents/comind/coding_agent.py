@@ -75,10 +75,10 @@ class AttemptReport(BaseModel):
 
 
 def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
-    """Work on the draft until steps or time are over, scores stand still, or the model insists.
+    """Work on the draft until steps or time are over, scores reach a plateau, or the model is done.
 
-    Scores stand still when that many scored steps in a row (`patience`) gain no more than the standard
-    error of their paired difference to the best before them.
+    A plateau (early stopping) is `patience` scored steps in a row, none of which gains more than the
+    standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem)
@@ -90,8 +90,8 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
-    refusals, last_error, still = 0, "", 0
-    while bench.steps_left > 0 and bench.seconds_left > 0 and still < patience:
+    refusals, last_error, without_gain = 0, "", 0
+    while bench.steps_left > 0 and bench.seconds_left > 0 and without_gain < patience:
         prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
         answer = bench.ask(prompt, CodingStep)
         if answer.value.done and (refusals == _REFUSALS or _may_end(work, bench)):
@@ -104,7 +104,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
             continue
         refusals, before = 0, bench.state.best
         step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
-        still = _standing_still(step, still)
+        without_gain = _steps_without_gain(step, without_gain)
         error = _complaint(step)
         repeated = bool(error) and error == last_error
         told = _feedback(step, bench, sizes, history.room, repeated=repeated)
@@ -114,7 +114,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     return Finish(report=_report(work, bench, history.messages, sizes))
 
 
-def _standing_still(step: Step, before: int) -> int:
+def _steps_without_gain(step: Step, before: int) -> int:
     """Return how many of the latest scored steps in a row have gained nothing real."""
     if step.gain is None:  # nothing was scored, or nothing before it
         return before
@@ -184,8 +184,8 @@ def _opening(
         inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
-        time=in_words(work.budget.seconds),
-        cell_time=in_words(work.budget.cell_seconds),
+        time=format_duration(work.budget.seconds),
+        cell_time=format_duration(work.budget.cell_seconds),
     )
     return (
         Message(role="system", content=_TEMPLATES.render("coding_system")),
@@ -242,10 +242,10 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
 def _left(bench: Workbench) -> str:
     """Return what is left of an attempt, in words."""
     steps = "1 step" if bench.steps_left == 1 else f"{bench.steps_left} steps"
-    return f"{steps}, {in_words(bench.seconds_left)}"
+    return f"{steps}, {format_duration(bench.seconds_left)}"
 
 
-def in_words(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time as a model should read it: minutes, and seconds where they matter."""
     if seconds >= 60 * _LONG_MINUTES:
         return f"{round(seconds / 60)} min"

@@ -23,6 +23,6 @@ class CoMindParameters(Value):
     patience: int = Field(
         default=6, ge=1, description="scored steps in a row without a real gain that end an attempt"
     )
-    idea_rounds: int = Field(
+    max_empty_rounds: int = Field(
         default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
     )

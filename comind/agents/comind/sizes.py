@@ -13,8 +13,7 @@ class Sizes(Value):
     """Limits for one size of context; in tokens, unless a name ends in `_shown`: those are counts.
 
     Each limit is the ceiling of `_BOUNDS` times the share that the context has of 131,072 tokens, and
-    never less than the floor, which is what a model of 8,192 tokens can bear. The ceilings are near what
-    published agents give their models; sources and values are in docs/agents.md.
+    never less than the floor, which is what a model of 8,192 tokens can bear.
     """
 
     cell_reply: int

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import code_first
-from comind.agents.comind.coding_agent import in_words
+from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.worker import carry_out
 from comind.llm.base import ModelRequest
@@ -88,4 +88,4 @@ def test_code_comes_before_words() -> None:
 )
 def test_times_are_told_to_the_second_where_little_is_left(seconds: float, words: str) -> None:
     """Minutes alone are told of long times, seconds where they matter."""
-    assert in_words(seconds) == words
+    assert format_duration(seconds) == words

@@ -11,7 +11,7 @@ from comind.campaign.events import CampaignEvent, FinalPicked, Ranked, WorkFinis
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think
 from comind.campaign.refit import Refit
-from comind.campaign.schedule import too_late_for
+from comind.campaign.schedule import time_shortage
 from comind.campaign.state import CampaignState, apply
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record
@@ -83,8 +83,8 @@ def test_open_time_is_over_before_all_is() -> None:
 
 def test_what_cannot_be_scored_is_not_begun() -> None:
     """By what attempts took so far, or a minute, neither an attempt nor a round begins too late."""
-    assert "about 60 s pass until" in too_late_for(code(), _state(elapsed=30 * _MINUTE - 50))
-    assert too_late_for(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
+    assert "about 60 s pass until" in time_shortage(code(), _state(elapsed=30 * _MINUTE - 50))
+    assert time_shortage(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
     thought = Think(purpose="propose")
     thoughts = [
         event
@@ -96,12 +96,12 @@ def test_what_cannot_be_scored_is_not_begun() -> None:
     ]
     known = [*thoughts[:4], *_attempt(0, seconds=200, steps=4)]
     state = _state(*known, elapsed=30 * _MINUTE - 110 - 15)
-    assert too_late_for(code(), state) == ""
-    assert "about 145 s pass" in too_late_for(thought, state), "a whole round of thoughts"
+    assert time_shortage(code(), state) == ""
+    assert "about 145 s pass" in time_shortage(thought, state), "a whole round of thoughts"
     state = _state(*known, *thoughts[4:], elapsed=30 * _MINUTE - 110 - 15)
-    assert "about 125 s pass" in too_late_for(thought, state), "the rest of a round"
+    assert "about 125 s pass" in time_shortage(thought, state), "the rest of a round"
     baseline = code().model_copy(update={"role": BASELINE_ROLE})
-    assert too_late_for(baseline, _state(elapsed=30 * _MINUTE - 1)) == ""
+    assert time_shortage(baseline, _state(elapsed=30 * _MINUTE - 1)) == ""
 
 
 @given(elapsed=st.floats(0, 4000), took=st.floats(0, 4000), limit=st.floats(1, 3600))
@@ -118,4 +118,4 @@ def test_an_endless_campaign_begins_everything() -> None:
     """Without a limit of time nothing is kept back and nothing comes too late."""
     state = _state(*_attempt(0, seconds=5), budget=Budget())
     assert state.work_budget().seconds == 300 * _MINUTE
-    assert too_late_for(code(), state) == ""
+    assert time_shortage(code(), state) == ""
