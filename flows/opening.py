@@ -151,7 +151,11 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
-    """Return the user's own models and datasets, once they are known to be there."""
+    """Return the user's own models and datasets, once they are known to be there and to hold no label.
+
+    Attempts can read all of a store, so it must not overlap with the competition's folder, whose
+    training table has the validation rows with their labels, nor with the sealed part of the splits.
+    """
     store = params.store.below(project)
     check_store(store)
     if competition.id in dict(store.named()):
@@ -159,6 +163,15 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
             f"{competition.folder}: store.{competition.id} has the place of the competition's own data",
             hint="give the competition another id, or set it to null in params.yaml",
         )
+    labelled = (competition.folder, ProjectFolder(project).splits)
+    for kind, folder in store.named():
+        mounted = Path(folder).resolve()
+        for place in (each.resolve() for each in labelled):
+            if place.is_relative_to(mounted) or mounted.is_relative_to(place):
+                raise UsageError(
+                    f"params.yaml: store.{kind}: {folder} overlaps with {place}, which holds labels",
+                    hint="name a folder that has neither competitions nor splits in it",
+                )
     return store
 
 

@@ -30,12 +30,11 @@ def _params(**store: str) -> Params:
 
 def test_folders_are_the_projects(tmp_path: Path, competition: Competition) -> None:
     """A relative path is below the project; none is none."""
-    (tmp_path / "mine").mkdir()
-    assert _store(_params(models="mine"), tmp_path, competition) == StoreFolders(
-        models=str(tmp_path / "mine")
-    )
-    assert _store(_params(datasets=str(tmp_path)), Path("/"), competition) == StoreFolders(
-        datasets=str(tmp_path)
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert _store(_params(models="mine"), tmp_path, competition) == StoreFolders(models=str(mine))
+    assert _store(_params(datasets=str(mine)), Path("/"), competition) == StoreFolders(
+        datasets=str(mine)
     )
     assert _store(_params(), tmp_path, competition) == StoreFolders()
 
@@ -48,10 +47,24 @@ def test_a_missing_folder_is_told_before_the_campaign(tmp_path: Path, competitio
 
 def test_a_competition_keeps_its_place(tmp_path: Path, competition: Competition) -> None:
     """A competition whose data would lie where the store is mounted is refused."""
+    (tmp_path / "mine").mkdir()
     named = competition.model_copy(update={"id": "models"})
     with pytest.raises(UsageError, match=r"store\.models has the place"):
-        _store(_params(models=str(tmp_path)), tmp_path, named)
-    assert _store(_params(datasets=str(tmp_path)), tmp_path, named).models is None
+        _store(_params(models="mine"), tmp_path, named)
+    assert _store(_params(datasets="mine"), tmp_path, named).models is None
+
+
+def test_a_store_that_holds_labels_is_refused(tmp_path: Path, competition: Competition) -> None:
+    """Folders above, in or at a competition or a project's splits are mounted into no attempt."""
+    link = tmp_path / "link"
+    link.symlink_to(tmp_path)
+    sealed = ProjectFolder(tmp_path).splits / "a-split" / "sealed"
+    sealed.mkdir(parents=True)
+    inside = competition.folder / "extra"
+    inside.mkdir()
+    for folder in (tmp_path, link, competition.folder, inside, sealed, sealed.parents[2]):
+        with pytest.raises(UsageError, match="which holds labels"):
+            _store(_params(datasets=str(folder)), tmp_path, competition)
 
 
 def test_a_strangers_log_mounts_nothing(tmp_path: Path) -> None:
