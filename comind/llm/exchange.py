@@ -97,7 +97,7 @@ def parse(reply: ModelReply, reply_type: type[T]) -> T:
     """
     if reply.finish == "length" and reply.limit is not None:
         raise ReplyError(
-            f"it was cut off at {reply.limit} tokens, more than which it cannot have; be shorter"
+            f"it was cut off at {reply.limit} tokens, and this limit cannot be raised; be shorter"
         )
     if reply.finish in _NO_REPLY:
         raise ReplyError(_NO_REPLY[reply.finish])

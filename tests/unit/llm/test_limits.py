@@ -47,7 +47,7 @@ def test_after_two_raises_the_model_is_told_its_limit() -> None:
             ask(_model(server), _PROMPT, Verdict)
         assert _limits(server) == [1_000, 2_000, 4_000, 4_000, 4_000]
     assert (
-        "cut off at 4000 tokens, more than which it cannot have; be shorter" in server.requests[3].text
+        "cut off at 4000 tokens, and this limit cannot be raised; be shorter" in server.requests[3].text
     )
 
 
