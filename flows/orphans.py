@@ -30,9 +30,9 @@ def close_orphans(project: Path) -> list[str]:
     """
     home = str(ProjectFolder(project).orchestration)
     orphans = []
-    psutil.process_iter.cache_clear()  # it keeps processes by number, also when a number is reused
-    for process in psutil.process_iter():
+    for number in psutil.pids():  # process_iter() caches by number, and numbers are reused
         try:
+            process = psutil.Process(number)
             settings = process.environ()
             if settings.get("PREFECT_HOME") == home and is_gone(settings.get(OWNER, "")):
                 orphans.append((process, " ".join(process.cmdline()[:6])))

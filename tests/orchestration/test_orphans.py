@@ -23,8 +23,8 @@ def server(tmp_path: Path) -> Iterator[object]:
         home = str(ProjectFolder(project).orchestration)
         settings = {"PATH": os.environ["PATH"], "PREFECT_HOME": home, OWNER: owner}
         started.append(subprocess.Popen(["sleep", "100"], env=settings))
-        while psutil.Process(started[-1].pid).name() != "sleep":
-            time.sleep(0.01)  # until then it is still a copy of this process
+        while OWNER not in psutil.Process(started[-1].pid).environ():
+            time.sleep(0.01)  # exec() gives it its name first and its environment last
         return started[-1]
 
     yield start
@@ -51,10 +51,10 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
     number = os.getpid()
     orphans = [server(_dead()), server(_owner(str(number), "1"))]
     told = close_orphans(tmp_path)
+    assert len(told) == 2
+    assert all("sleep 100" in line for line in told)
     for each in orphans:
         each.wait(timeout=10)  # raises while it still runs
-    assert all("sleep 100" in line for line in told)
-    assert len(told) == 2
 
 
 def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
