@@ -11,6 +11,7 @@ from comind.domain.spend import Spend
 from comind.domain.value import Value
 
 __all__ = [
+    "CellSummary",
     "CodeOutcome",
     "Execution",
     "Failure",
@@ -59,6 +60,19 @@ class Execution(Value):
     """The end of its traceback, or why it had to be stopped; empty where nothing went wrong."""
 
 
+class CellSummary(Value):
+    """One cell of an attempt in short, for those who learn from it later."""
+
+    step: int
+    goal: str
+    result: str
+    """Its score, or the last line of its error, or how long it ran."""
+    code: str = ""
+    """The part of it that ran; empty where the best submission did not come from it."""
+    output: str = ""
+    """The end of what it printed."""
+
+
 class Submitted(Value):
     """The pair of files that one step handed in, by content."""
 
@@ -90,6 +104,8 @@ class CodeOutcome(Value):
     last: Execution | None = None
     """What ran last, whether or not it was scored; None where nothing ran."""
     steps: int = 0
+    cells: tuple[CellSummary, ...] = ()
+    """What the agent ran, oldest first; empty in older logs."""
     report: str = ""
     failure: Failure | None = None
     spend: Spend = Spend()

@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeVar
@@ -16,6 +16,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
 from comind.campaign.outcome import (
+    CellSummary,
     CodeOutcome,
     Execution,
     Failure,
@@ -37,7 +38,7 @@ from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
-from comind.session.base import Session
+from comind.session.base import CellStatus, Session
 from comind.system.files import DISK_FULL, ROOM
 from comind.system.killpoints import passed
 
@@ -48,6 +49,7 @@ T = TypeVar("T")
 _MESSAGE_LENGTH = 200
 # Of what an outcome keeps, in characters; the ends are kept.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
+_SUMMARIES_KEPT, _CELL_OUTPUT_KEPT = 60, 1_500
 
 _log = logging.getLogger(__name__)
 
@@ -196,20 +198,39 @@ def _code_outcome(
 ) -> CodeOutcome:
     state = bench.state
     cells = _led_to_best(state)
-    ran = [ran_part(cell.code, cell.result) for cell in cells if cell.result]
-    if cells and not ran[-1].strip():
-        ran[-1] = cells[-1].code  # it handed in, at whatever line it failed
+    ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
+    if cells and not ran[cells[-1].number].strip():
+        ran[cells[-1].number] = cells[-1].code  # it handed in, at whatever line it failed
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
-        code="\n\n".join(code for code in ran if code.strip()),
+        code="\n\n".join(code for code in ran.values() if code.strip()),
         code_seconds=round(sum(cell.result.seconds for cell in cells if cell.result), 3),
         last=_last_execution(state),
         steps=state.steps,
+        cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
         failure=failure or (None if state.best else _why_nothing(bench)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
+
+
+def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary, ...]:
+    """Return the cells that ended; `ran` is the code that the best submission came from, by number."""
+    found = []
+    for cell in state.cells:
+        if cell.result is None:  # its process was killed, and it ran again
+            continue
+        failed = cell.result.status is not CellStatus.OK
+        error = cell.result.error.strip().rpartition("\n")[2][:_MESSAGE_LENGTH] if failed else ""
+        score = str(cell.report.score) if cell.report and cell.report.score else ""
+        result = ", ".join(filter(None, [score, error])) or f"ran in {cell.result.seconds:.0f} s"
+        output = cell.result.output[-_CELL_OUTPUT_KEPT:]
+        code = ran.get(cell.number, "")
+        found.append(
+            CellSummary(step=cell.step, goal=cell.goal, result=result, code=code, output=output)
+        )
+    return tuple(found)
 
 
 def _led_to_best(state: AttemptState) -> list[CellRun]:

@@ -148,20 +148,21 @@ def _published(state: CampaignState) -> list[Attempt]:
 
 def _solution(attempt: Attempt) -> Item:
     assert attempt.outcome is not None
-    draft, code = attempt.work.draft, attempt.outcome.code
-    own = code.removeprefix(draft.codebase).strip() if draft.codebase else code
-    parts = [f"What its author found:\n{attempt.outcome.report}"] if attempt.outcome.report else []
-    if own != code:
-        start = ", ".join(attempt.work.parents) or "another program"
-        parts.append(f"It starts from {start} and adds to it, up to its best score:\n{own}")
-    else:
-        parts.append(f"Its program, up to its best score:\n{own}")
-    parts.append(f"Planned before it was written, perhaps otherwise done:\n{draft.method}")
+    draft, outcome = attempt.work.draft, attempt.outcome
+    text = _TEMPLATES.render(
+        "solution",
+        draft=draft,
+        outcome=outcome,
+        parents=attempt.work.parents,
+        own=outcome.code.removeprefix(draft.codebase).strip() if draft.codebase else outcome.code,
+        led=[cell for cell in reversed(outcome.cells) if cell.code and cell.code != draft.codebase],
+        others=[cell for cell in outcome.cells if not cell.code],
+    )
     return Item(
         id=attempt.id,
         kind="solution",
         title=draft.title,
-        text="\n\n".join(parts)[:_TEXT_KEPT],
+        text=text[:_TEXT_KEPT],
         reproduced=f"{attempt.id} itself: {attempt.result}",
     )
 

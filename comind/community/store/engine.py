@@ -8,9 +8,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import duckdb
-
 from comind.errors import CommunityError, DiskError
+from comind.system import duck
 
 __all__ = ["Engine"]
 
@@ -26,18 +25,8 @@ class Engine:
     """One database in memory over files on disk; what does not fit goes to the folder `scratch`."""
 
     def __init__(self, scratch: Path, *, megabytes: int) -> None:
-        self._database = duckdb.connect(
-            ":memory:",
-            config={
-                "memory_limit": f"{megabytes}MB",
-                "threads": min(os.cpu_count() or 1, max(1, megabytes // _THREAD_MEGABYTES)),
-                "temp_directory": str(scratch),
-                "preserve_insertion_order": False,
-                # Extensions would be fetched from afar, and nothing here needs one.
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            },
-        )
+        threads = min(os.cpu_count() or 1, max(1, megabytes // _THREAD_MEGABYTES))
+        self._database = duck.in_memory(scratch, megabytes=megabytes, threads=threads, keep_order=False)
 
     def __enter__(self) -> Self:
         return self
@@ -120,7 +109,7 @@ class Engine:
 
     def rejected(self) -> dict[str, int]:
         """Return how many lines of CSV files were passed over since the last call, by reason."""
-        with contextlib.suppress(duckdb.CatalogException):  # the table comes with the first one
+        with contextlib.suppress(duck.CatalogException):  # the table comes with the first one
             query = (
                 "SELECT lower(error_type::VARCHAR), count(DISTINCT line) FROM reject_errors GROUP BY ALL"
             )
@@ -148,14 +137,14 @@ def _statements(name: str) -> str:
 def _plain_errors(what: str) -> Iterator[None]:
     try:
         yield
-    except duckdb.OutOfMemoryException as error:
+    except duck.OutOfMemoryException as error:
         raise DiskError(
             f"{what}: there is not enough room: {str(error).splitlines()[0]}",
             hint=_ROOM,
         ) from None
-    except duckdb.IOException as error:
+    except duck.IOException as error:
         if "No space left" in str(error):
             raise DiskError(f"{what}: no room on the disk", hint=_ROOM) from None
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None
-    except duckdb.InvalidInputException as error:
+    except duck.InvalidInputException as error:
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None

@@ -18,11 +18,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-import duckdb
 import pandas as pd
 
 from comind.errors import CompetitionError
 from comind.evaluation.facts.words import plain
+from comind.system import duck
 from comind.system.cores import usable_cores
 
 __all__ = ["TABLE_ENDINGS", "Column", "Database", "Kind", "Table"]
@@ -99,17 +99,8 @@ class Database:
     def __init__(self, scratch: Path) -> None:
         self._scratch = scratch
         self._tables = 0
-        self._database = duckdb.connect(
-            ":memory:",
-            config={
-                "memory_limit": f"{_MEGABYTES}MB",
-                "threads": min(usable_cores(), _THREADS),
-                "temp_directory": str(scratch / "spilled"),
-                # Extensions would be fetched from afar, and nothing here needs one.
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            },
-        )
+        threads = min(usable_cores(), _THREADS)
+        self._database = duck.in_memory(scratch / "spilled", megabytes=_MEGABYTES, threads=threads)
         self._database.execute("SET TimeZone = 'UTC'")
 
     def __enter__(self) -> Self:
@@ -186,7 +177,7 @@ class Database:
                 return replace(self._load_csv(copy), note=f"not UTF-8, read as {encoding}")
             try:
                 table = self._parsed(path, header, sample)
-            except duckdb.Error as error:
+            except duck.Error as error:
                 reason = reason or _first_line(error)
                 continue
             lost = 0 if sample else self._rejected()
@@ -221,7 +212,7 @@ class Database:
             ).fetchall()
             if len(columns) != len(keys):
                 reason = f"the header has {len(keys)} cells, but rows have {len(columns)}"
-                raise duckdb.InvalidInputException(reason)
+                raise duck.InvalidInputException(reason)
             given |= {"dateformat": dates} if dates else {}
             given |= {"timestampformat": times} if times else {}
             types = {column["name"]: column["type"] for column in columns}
@@ -377,5 +368,5 @@ def _one_line() -> Iterator[None]:
     """Turn what the engine or the disk says into one line."""
     try:
         yield
-    except (duckdb.Error, OSError, ValueError) as error:
+    except (duck.Error, OSError, ValueError) as error:
         raise CompetitionError(_first_line(error)) from None

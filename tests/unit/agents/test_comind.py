@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
+from comind.agents.comind.analyzer import readings_of
 from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
@@ -24,6 +26,7 @@ from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutc
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import carry_out
+from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.domain.problem import AnswerKind, DataShape, Problem
@@ -31,6 +34,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.campaign.samples import code, failed, opened, scored
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World
@@ -234,6 +238,26 @@ def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
     assert "two columns" in feedback[1]
     assert "Nothing is scored yet." in feedback[1]
     assert "Scored: written 0.9 [0.9, 0.9]" in feedback[2]
+
+
+def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
+    """The Analyzer gets the cells that scored best, the newest first, with what they printed."""
+    replies = [{"goal": g, "code": g} for g in ("look", "better", "unknown", "poor")]
+    outcome, _ = _coding([*replies, {"code": "# done"}], tmp_path, **_MEASURED)
+    assert outcome.score is not None
+    draft = Draft(title="t", method="the plan", codebase="good", sources=("attempt-000",))
+    work = code().model_copy(update={"draft": draft, "parents": ("attempt-000",)})
+    state = state_of(*baseline(), *attempt(1, work, outcome))
+    parameters = CoMindParameters(readers=1)
+    parts = readings_of(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
+    text = parts[0].solutions[0].text
+    assert "It starts from attempt-000 and adds to it." in text
+    order = ["# Step 3: better (written 0.95", "# Step 2: look (ran in", "two columns"]
+    order += ["What else was run", "- Step 4: unknown (NameError", "- Step 5: poor (written"]
+    order += ["perhaps otherwise done:\nthe plan"]
+    places = [text.index(each) for each in order]
+    assert places == sorted(places)
+    assert "good" not in text, "the program that it starts from is not repeated"
 
 
 def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:

@@ -105,7 +105,7 @@ def test_prompts_stay_under_their_size(
     assert outcome.score is not None
     for request in asked:
         size = sum(count_tokens(message.content) for message in request.messages)
-        assert size + _FORM_TOKENS <= 0.9 * (max(8_192, min(context, 65_536)) - request.max_tokens)
+        assert size + _FORM_TOKENS <= 0.9 * (max(8_192, min(context, 131_072)) - request.max_tokens)
 
 
 @settings(max_examples=20)
