@@ -15,9 +15,11 @@ from typing import Any
 from mlflow.tracking import MlflowClient
 
 from comind.campaign.folder import ProjectFolder
+from tests.e2e.forked import run_forked
 
 SCRIPT = Path(__file__).parent / "script.yaml"
 MODEL = f"scripted:{SCRIPT}"
+_SECONDS = 280.0
 
 
 QUIET: list[dict[str, Any]] = [
@@ -62,15 +64,21 @@ def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False,
         arguments = arguments if prove else (*arguments, "--no-prove")
         if "--out" in arguments:
             _begin_tracking(Path(arguments[arguments.index("--out") + 1]))
-    done = subprocess.run(  # noqa: PLW1510 - its exit code is what the tests look at
-        [sys.executable, "-m", "flows.cli", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, **env},
-        timeout=280,
-    )
-    return Ran(done.returncode, done.stdout, done.stderr)
+    settings = {**os.environ, **env}
+    if "PYTHONPATH" in env:  # other modules than ours, which an interpreter has to find when it starts
+        done = subprocess.run(  # noqa: PLW1510 - its exit code is what the tests look at
+            [sys.executable, "-m", "flows.cli", *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            cwd=cwd,
+            env=settings,
+            timeout=_SECONDS,
+        )
+        return Ran(done.returncode, done.stdout, done.stderr)
+    with tempfile.TemporaryDirectory(prefix="comind-said-") as folder:
+        said = Path(folder, "stdout"), Path(folder, "stderr")
+        code = run_forked([*map(str, arguments)], cwd, settings, said, seconds=_SECONDS)
+        return Ran(code, *(path.read_text() for path in said))
 
 
 def _begin_tracking(project: Path) -> None:

@@ -1,0 +1,64 @@
+"""Processes for `comind` that are forked from one that has loaded the libraries.
+
+Each command would import Great Expectations, MLflow, scikit-learn and DVC anew, which takes longer than
+most of what the tests do with them. Prefect is left out, as it reads its settings when it is imported.
+"""
+
+import atexit
+import multiprocessing
+import os
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+__all__ = ["run_forked"]
+
+_LIBRARIES = [
+    *("great_expectations", "mlflow.store.tracking.sqlalchemy_store", "mlflow.tracking"),
+    *("pandas", "sklearn.datasets", "sklearn.ensemble", "dvc.repo", "networkx", "openai"),
+    "flows.cli.main",
+]
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(_LIBRARIES)
+
+
+def run_forked(
+    arguments: Sequence[str],
+    cwd: Path | None,
+    env: Mapping[str, str],
+    said: tuple[Path, Path],
+    *,
+    seconds: float,
+) -> int:
+    """Run `comind` and return its exit code, -n where signal n ended it; `said` takes stdout and stderr.
+
+    Raises:
+        TimeoutError: it did not end in time, and was killed.
+    """
+    files = tuple(map(str, said))
+    process = _CONTEXT.Process(target=_run, args=(arguments, str(cwd or Path.cwd()), dict(env), files))
+    process.start()
+    process.join(seconds)
+    if process.exitcode is None:
+        process.kill()
+        process.join()
+        raise TimeoutError(f"comind {' '.join(arguments)}: {said[1].read_text()}")
+    return process.exitcode
+
+
+def _run(arguments: list[str], cwd: str, env: dict[str, str], said: tuple[str, str]) -> None:
+    """Become a process as the shell would have started it."""
+    for descriptor, path in enumerate(said, start=1):
+        with Path(path).open("wb") as file:
+            os.dup2(file.fileno(), descriptor)
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    sys.argv = ["comind", *arguments]
+    from flows.cli.main import main
+
+    code = main(arguments)
+    threading._shutdown()  # type: ignore[attr-defined] # as an interpreter ends
+    atexit._run_exitfuncs()
+    sys.exit(code)
