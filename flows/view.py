@@ -257,7 +257,10 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
 
 def _verdict(report: GradeReport) -> str:
     if report.score is not None:
-        return str(report.score)
+        worst = ((parts.by, parts.worst[0]) for parts in report.parts)
+        return ", ".join(
+            [str(report.score), *(f"worst {by} {p.name}: {p.value:.3g}" for by, p in worst)]
+        )
     return "of the right form" if report.valid else f"not scored: {report.message}"
 
 

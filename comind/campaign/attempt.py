@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from comind.campaign.outcome import Outcome, Submitted
-from comind.domain.metric import Paired
+from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
 from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
@@ -28,6 +28,7 @@ __all__ = [
     "MonitorAsked",
     "MonitorHeard",
     "MonitorVerdict",
+    "Neighbour",
     "SessionOpened",
     "SubmissionNames",
     "TryFailed",
@@ -51,6 +52,22 @@ class WrittenFile(Value):
     """Relative to the working directory, cut to a bounded length; untrusted."""
     size: int
     """In bytes."""
+
+
+class Neighbour(Value):
+    """How far another attempt of the campaign has come.
+
+    Title and goal are a model's words, each cut to one short line; untrusted.
+    """
+
+    id: str
+    title: str
+    """Of its draft."""
+    score: MetricValue | None = None
+    """The best so far."""
+    goal: str = ""
+    """What the cell was for that scored it."""
+    ended: bool = False
 
 
 class CallSent(Value):
@@ -118,6 +135,8 @@ class CellEnded(Value):
     """Why the files that were named could not be taken in."""
     files: tuple[WrittenFile, ...] = ()
     """What it wrote, the newest last; of many, the last ones."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """The news of other attempts that this one is told with it; nothing in old logs."""
 
 
 class MonitorVerdict(BaseModel):

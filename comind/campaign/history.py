@@ -169,6 +169,12 @@ class AttemptState:
         return cell if cell is not None and cell.ended is None else None
 
     @property
+    def best_cell(self) -> CellRun | None:
+        """The cell that handed in the best submission."""
+        found = [cell for cell in self.cells if self.best and cell.submitted == self.best]
+        return found[-1] if found else None
+
+    @property
     def owed(self) -> Spend:
         """The spend with the bound of the open call."""
         call = self.open_call

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
+from comind.domain.value import one_line
 
 __all__ = ["attempt_lines", "journal_of", "plain"]
 
@@ -40,6 +41,4 @@ def _line(attempt: Attempt) -> str:
 
 def plain(text: str) -> str:
     """Return text as one short line that no Markdown reader takes for markup."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    shown = line[:_LENGTH] + (" ..." if len(line) > _LENGTH else "")
-    return shown.translate(_MARKS)
+    return one_line(text, _LENGTH).translate(_MARKS)

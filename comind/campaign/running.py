@@ -26,14 +26,15 @@ class RunningAttempts:
         for record in state.works.in_flight():
             if not isinstance(record.work, Code):
                 continue
-            known = self._catch_up(record.id)
+            known = self.state_of(record.id)
             if known.best is None or known.best_score is None:
                 continue
             if best is None or known.best_score.value.better_than(best.score.value):
                 best = Best(record.id, known.best_score, known.best)
         return best
 
-    def _catch_up(self, work_id: str) -> AttemptState:
+    def state_of(self, work_id: str) -> AttemptState:
+        """Return what the log of an attempt amounts to by now; only what is new in it is read."""
         fresh = (LogTail(self._folder.work(work_id).log, WORK_EVENTS), AttemptState())
         tail, known = self._read.get(work_id, fresh)
         known = fold(tail.read(), known)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from comind.campaign.attempt import (
     CellEnded,
     CellStarted,
     Graded,
+    Neighbour,
     SessionOpened,
     SubmissionNames,
     WrittenFile,
@@ -35,9 +36,14 @@ from comind.llm.limits import reply_share
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.killpoints import passed
 
-__all__ = ["Desk", "Models", "Step", "Workbench"]
+__all__ = ["Desk", "Models", "Neighbours", "Ports", "Step", "Workbench"]
 
 T = TypeVar("T", bound=BaseModel)
+
+Neighbours = Callable[[], tuple[Neighbour, ...]]
+"""Tells how far the other attempts of the campaign have come, the best first."""
+
+_NEWS = 3  # of other attempts, told with one step
 
 
 class Models(NamedTuple):
@@ -112,6 +118,18 @@ class Step:
     """How much better it is than the attempt's best before it, on the same rows."""
     refused: str = ""
     """Why the files it named could not be taken in."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Other attempts of which something is new; told with steps that failed or handed something in."""
+
+
+class Ports(NamedTuple):
+    """What a workbench reaches beside its models."""
+
+    open_session: Callable[[], Session]
+    grader: Grader
+    monitor: Monitor | None = None
+    """Watches the cells, but not those that only bring a new session back."""
+    neighbours: Neighbours = tuple
 
 
 class Workbench(Desk):
@@ -123,21 +141,14 @@ class Workbench(Desk):
         folder: WorkFolder,
         recorder: Recorder,
         models: Models,
-        *,
-        open_session: Callable[[], Session],
-        grader: Grader,
-        monitor: Monitor | None = None,
+        ports: Ports,
     ) -> None:
-        """Set up the bench of an attempt; no session is opened before the first live cell.
-
-        A monitor watches the cells, but not those that only bring a new session back.
-        """
+        """Set up the bench of an attempt; no session is opened before the first live cell."""
         super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
-        self._open_session = open_session
-        self._grader = grader
-        self._monitor = monitor
+        self._open_session, self._grader, self._monitor, self._neighbours = ports
+        self._told: dict[str, Neighbour] = {}
         self._session: Session | None = None
 
     @property
@@ -171,10 +182,11 @@ class Workbench(Desk):
             GraderError: the grader is gone.
         """
         ended = self._run_cell(goal, code, submission, hands_in=True)
+        step = Step(code, ended.result, ended.files, refused=ended.refused, neighbours=ended.neighbours)
         if ended.submitted is None:
-            return Step(code, ended.result, ended.files, refused=ended.refused)
+            return step
         graded = self._grade(ended.submitted)
-        return Step(code, ended.result, ended.files, report=graded.report, gain=graded.gain)
+        return replace(step, report=graded.report, gain=graded.gain)
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -198,10 +210,10 @@ class Workbench(Desk):
             result = session.run(code, seconds=seconds, watch=watch)
             if watch is not None:
                 watch.close()
-            submitted, refused = None, ""
+            submitted, refused, failed = None, "", result.status is not CellStatus.OK
             if hands_in and result.status in (CellStatus.OK, CellStatus.ERROR):
                 submitted, refused = hand_in.collect(self._folder, number)
-            if submitted is None and result.status is not CellStatus.OK:
+            if submitted is None and failed:
                 refused = ""  # what went wrong with the cell says more
             return CellEnded(
                 ordinal=ordinal,
@@ -209,11 +221,18 @@ class Workbench(Desk):
                 submitted=submitted,
                 refused=refused,
                 files=written_since(before, files_in(session.workspace)),
+                neighbours=self._news() if hands_in and (submitted or failed) else (),
             )
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
+        self._told |= {each.id: each for each in ended.neighbours}
         passed("cell-recorded")
         return ended
+
+    def _news(self) -> tuple[Neighbour, ...]:
+        """Return the neighbours of which this attempt was told otherwise, or nothing, before."""
+        news = [each for each in self._neighbours() if self._told.get(each.id) != each]
+        return tuple(news[:_NEWS])
 
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed

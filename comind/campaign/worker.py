@@ -12,9 +12,10 @@ from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
 from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
-from comind.campaign.folder import WorkFolder
+from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
+from comind.campaign.neighbours import NeighbourLogs
 from comind.campaign.outcome import (
     CellSummary,
     CodeOutcome,
@@ -30,7 +31,7 @@ from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedErro
 from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.script.cells import ran_part
 from comind.campaign.signals import WorkOver
-from comind.campaign.workbench import Desk, Models, Workbench
+from comind.campaign.workbench import Desk, Models, Neighbours, Ports, Workbench
 from comind.domain.draft import Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
@@ -124,9 +125,12 @@ def _perform(
         folder,
         recorder,
         models,
-        open_session=lambda: equipment.open_session(work, folder),
-        grader=equipment.grader,
-        monitor=_monitor(work, recorder, equipment),
+        Ports(
+            lambda: equipment.open_session(work, folder),
+            equipment.grader,
+            _monitor(work, recorder, equipment),
+            _neighbours(work, folder),
+        ),
     )
     try:
         finish, failure = _guarded(lambda: _code(agent, work, bench, equipment, log.records), Finish())
@@ -165,6 +169,13 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
     meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
     model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
     return partial(CellWatch, model, recorder.note, equipment.monitor)
+
+
+def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
+    """Return who tells of other attempts; our own code asks nobody, and a refit may hear nothing."""
+    if work.role in (BASELINE_ROLE, REFIT_ROLE):
+        return tuple
+    return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
@@ -235,10 +246,8 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
 
 def _led_to_best(state: AttemptState) -> list[CellRun]:
     """Return the cells that the best submission came from; some may have failed at some line."""
-    handed_in = [cell for cell in state.cells if state.best and cell.submitted == state.best]
-    if not handed_in:
-        return []
-    return [*state.replayable(handed_in[-1].number), handed_in[-1]]
+    best = state.best_cell
+    return [*state.replayable(best.number), best] if best is not None else []
 
 
 def _last_execution(state: AttemptState) -> Execution | None:

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, V
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Text", "Value", "check_name", "wanted"]
+__all__ = ["Name", "Text", "Value", "check_name", "one_line", "wanted"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -49,6 +49,12 @@ def check_name(text: str) -> str:
             "starting with a letter or digit, at most 120"
         )
     return text
+
+
+def one_line(text: str, most: int) -> str:
+    """Return text as one line without control characters; after `most` of them it ends with ` ...`."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line[:most] + (" ..." if len(line) > most else "")
 
 
 Name = Annotated[str, AfterValidator(check_name)]

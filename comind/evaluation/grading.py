@@ -14,6 +14,7 @@ from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
+from comind.evaluation.parts import Breakdown
 from comind.evaluation.report import GradeReport
 from comind.evaluation.tables import read_table
 
@@ -72,11 +73,16 @@ class AnswerSheet:
     """The true values for a set of rows."""
 
     def __init__(
-        self, form: SubmissionForm, answers: pd.DataFrame, groups: np.ndarray | None = None
+        self,
+        form: SubmissionForm,
+        answers: pd.DataFrame,
+        groups: np.ndarray | None = None,
+        breakdown: Breakdown | None = None,
     ) -> None:
         """Take `answers`, a table of text in the shape of a submission, rows as in `form`.
 
-        `groups` numbers the rows that belong together, shape (rows,).
+        `groups` numbers the rows that belong together, shape (rows,). Without a `breakdown` no parts
+        of a score are told.
 
         Raises:
             CompetitionError: a value is not of the metric's kind.
@@ -88,6 +94,7 @@ class AnswerSheet:
         truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
         self._truth = truth.reset_index(drop=True)
         self._resampling = Resampling(len(self._truth), groups)
+        self._breakdown = breakdown
 
     def grade(self, path: Path) -> GradeReport:
         """Return the verdict on the submission in a file; what is wrong with it is a report."""
@@ -105,7 +112,8 @@ class AnswerSheet:
             interval=self._resampling.interval(metric, self._truth, prediction, value),
             rows=len(self._truth),
         )
-        return GradeReport(valid=True, score=score)
+        divided = self._breakdown.of(metric, self._truth, prediction) if self._breakdown else ()
+        return GradeReport(valid=True, score=score, parts=divided)
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better the first submission is than the second, on the same rows.

@@ -25,8 +25,10 @@ from comind.errors import CompetitionError, GraderError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
+from comind.evaluation.parts import Blocks, Breakdown
 from comind.evaluation.report import GradeReport
-from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.blocks import blocks_of
+from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
@@ -50,7 +52,7 @@ class SplitGrader:
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
-        self._validation = AnswerSheet(form, answers, groups)
+        self._validation = AnswerSheet(form, answers, groups, Breakdown(_blocks(folder, split)))
         self._test = test_form(folder)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
@@ -70,6 +72,13 @@ class SplitGrader:
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one validation submission is than another."""
         return self._validation.compare(one, other)
+
+
+def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
+    """Return the blocks of the validation rows, which stand in the order of the answers."""
+    if split.rule.column is None:
+        return None
+    return blocks_of(split, read_table(folder.public / "validation.csv", CompetitionError))
 
 
 _VERBS: dict[str, Callable[..., Value]] = {

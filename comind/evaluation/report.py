@@ -6,7 +6,29 @@ from typing import Protocol
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
-__all__ = ["GradeReport", "Grader"]
+__all__ = ["GradeReport", "Grader", "Part", "Parts"]
+
+
+class Part(Value):
+    """The score over one target column, or over some of the rows, alone."""
+
+    name: str
+    """One short line."""
+    value: float
+    """In units of the metric, rounded."""
+    share: float
+    """Of the columns, or of the rows, from 0 to 1."""
+
+
+class Parts(Value):
+    """How a score divides; rounded and bounded, as each part says something of sealed labels."""
+
+    by: str
+    """`target`, or the column of validation.csv whose values or blocks of time the parts are."""
+    count: int
+    """How many parts there are in all."""
+    worst: tuple[Part, ...]
+    """The worst first; where there are many, these alone."""
 
 
 class GradeReport(Value):
@@ -15,6 +37,8 @@ class GradeReport(Value):
     valid: bool
     message: str = ""
     score: ValidationScore | None = None
+    parts: tuple[Parts, ...] = ()
+    """How the score divides, where that can be told; nothing in old logs."""
 
 
 class Grader(Protocol):

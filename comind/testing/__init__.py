@@ -6,6 +6,7 @@ RecordedReplies     replies from the logs of earlier work
 Endpoint            an OpenAI-compatible HTTP server that errs on command and keeps its own count
 QuickClock          time that passes at once
 ScriptedSession     cells as Python functions
+ScriptedNeighbours  what other attempts have come to, as a list of readings
 ThreadExecutor      carries out work in threads, without Prefect
 TinyAgent           the smallest agent that improves on a baseline
 """
@@ -17,6 +18,7 @@ from comind.testing.endpoint import Endpoint
 from comind.testing.executor import ThreadExecutor
 from comind.testing.grader import ColumnGrader
 from comind.testing.model import ScriptedModel
+from comind.testing.neighbours import ScriptedNeighbours
 from comind.testing.recorded import RecordedReplies
 from comind.testing.session import ScriptedSession
 
@@ -27,6 +29,7 @@ __all__ = [
     "RecordedReplies",
     "ScriptedEmbedder",
     "ScriptedModel",
+    "ScriptedNeighbours",
     "ScriptedSession",
     "ThreadExecutor",
     "TinyAgent",

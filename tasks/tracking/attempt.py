@@ -1,5 +1,6 @@
 """The child run of an attempt: curves of its steps, what came of it, and all its files."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from comind.campaign.lineage import AttemptLineage
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.metric import ValidationScore
+from comind.evaluation.report import Parts
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
@@ -82,7 +84,8 @@ class AttemptTracker:
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
                 return points(values, record, step=self._state.steps)
             case Graded(report=report) if report.score is not None:
-                return points(score_values(report.score, "step/score"), record, step=self._state.steps)
+                values = score_values(report.score, "step/score") | _part_values(report.parts)
+                return points(values, record, step=self._state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
                 self.run.tags(facts | ({"comind.threads": session.threads} if session.threads else {}))
@@ -128,6 +131,19 @@ class AttemptTracker:
             submissions = self._folder.submissions(outcome.submitted.step)
             if submissions.is_dir():  # in a clone there is what the campaign's ref holds: text alone
                 self.run.copy(submissions, "submissions")
+
+
+def _part_values(divided: tuple[Parts, ...]) -> dict[str, float]:
+    """Return the parts of a score by names that MLflow takes."""
+    return {
+        f"step/part/{_plain(parts.by)}/{_plain(part.name)}": part.value
+        for parts in divided
+        for part in parts.worst
+    }
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^\w -]", "_", name) or "_"
 
 
 def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:

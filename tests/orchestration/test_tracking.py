@@ -14,6 +14,7 @@ from comind.campaign.attempt import (
     CallSent,
     CellEnded,
     CellStarted,
+    Graded,
     MonitorAsked,
     MonitorHeard,
     TryFailed,
@@ -22,14 +23,15 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.events import SplitMade, WorkFinished, WorkPlanned
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.outcome import CodeOutcome
+from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.spend import Budget, Spend
+from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from tasks.tracking.campaign import CampaignTracker, run_of, views_of
 from tasks.tracking.database import tracking_uri
-from tests.unit.campaign.samples import code
+from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World
 
 _SPLIT = SplitMade(
@@ -202,6 +204,29 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
     cells = [spans[span.parent_id] for span in asked]
     assert [cell.name for cell in cells] == ["step 1"] * 3
     assert [cell.status.description for cell in cells] == [*[_CUT_OFF] * 2, ""]
+
+
+def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
+    """Each part is a metric of its step, under a name that MLflow takes, whatever its column's is."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(_SPLIT)
+    campaign.record(WorkPlanned(id="attempt-000", work=code()))
+    worst = (Part(name="../x (mm)", value=0.5, share=0.5), Part(name="ÿ.2", value=0.25, share=0.5))
+    parts = (Parts(by="target", count=2, worst=worst),)
+    submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
+    report = GradeReport(valid=True, score=score(0.7), parts=parts)
+    with EventLog(world.folder.work("attempt-000").log, WORK_EVENTS) as log:
+        for event in (_STARTED, Graded(ordinal=2, submitted=submitted, report=report)):
+            log.append(event)
+    campaign.close()
+    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
+    found = {name: each[0][:2] for name, each in run["metrics"].items() if "/part/" in name}
+    assert found == {
+        "step/part/target/___x _mm_": (0.5, 1),
+        "step/part/target/ÿ_2": (0.25, 1),
+    }
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:

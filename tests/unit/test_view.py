@@ -5,15 +5,19 @@ from comind.campaign.attempt import (
     CallSent,
     CellEnded,
     CellStarted,
+    Graded,
     MonitorAsked,
     MonitorHeard,
     TryFailed,
 )
 from comind.campaign.history import AttemptState, apply, fold
+from comind.campaign.outcome import Submitted
 from comind.domain.spend import Budget, Reached, Spend
+from comind.evaluation.report import GradeReport, Part, Parts
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from flows.view import _doing, _spent, _warning, _work_line
+from tests.unit.campaign.samples import score
 from tests.unit.campaign.work_logs import records_of
 
 
@@ -23,6 +27,17 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
+
+
+def test_the_worst_part_of_a_score_is_told() -> None:
+    """A scored step's line ends with the target, or block of rows, that is worst."""
+    worst = (Part(name="depth", value=0.5, share=0.5), Part(name="width", value=0.9, share=0.5))
+    parts = (Parts(by="target", count=2, worst=worst),)
+    submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
+    report = GradeReport(valid=True, score=score(0.7), parts=parts)
+    graded = Graded(ordinal=0, submitted=submitted, report=report)
+    line = "step 0: accuracy 0.7 [0.7, 0.7], worst target depth: 0.5"
+    assert _work_line(graded, AttemptState()) == line
 
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:

@@ -27,6 +27,7 @@ _START_SHARE = 0.25  # of an attempt's time that the program it starts from may 
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _LONG_MINUTES = 20  # from here on seconds do not matter
 _LINE_TOKENS = 60  # of a step that is told in short
+_LETTERS = 4  # of a token, about
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
 # With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
@@ -234,6 +235,8 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
         repeated=repeated,
         output_tokens=min(sizes.output, most),
         error_tokens=min(sizes.error, most),
+        parts_shown=sizes.parts_shown,
+        neighbour_length=_LETTERS * sizes.neighbour,
         best=bench.state.best_score,
         left=_left(bench),
     )

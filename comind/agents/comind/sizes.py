@@ -43,10 +43,14 @@ class Sizes(Value):
     """One idea of the team's."""
     solution_code: int
     """The best solution's, where drafts are written."""
+    neighbour: int
+    """Of another attempt's title, and of what its best step was for."""
     reports_shown: int
     ideas_shown: int
     solutions_shown: int
     tried_shown: int
+    parts_shown: int
+    """Of a score, by target or by block of rows."""
 
     _BOUNDS: ClassVar[dict[str, tuple[int, int]]] = {
         "cell_reply": (2_000, 16_384),
@@ -66,10 +70,12 @@ class Sizes(Value):
         "suggestion": (32, 120),
         "idea": (65, 250),
         "solution_code": (1_200, 12_000),
+        "neighbour": (12, 30),
         "reports_shown": (10, 30),
         "ideas_shown": (20, 80),
         "solutions_shown": (3, 8),
         "tried_shown": (12, 40),
+        "parts_shown": (4, 12),
     }
 
     @classmethod

@@ -65,6 +65,8 @@ class Metric(MetricFacts, ABC):
     """The value of a perfect submission, where it is the same for every competition."""
     context: tuple[str, ...] = ()
     """Columns of the truth, as text, that nobody predicts, such as the group of a row."""
+    by_column: bool = False
+    """Whether it is the mean of the values that each target column has alone."""
 
     def parse_truth(self, column: "pd.Series[str]") -> "pd.Series":
         """Return what the metric works on for the text of a column of true values."""
@@ -129,6 +131,7 @@ class DrawMetric(Metric):
     """
 
     column: Column
+    by_column: bool = True
 
     def statistic(self, truth: pd.DataFrame, prediction: pd.DataFrame) -> Statistic:
         """Return the mean of the columns' statistics."""

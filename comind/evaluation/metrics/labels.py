@@ -88,7 +88,13 @@ def _f1(truth: "pd.Series", prediction: "pd.Series") -> Statistic:
     return statistic
 
 
-_of_rows = partial(RowMetric, kind=AnswerKind.LABEL, truth_parser=parse_labels, row_bounds=(0.0, 1.0))
+_of_rows = partial(
+    RowMetric,
+    kind=AnswerKind.LABEL,
+    truth_parser=parse_labels,
+    row_bounds=(0.0, 1.0),
+    by_column=True,
+)
 _of_draws = partial(DrawMetric, maximize=True, kind=AnswerKind.LABEL, parse=parse_labels, best=1.0)
 
 LABEL_METRICS: tuple[Metric, ...] = (

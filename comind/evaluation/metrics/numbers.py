@@ -32,6 +32,7 @@ def _error(name: str, error: Error, reference: str, *, root: bool = False, parse
         rows=rows,
         finish=finish,
         best=0.0,
+        by_column=True,
         reference=reference,
     )
 

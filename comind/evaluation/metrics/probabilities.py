@@ -112,6 +112,7 @@ PROBABILITY_METRICS: tuple[Metric, ...] = (
         rows=_log_loss_rows,
         finish=np.mean,
         best=0.0,
+        by_column=True,
         reference="sklearn.metrics.log_loss",
     ),
     RowMetric(

@@ -64,7 +64,7 @@ def _f_half(true: np.ndarray, guess: np.ndarray) -> float:
     return 1.25 * shared / below if below else 0.0
 
 
-_of_texts = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text)
+_of_texts = partial(RowMetric, kind=AnswerKind.TEXT, parse=parse_text, by_column=True)
 
 TEXT_METRICS: tuple[Metric, ...] = (
     _of_texts(
@@ -98,6 +98,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         rows=_shared_labels,
         finish=_f1_of_counts,
         best=1.0,
+        by_column=True,
         reference="sklearn.metrics.f1_score(average='micro') over label sets",
     ),
     RowMetric(
@@ -106,6 +107,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         kind=AnswerKind.LABEL_SET,
         parse=parse_label_sets,
         rows=columnwise(_f1_of_sets),
+        by_column=True,
         row_bounds=(0.0, 1.0),
         reference="sklearn.metrics.f1_score(average='samples') over label sets",
     ),
@@ -115,6 +117,7 @@ TEXT_METRICS: tuple[Metric, ...] = (
         kind=AnswerKind.MASK,
         parse=parse_masks,
         rows=columnwise(_f_half),
+        by_column=True,
         row_bounds=(0.0, 1.0),
         reference="mean over rows of sklearn.metrics.fbeta_score(beta=0.5) of pixels",
     ),
