@@ -60,11 +60,15 @@ class Execution(Value):
 
 
 class Submitted(Value):
-    """The pair of files that one step handed in, by content."""
+    """The pair of files that one step handed in, by content, and what it wrote with them."""
 
     step: int
     validation_sha256: str
     test_sha256: str
+    out_of_fold_sha256: str = ""
+    """Of its predictions for rows of train.csv; empty where it wrote none that could be taken in."""
+    nominated: bool = False
+    """Whether it named this pair as the attempt's pick."""
 
 
 class ThinkOutcome(Value):
