@@ -136,6 +136,8 @@ class CellRun(Cell):
     """Why the files that were named could not be taken in."""
     report: GradeReport | None = None
     """The grader's verdict on what it handed in."""
+    out_of_fold: GradeReport | None = None
+    """The grader's verdict on its predictions for rows of train.csv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +335,7 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     cell = state.cells.last
     if cell is not None and cell.submitted == graded.submitted:
-        cell = replace(cell, report=graded.report)
+        cell = replace(cell, report=graded.report, out_of_fold=graded.out_of_fold)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # of a refit, only the form is looked at

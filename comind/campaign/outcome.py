@@ -87,6 +87,8 @@ class CodeOutcome(Value):
     kind: Literal["code"] = "code"
     score: ValidationScore | None = None
     submitted: Submitted | None = None
+    out_of_fold: ValidationScore | None = None
+    """The score of the predictions for rows of train.csv that were handed in with it, if any were."""
     code: str = ""
     """The cells that led to the submission, in order."""
     code_seconds: float = 0.0

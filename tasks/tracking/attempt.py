@@ -81,8 +81,11 @@ class AttemptTracker:
             case CellEnded(result=result):
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
                 return points(values, record, step=self._state.steps)
-            case Graded(report=report) if report.score is not None:
-                return points(score_values(report.score, "step/score"), record, step=self._state.steps)
+            case Graded(report=report, out_of_fold=out_of_fold) if report.score is not None:
+                values = score_values(report.score, "step/score")
+                if out_of_fold is not None and out_of_fold.score is not None:
+                    values |= score_values(out_of_fold.score, "step/out_of_fold")
+                return points(values, record, step=self._state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
                 self.run.tags(facts | ({"comind.threads": session.threads} if session.threads else {}))
@@ -98,6 +101,8 @@ class AttemptTracker:
         values: dict[str, float] = {"steps": outcome.steps, **spend.model_dump(mode="json")}
         if outcome.score is not None:
             values |= score_values(outcome.score, "score")
+        if outcome.out_of_fold is not None:
+            values |= score_values(outcome.out_of_fold, "out_of_fold")
         if outcome.code:
             measured = measure(outcome.code).model_dump()
             values |= {name: value for name, value in measured.items() if value is not None}

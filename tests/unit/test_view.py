@@ -5,15 +5,19 @@ from comind.campaign.attempt import (
     CallSent,
     CellEnded,
     CellStarted,
+    Graded,
     MonitorAsked,
     MonitorHeard,
     TryFailed,
 )
 from comind.campaign.history import AttemptState, apply, fold
+from comind.campaign.outcome import Submitted
 from comind.domain.spend import Budget, Reached, Spend
+from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from flows.view import _doing, _spent, _warning, _work_line
+from tests.unit.campaign.samples import score
 from tests.unit.campaign.work_logs import records_of
 
 
@@ -23,6 +27,24 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
+
+
+def test_a_score_is_told_with_that_of_the_folds() -> None:
+    """What is wrong with out-of-fold predictions stands beside the score, which they do not touch."""
+    submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
+    wrong = GradeReport(valid=False, message="is empty")
+    given = GradeReport(valid=True, score=score(0.9))
+    verdicts = [
+        (None, "accuracy 0.9 [0.9, 0.9]"),
+        (given, "accuracy 0.9 [0.9, 0.9]; out of fold: accuracy 0.9 [0.9, 0.9]"),
+        (wrong, "accuracy 0.9 [0.9, 0.9]; out of fold: not scored: is empty"),
+    ]
+    for out_of_fold, line in verdicts:
+        graded = Graded(ordinal=1, submitted=submitted, report=given, out_of_fold=out_of_fold)
+        assert _work_line(graded, AttemptState()) == f"step 0: {line}"
+    result = CellResult(status=CellStatus.OK)
+    ended = CellEnded(ordinal=0, result=result, submitted=submitted, refused="not a plain file")
+    assert "not scored" not in _work_line(ended, AttemptState())
 
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:

@@ -226,7 +226,7 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
         return f"input/{item}/", "from the community"
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
-    return f"input/solutions/{item}/", "a solution: code.py, report.md, submissions, checkpoints/"
+    return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
 
 
 def _in_short(goal: str, step: Step, bench: Workbench) -> str:

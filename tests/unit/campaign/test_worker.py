@@ -123,6 +123,7 @@ def test_out_of_fold_predictions_never_cost_a_score(
     verdict = graded.out_of_fold
     said = verdict and (str(verdict.score.value) if verdict.score else verdict.message)
     assert said == noted
+    assert outcome.out_of_fold == (verdict.score if verdict else None)
 
 
 class _Sized(TinyAgent):
