@@ -20,12 +20,16 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["AttemptReport", "CodingStep", "implement"]
+__all__ = ["EDITION", "AttemptReport", "CodingStep", "implement"]
+
+EDITION = 1
+"""How the notebook begins: 0 in old logs, whose frame hands in pairs alone."""
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_FEW_STEPS = 2  # with fewer left none is spent on a function
 _ROOMY = 16_384  # tokens of context from which on advice is given that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
@@ -85,7 +89,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(bench.context_tokens)
-    frame = _TEMPLATES.render("coding_frame", problem=problem)
+    frame = _TEMPLATES.render("coding_frame", problem=problem, edition=work.edition)
     begun = _begin(problem, work, bench, frame)
     submit = begun == "codebase" and _define_submit(problem, work, bench)
     opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
@@ -178,7 +182,7 @@ def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:
     """Define the function that hands in, where the program that has run defines none; is it there?"""
     if _SUBMIT in work.draft.codebase:
         return True
-    if _OTHER_SUBMIT.search(work.draft.codebase) or bench.steps_left <= 1:
+    if work.edition == 0 or bench.steps_left <= _FEW_STEPS or _OTHER_SUBMIT.search(work.draft.codebase):
         return False
     cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return bench.run("Define how predictions are handed in.", cell).status is CellStatus.OK

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from comind.agents.comind.coding_agent import EDITION
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
@@ -59,6 +60,11 @@ def _split(root: Path, kind: str) -> SplitFolder:
     return make_split(load_competition(folder), root / "splits", seed=0)
 
 
+def _frame(split: SplitFolder) -> str:
+    problem = describe_problem(split, count_tokens)
+    return _TEMPLATES.render("coding_frame", problem=problem, edition=EDITION)
+
+
 def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeReport, GradeReport, bool]:
     """Run cells one after another; return the verdicts on what the last one hands in."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
@@ -85,7 +91,7 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
     split = _split(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     name = "coding_frame" if tables else "coding_submit"
-    given = _TEMPLATES.render(name, problem=problem, tables=tables)
+    given = _TEMPLATES.render(name, problem=problem, tables=tables, edition=EDITION)
     targets = list(problem.target_columns)
     cell = (
         "some = lambda table: train[targets].sample(len(table), replace=True, random_state=0)\n"
@@ -105,7 +111,7 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
 def test_a_list_of_labels_may_have_gaps(tmp_path: Path) -> None:
     """Labels that come as a plain list beside NaN are labels still."""
     split = _split(tmp_path, "labels")
-    frame = _TEMPLATES.render("coding_frame", problem=describe_problem(split, count_tokens))
+    frame = _frame(split)
     cell = (
         "labels = [*train['label'][:20], *[np.nan] * (len(train) - 20)]\n"
         "submit(['no'] * len(validation), ['no'] * len(test), labels)"
@@ -120,7 +126,7 @@ def test_a_list_of_labels_may_have_gaps(tmp_path: Path) -> None:
 def test_the_derived_script_hands_in_as_the_cells_did(tmp_path: Path) -> None:
     """The function stays part of the program: its script writes all files again, without a notebook."""
     split = _split(tmp_path, "targets of two columns")
-    frame = _TEMPLATES.render("coding_frame", problem=describe_problem(split, count_tokens))
+    frame = _frame(split)
     cells = [
         frame,
         "look = train.describe()",
