@@ -243,14 +243,15 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps} stopped: {result.error}"
         case CellEnded(result=result) if result.error:
             return f"step {state.steps} failed: {result.error.strip().splitlines()[-1][:160]}"
-        case CellEnded(refused=refused) if refused:
+        case CellEnded(refused=refused, submitted=None) if refused:
             return f"step {state.steps} not scored: {refused}"
         case TryFailed(message=message):
             return f"{message}; it will be asked again"
         case CallFailed(message=message):
             return f"no reply: {message}"
-        case Graded(report=report):
-            return f"step {state.steps}: {_verdict(report)}"
+        case Graded(report=report, out_of_fold=folds):
+            beside = f"; out of fold: {_verdict(folds)}" if folds else ""
+            return f"step {state.steps}: {_verdict(report)}{beside}"
         case _:
             return ""
 

@@ -52,6 +52,10 @@ class _GradingTask:
         """Return the verdict on a pair of submissions."""
         return grade_submission(self.project, self.campaign, validation, test)
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv."""
+        return workshop_of(self.project, self.campaign).grader.out_of_fold(predictions)
+
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
         return workshop_of(self.project, self.campaign).grader.check(test)

@@ -95,6 +95,7 @@ def _check_submission(folder: CampaignFolder, work_id: str, submitted: Submitted
     for path, sha256 in (
         (work.validation_submission(submitted.step), submitted.validation_sha256),
         (work.test_submission(submitted.step), submitted.test_sha256),
+        (work.out_of_fold(submitted.step), submitted.out_of_fold_sha256),
     ):
         if path.is_file() and hash_file(path) != sha256:
             yield f"{path} is not what was graded"

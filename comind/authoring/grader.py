@@ -78,6 +78,11 @@ class WrittenGrader:
         )
         return GradeReport(valid=True, score=score)
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Say that there is no score: what the program calls answers is known for validation alone."""
+        del predictions
+        return GradeReport(valid=False, message="this evaluator has answers for validation.csv alone")
+
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
         return self._test.check(test)

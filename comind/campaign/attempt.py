@@ -132,7 +132,7 @@ class CellEnded(Value):
     result: CellResult
     submitted: Submitted | None = None
     refused: str = ""
-    """Why the files that were named could not be taken in."""
+    """Why the files that were named could not be taken in; of a pair, its out-of-fold predictions."""
     files: tuple[WrittenFile, ...] = ()
     """What it wrote, the newest last; of many, the last ones."""
     neighbours: tuple[Neighbour, ...] = ()
@@ -188,7 +188,11 @@ class Graded(Value):
     submitted: Submitted
     report: GradeReport
     gain: Paired | None = None
-    """How much better it is than the attempt's best before it, on the same rows."""
+    """How much better it is than the attempt's leader before it, on the same rows."""
+    out_of_fold: GradeReport | None = None
+    """The verdict on its predictions for rows of train.csv; None where it handed in none."""
+    nominee: Paired | None = None
+    """How much better the nominated step is, where this one is the new leader."""
 
 
 class SessionOpened(Value):

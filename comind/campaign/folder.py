@@ -30,12 +30,16 @@ class WorkFolder:
         return self.root / name
 
     def submissions(self, step: int) -> Path:
-        """Folder of the pair of files that a step handed in, as taken in by us."""
+        """Folder of the files that a step handed in, as taken in by us."""
         return self.root / "submissions" / f"step-{step:03d}"
 
     def validation_submission(self, step: int) -> Path:
         """Predictions for the validation rows."""
         return self.submissions(step) / "validation_submission.csv"
+
+    def out_of_fold(self, step: int) -> Path:
+        """Predictions for rows of train.csv, each by a model that had not seen the row; optional."""
+        return self.submissions(step) / "out_of_fold.csv"
 
     def test_submission(self, step: int) -> Path:
         """Predictions for the test rows."""

@@ -1,4 +1,10 @@
-"""Take in the pair of submissions that a cell wrote."""
+"""Take in what a cell hands in: a pair of submissions, and what it wrote with them.
+
+Files of these names count with the pair, if the same cell wrote them:
+
+    out_of_fold.csv   predictions for rows of train.csv, in the form of a submission
+    nominated.txt     whatever it says, the pair is nominated as the attempt's pick
+"""
 
 import hashlib
 from pathlib import Path
@@ -12,6 +18,9 @@ from comind.system.files import read_untrusted, write_durably
 __all__ = ["SUBMISSION_BYTES", "HandIn"]
 
 SUBMISSION_BYTES = 512 << 20
+
+_OUT_OF_FOLD = "out_of_fold.csv"
+_NOMINATION = "nominated.txt"
 
 
 class HandIn:
@@ -28,20 +37,24 @@ class HandIn:
         self._before = self._marks()
 
     def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
-        """Copy what the cell wrote into `folder`; returns the pair, or why there is none to grade.
+        """Copy what the cell wrote into `folder`; returns the pair, and why something was not taken in.
 
-        The reason is empty when the cell wrote neither file and named none.
+        The reason is empty when the cell wrote neither file and named none. With a pair, it is about
+        the out-of-fold predictions, without which the pair is as good.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
+        beside = {name for name in fresh & {_OUT_OF_FOLD, _NOMINATION} if after[name] is not None}
         reason = ""
         for pair in self._pairs:
             if pair is not self._named and not fresh & {pair.validation, pair.test}:
                 continue
             try:
-                return self._take(pair, fresh, folder, step), ""
+                submitted = self._take(pair, fresh, folder, step)
             except SubmissionError as error:
                 reason = reason or str(error)
+            else:
+                return self._with(beside, submitted, folder)
         return None, reason
 
     def _take(self, pair: SubmissionNames, fresh: set[str], folder: WorkFolder, step: int) -> Submitted:
@@ -57,10 +70,26 @@ class HandIn:
             hashes.append(hashlib.sha256(content).hexdigest())
         return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
 
+    def _with(self, beside: set[str], submitted: Submitted, folder: WorkFolder) -> tuple[Submitted, str]:
+        """Add what the cell wrote beside the pair; what cannot be read costs the pair nothing."""
+        submitted = submitted.model_copy(update={"nominated": _NOMINATION in beside})
+        target = folder.out_of_fold(submitted.step)
+        target.unlink(missing_ok=True)  # of a run of this step that was cut off
+        if _OUT_OF_FOLD not in beside:
+            return submitted, ""
+        try:
+            content = read_untrusted(self._workspace, _OUT_OF_FOLD, limit=SUBMISSION_BYTES)
+        except SubmissionError as error:
+            return submitted, str(error)
+        write_durably(target, content)
+        found = hashlib.sha256(content).hexdigest()
+        return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
+
     def _marks(self) -> dict[str, object]:
         """Return what changes when a file is written again, for each file that may be handed in."""
         marks: dict[str, object] = {}
-        for name in (name for pair in self._pairs for name in (pair.validation, pair.test)):
+        pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
+        for name in (*pairs, _OUT_OF_FOLD, _NOMINATION):
             try:
                 facts = (self._workspace / name).lstat()
             except (OSError, ValueError):

@@ -30,7 +30,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.monitor import MONITOR_ROLE
 from comind.campaign.outcome import Outcome, Submitted
-from comind.domain.metric import ValidationScore
+from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import Record
@@ -136,6 +136,8 @@ class CellRun(Cell):
     """Why the files that were named could not be taken in."""
     report: GradeReport | None = None
     """The grader's verdict on what it handed in."""
+    out_of_fold: GradeReport | None = None
+    """The grader's verdict on its predictions for rows of train.csv."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,6 +154,12 @@ class AttemptState:
     """What is booked for the calls; `seconds` are the work's own."""
     best_score: ValidationScore | None = None
     best: Submitted | None = None
+    """The attempt's pick: the step with the best score, else a nominated one that ties with it."""
+    leader_score: ValidationScore | None = None
+    leader: Submitted | None = None
+    """The step with the best score, whatever was nominated."""
+    nominated: bool = False
+    """Whether `best` was nominated."""
     sealed: bool | None = None
     threads: int = 0
     outcome: Outcome | None = None
@@ -333,13 +341,24 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     cell = state.cells.last
     if cell is not None and cell.submitted == graded.submitted:
-        cell = replace(cell, report=graded.report)
+        cell = replace(cell, report=graded.report, out_of_fold=graded.out_of_fold)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
-    if score is None and graded.report.valid:
-        return replace(state, best=graded.submitted)  # of a refit, only the form is looked at
-    if score is None or not score.value.better_than(
-        state.best_score.value if state.best_score else None
-    ):
+    if score is None:  # of a refit, only the form is looked at
+        return replace(state, best=graded.submitted) if graded.report.valid else state
+    leads = score.value.better_than(state.leader_score.value if state.leader_score else None)
+    if leads:
+        state = replace(state, leader_score=score, leader=graded.submitted)
+    if graded.submitted.nominated:
+        chosen = leads or _ties(graded.gain)
+    else:
+        chosen = leads and not (state.nominated and _ties(graded.nominee))
+    if not chosen:
         return state
-    return replace(state, best_score=score, best=graded.submitted)
+    nominated = graded.submitted.nominated
+    return replace(state, best_score=score, best=graded.submitted, nominated=nominated)
+
+
+def _ties(difference: Paired | None) -> bool:
+    """Whether a step is known to be within the noise of the leader."""
+    return difference is not None and difference.tie

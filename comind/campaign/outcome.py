@@ -74,11 +74,15 @@ class CellSummary(Value):
 
 
 class Submitted(Value):
-    """The pair of files that one step handed in, by content."""
+    """The pair of files that one step handed in, by content, and what it wrote with them."""
 
     step: int
     validation_sha256: str
     test_sha256: str
+    out_of_fold_sha256: str = ""
+    """Of its predictions for rows of train.csv; empty where it wrote none that could be taken in."""
+    nominated: bool = False
+    """Whether it named this pair as the attempt's pick."""
 
 
 class ThinkOutcome(Value):
@@ -97,6 +101,8 @@ class CodeOutcome(Value):
     kind: Literal["code"] = "code"
     score: ValidationScore | None = None
     submitted: Submitted | None = None
+    out_of_fold: ValidationScore | None = None
+    """The score of the predictions for rows of train.csv that were handed in with it, if any were."""
     code: str = ""
     """The cells that led to the submission, in order."""
     code_seconds: float = 0.0

@@ -114,6 +114,8 @@ class Code(Value):
     budget: WorkBudget
     resources: Resources | None = None
     """What it has to work with; filled in by the platform. None in old logs."""
+    edition: int = 0
+    """Of the cells that the agent runs by itself; those of older editions must stay as they were."""
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

@@ -29,6 +29,7 @@ from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
+from comind.errors import GraderError
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
@@ -115,11 +116,15 @@ class Step:
     report: GradeReport | None = None
     """The verdict on the submissions that the step handed in."""
     gain: Paired | None = None
-    """How much better it is than the attempt's best before it, on the same rows."""
+    """How much better it is than the attempt's best score before it, on the same rows."""
     refused: str = ""
     """Why the files it named could not be taken in."""
     neighbours: tuple[Neighbour, ...] = ()
     """Other attempts of which something is new; told with steps that failed or handed something in."""
+    out_of_fold: GradeReport | None = None
+    """The verdict on its predictions for rows of train.csv; None where it handed in none."""
+    followed: bool | None = None
+    """Whether it is the attempt's pick now, as it was nominated; None where it was not."""
 
 
 class Ports(NamedTuple):
@@ -174,7 +179,7 @@ class Workbench(Desk):
         """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
 
         Submissions are looked for under their usual names, or under those in `submission`; that a
-        named one was not written is told.
+        named one was not written is told. What `HandIn` takes in with them is told of, too.
 
         Raises:
             TimeOver: the attempt's seconds are used up.
@@ -186,7 +191,17 @@ class Workbench(Desk):
         if ended.submitted is None:
             return step
         graded = self._grade(ended.submitted)
-        return replace(step, report=graded.report, gain=graded.gain)
+        out_of_fold = graded.out_of_fold
+        if ended.refused:
+            out_of_fold = GradeReport(valid=False, message=ended.refused)
+        return replace(
+            step,
+            refused="",
+            report=graded.report,
+            gain=graded.gain,
+            out_of_fold=out_of_fold,
+            followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
+        )
 
     def close(self) -> None:
         """End the session, if one was opened."""
@@ -241,22 +256,45 @@ class Workbench(Desk):
         return left
 
     def _grade(self, submitted: Submitted) -> Graded:
-        ordinal, before = self._recorder.next_ordinal(), self.state.best
+        ordinal, before = self._recorder.next_ordinal(), self.state
 
         def grade() -> Graded:
             test = self._folder.test_submission(submitted.step)
             if self.work.operator is Operator.REFIT:
                 report = self._grader.check(test)  # it has learnt from the validation rows
                 return Graded(ordinal=ordinal, submitted=submitted, report=report)
-            validation = self._folder.validation_submission(submitted.step)
-            report, gain = self._grader.grade(validation, test), None
-            if report.valid and before is not None:
-                gain = self._grader.compare(validation, self._folder.validation_submission(before.step))
-            return Graded(ordinal=ordinal, submitted=submitted, report=report, gain=gain)
+            report = self._grader.grade(self._folder.validation_submission(submitted.step), test)
+            gain = nominee = None
+            if report.score is not None and before.leader is not None:
+                gain = self._compare(submitted, before.leader)
+                leads = before.leader_score is None or before.leader_score.value < report.score.value
+                if leads and before.nominated and before.best is not None:
+                    nominee = self._compare(before.best, submitted)
+            return Graded(
+                ordinal=ordinal,
+                submitted=submitted,
+                report=report,
+                gain=gain,
+                out_of_fold=self._out_of_fold(submitted),
+                nominee=nominee,
+            )
 
         graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
         passed("grade-recorded")
         return graded
+
+    def _compare(self, one: Submitted, other: Submitted) -> Paired:
+        validation = self._folder.validation_submission
+        return self._grader.compare(validation(one.step), validation(other.step))
+
+    def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
+        """Return the verdict on a step's out-of-fold predictions; a fault with them is one, too."""
+        if not submitted.out_of_fold_sha256:
+            return None
+        try:
+            return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
+        except GraderError as error:
+            return GradeReport(valid=False, message=str(error))
 
     def _live_session(self) -> Session:
         if self._session is None:

@@ -212,9 +212,11 @@ def _code_outcome(
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
     if cells and not ran[cells[-1].number].strip():
         ran[cells[-1].number] = cells[-1].code  # it handed in, at whatever line it failed
+    out_of_fold = cells[-1].out_of_fold if cells else None
     return CodeOutcome(
         score=state.best_score,
         submitted=state.best,
+        out_of_fold=out_of_fold.score if out_of_fold else None,
         code="\n\n".join(code for code in ran.values() if code.strip()),
         code_seconds=round(sum(cell.result.seconds for cell in cells if cell.result), 3),
         last=_last_execution(state),

@@ -40,6 +40,10 @@ class GraderProcess:
         """Return the verdict on a pair of submissions."""
         return GradeReport.model_validate(self._request("grade", validation, test))
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv."""
+        return GradeReport.model_validate(self._request("out_of_fold", predictions))
+
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
         return GradeReport.model_validate(self._request("check", test))

@@ -5,6 +5,7 @@
 answers requests on a Unix socket, one JSON object a line, each with an answer that is made for it:
 
     {"grade": [VALIDATION, TEST]}     a report with the score of the first, if both have the right form
+    {"out_of_fold": [PREDICTIONS]}    a report with the score over the rows of train.csv that are there
     {"check": [TEST]}                 a report without a score
     {"compare": [ONE, OTHER]}         how much better one validation submission is than another
     {"ping": []}                      {}
@@ -17,6 +18,7 @@ import logging
 import socketserver
 import sys
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 
 from comind.domain.metric import Paired
@@ -25,6 +27,7 @@ from comind.errors import CompetitionError, GraderError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
+from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
 from comind.evaluation.report import GradeReport
 from comind.evaluation.splits.blocks import blocks_of
@@ -46,14 +49,19 @@ class SplitGrader:
             CompetitionError: the split is not whole.
         """
         split = folder.read()
-        metric = known_metric(split.metric)
+        self._folder, self._metric = folder, known_metric(split.metric)
         answers = read_table(folder.answers, CompetitionError)
-        form = SubmissionForm(answers, split.id_columns, split.target_columns, metric)
+        form = SubmissionForm(answers, split.id_columns, split.target_columns, self._metric)
         groups = None
         if folder.groups.is_file():
             groups = read_table(folder.groups, CompetitionError)["group"].to_numpy()
         self._validation = AnswerSheet(form, answers, groups, Breakdown(_blocks(folder, split)))
         self._test = test_form(folder)
+
+    @cached_property
+    def _train(self) -> TrainAnswers:
+        """Read when it is first asked for: hardly anything else needs so many rows."""
+        return TrainAnswers(self._folder, self._metric)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions from one step."""
@@ -64,6 +72,13 @@ class SplitGrader:
         if not form.valid:
             return GradeReport(valid=False, message=f"{test.name}: {form.message}")
         return report
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv, over the rows that are there."""
+        try:
+            return self._train.grade(predictions)
+        except CompetitionError as error:
+            return GradeReport(valid=False, message=str(error))
 
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
@@ -83,6 +98,7 @@ def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
 
 _VERBS: dict[str, Callable[..., Value]] = {
     "grade": SplitGrader.grade,
+    "out_of_fold": SplitGrader.out_of_fold,
     "check": SplitGrader.check,
     "compare": SplitGrader.compare,
 }

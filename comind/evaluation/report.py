@@ -55,6 +55,14 @@ class Grader(Protocol):
         """
         ...
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv, over the rows that are there.
+
+        These labels are no secret: who hands them in says that no model had seen the row it predicts.
+        Something wrong with them is a report, not an error.
+        """
+        ...
+
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form; the report has no score."""
         ...

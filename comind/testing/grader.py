@@ -11,17 +11,23 @@ __all__ = ["ColumnGrader"]
 class ColumnGrader:
     """Takes the number in the validation submission for its score."""
 
-    def __init__(self, *, maximize: bool = True) -> None:
+    def __init__(self, *, maximize: bool = True, noise: float = 0.0) -> None:
+        """Take the standard error that each difference is said to have."""
         self._maximize = maximize
+        self._noise = noise
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the number that the file holds."""
-        try:
-            value = float(validation.read_text())
-        except ValueError:
-            return GradeReport(valid=False, message=f"{validation.name} is not a number")
-        if not test.read_text():
+        report = self._score(validation)
+        if report.valid and not test.read_text():
             return GradeReport(valid=False, message=f"{test.name} is empty")
+        return report
+
+    def _score(self, path: Path) -> GradeReport:
+        try:
+            value = float(path.read_text())
+        except ValueError:
+            return GradeReport(valid=False, message=f"{path.name} is not a number")
         score = ValidationScore(
             metric="written",
             value=MetricValue(value=value, maximize=self._maximize),
@@ -30,14 +36,18 @@ class ColumnGrader:
         )
         return GradeReport(valid=True, score=score)
 
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the number that the file holds."""
+        return self._score(predictions)
+
     def check(self, test: Path) -> GradeReport:
         """Return whether the file holds anything."""
         valid = bool(test.read_text())
         return GradeReport(valid=valid, message="" if valid else f"{test.name} is empty")
 
     def compare(self, one: Path, other: Path) -> Paired:
-        """Return the difference of the two numbers, known exactly."""
+        """Return the difference of the two numbers."""
         sign = 1 if self._maximize else -1
         difference = sign * (float(one.read_text()) - float(other.read_text()))
         around = Interval(low=difference, high=difference)
-        return Paired(difference=difference, standard_error=0.0, interval=around)
+        return Paired(difference=difference, standard_error=self._noise, interval=around)

@@ -11,7 +11,9 @@ Names that hold for every agent:
                               usd calls lost_calls; of the code that was handed in: code_length
                               source_lines cyclomatic_complexity total_complexity;
                               per step: step/score step/score_low step/score_high step/seconds
-                              step/failed; of the score's parts: step/part/<by>/<name>
+                              step/failed; of the score's parts: step/part/<by>/<name>; where there are
+                              out-of-fold predictions, out_of_fold and step/out_of_fold, each with
+                              _low and _high
     tags of an attempt        comind.title comind.operator comind.parents comind.sandbox comind.sealed
                               comind.threads comind.failure comind.failure_message; where it came from:
                               comind.revision comind.environment comind.prompts comind.split

@@ -83,8 +83,10 @@ class AttemptTracker:
             case CellEnded(result=result):
                 values = {"step/seconds": result.seconds, "step/failed": float(bool(result.error))}
                 return points(values, record, step=self._state.steps)
-            case Graded(report=report) if report.score is not None:
+            case Graded(report=report, out_of_fold=out_of_fold) if report.score is not None:
                 values = score_values(report.score, "step/score") | _part_values(report.parts)
+                if out_of_fold is not None and out_of_fold.score is not None:
+                    values |= score_values(out_of_fold.score, "step/out_of_fold")
                 return points(values, record, step=self._state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
@@ -101,6 +103,8 @@ class AttemptTracker:
         values: dict[str, float] = {"steps": outcome.steps, **spend.model_dump(mode="json")}
         if outcome.score is not None:
             values |= score_values(outcome.score, "score")
+        if outcome.out_of_fold is not None:
+            values |= score_values(outcome.out_of_fold, "out_of_fold")
         if outcome.code:
             measured = measure(outcome.code).model_dump()
             values |= {name: value for name, value in measured.items() if value is not None}

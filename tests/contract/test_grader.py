@@ -68,6 +68,19 @@ def test_a_grader_killed_while_it_is_asked_is_asked_again(grader: GraderProcess,
     killer.join()
 
 
+def test_out_of_fold_predictions_are_scored_there(grader: GraderProcess, tmp_path: Path) -> None:
+    """The process that holds the metric scores predictions for train.csv, or says what is wrong."""
+    [train] = (tmp_path / "splits").glob("*/public/train.csv")
+    rows = [line.split(",") for line in train.read_text().splitlines()]
+    predictions = tmp_path / "out_of_fold.csv"
+    predictions.write_text("\n".join(f"{row[0]},{row[-1]}" for row in rows) + "\n")
+    report = grader.out_of_fold(predictions)
+    assert report.score is not None
+    assert (report.score.value.value, report.score.rows) == (1.0, len(rows) - 1)
+    predictions.write_text("nothing")
+    assert grader.out_of_fold(predictions).message.startswith("the column 'id' is missing")
+
+
 def test_a_grader_that_cannot_start_is_one_line(tmp_path: Path) -> None:
     """Without its split the grader says where to look, instead of trying for ever."""
     grader = GraderProcess(tmp_path / "nothing", tmp_path / "grader.log")

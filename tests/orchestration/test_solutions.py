@@ -26,12 +26,16 @@ def _publish(project: Path, outcome: CodeOutcome) -> Path:
 
 
 def test_a_solution_holds_what_others_need(tmp_path: Path) -> None:
-    """Code, report, both submissions, checkpoints and a description lie in one folder."""
-    target = _publish(tmp_path, _attempt(tmp_path))
+    """Code, report, submissions, checkpoints and a description lie in one folder."""
+    outcome = _attempt(tmp_path)
+    attempt = ProjectFolder(tmp_path).campaign("c1").work("attempt-000")
+    attempt.out_of_fold(1).write_text("id,y\n5,6\n")
+    target = _publish(tmp_path, outcome)
     files = sorted(p.relative_to(target).as_posix() for p in target.rglob("*") if p.is_file())
     assert files == [
         "checkpoints/model.bin",
         "code.py",
+        "out_of_fold.csv",
         "report.md",
         "solution.json",
         "submission.csv",

@@ -40,6 +40,24 @@ def test_the_worst_part_of_a_score_is_told() -> None:
     assert _work_line(graded, AttemptState()) == line
 
 
+def test_a_score_is_told_with_that_of_the_folds() -> None:
+    """What is wrong with out-of-fold predictions stands beside the score, which they do not touch."""
+    submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
+    wrong = GradeReport(valid=False, message="is empty")
+    given = GradeReport(valid=True, score=score(0.9))
+    verdicts = [
+        (None, "accuracy 0.9 [0.9, 0.9]"),
+        (given, "accuracy 0.9 [0.9, 0.9]; out of fold: accuracy 0.9 [0.9, 0.9]"),
+        (wrong, "accuracy 0.9 [0.9, 0.9]; out of fold: not scored: is empty"),
+    ]
+    for out_of_fold, line in verdicts:
+        graded = Graded(ordinal=1, submitted=submitted, report=given, out_of_fold=out_of_fold)
+        assert _work_line(graded, AttemptState()) == f"step 0: {line}"
+    result = CellResult(status=CellStatus.OK)
+    ended = CellEnded(ordinal=0, result=result, submitted=submitted, refused="not a plain file")
+    assert "not scored" not in _work_line(ended, AttemptState())
+
+
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
     """Each warning comes when its share is spent, and a raised limit is warned of anew."""
     told: set[Reached] = set()

@@ -1,5 +1,6 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
+import re
 from typing import Literal, Self
 
 from pydantic import BaseModel, Field, model_validator
@@ -19,12 +20,19 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["AttemptReport", "CodingStep", "implement"]
+__all__ = ["EDITION", "AttemptReport", "CodingStep", "implement"]
+
+EDITION = 1
+"""How the notebook begins: 0 in old logs, whose frame hands in pairs alone."""
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_FEW_STEPS = 2  # with fewer left none is spent on a function
+_ROOMY = 16_384  # tokens of context from which on advice is given that small models do not follow
+_SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
+_OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from here on seconds do not matter
 _LINE_TOKENS = 60  # of a step that is told in short
 _LETTERS = 4  # of a token, about
@@ -82,9 +90,10 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(bench.context_tokens)
-    frame = _TEMPLATES.render("coding_frame", problem=problem)
+    frame = _TEMPLATES.render("coding_frame", problem=problem, edition=work.edition)
     begun = _begin(problem, work, bench, frame)
-    opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame)
+    submit = begun == "codebase" and _define_submit(problem, work, bench)
+    opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
     history = History(
         opening,
         context_tokens=bench.context_tokens,
@@ -170,8 +179,25 @@ def _begin(
     return "frame" if result.status is CellStatus.OK else ""
 
 
+def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:
+    """Define the function that hands in, where the program that has run defines none; is it there?"""
+    if _SUBMIT in work.draft.codebase:
+        return True
+    if work.edition == 0 or bench.steps_left <= _FEW_STEPS or _OTHER_SUBMIT.search(work.draft.codebase):
+        return False
+    cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
+    return bench.run("Define how predictions are handed in.", cell).status is CellStatus.OK
+
+
 def _opening(
-    problem: Problem, work: Code, bench: Workbench, sizes: Sizes, *, begun: str, frame: str
+    problem: Problem,
+    work: Code,
+    bench: Workbench,
+    sizes: Sizes,
+    *,
+    begun: str,
+    frame: str,
+    submit: bool,
 ) -> tuple[Message, ...]:
     task = _TEMPLATES.render(
         "coding_task",
@@ -185,6 +211,8 @@ def _opening(
         inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
+        submit=submit,
+        roomy=bench.context_tokens >= _ROOMY,
         time=format_duration(work.budget.seconds),
         cell_time=format_duration(work.budget.cell_seconds),
     )
@@ -203,7 +231,7 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
         return f"input/{item}/", "from the community"
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
-    return f"input/solutions/{item}/", "a solution: code.py, report.md, submissions, checkpoints/"
+    return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
 
 
 def _in_short(goal: str, step: Step, bench: Workbench) -> str:
@@ -214,6 +242,8 @@ def _in_short(goal: str, step: Step, bench: Workbench) -> str:
         parts.append("all variables were lost")
     if step.report is not None and step.report.score is not None:
         parts.append(f"scored {step.report.score}")
+        if step.out_of_fold is not None and step.out_of_fold.score is not None:
+            parts.append(f"out of fold {step.out_of_fold.score.value}")
     elif step.report is not None or step.refused:
         parts.append(f"not scored: {step.report.message if step.report else step.refused}")
     if step.files:
@@ -238,6 +268,7 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
         parts_shown=sizes.parts_shown,
         neighbour_length=_LETTERS * sizes.neighbour,
         best=bench.state.best_score,
+        nominated=bench.state.nominated,
         left=_left(bench),
     )
 

@@ -10,9 +10,9 @@ from types import MappingProxyType
 import pandas as pd
 
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
-from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
 from comind.evaluation.metrics import MetricFacts, find_metric
+from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.detect import detect_rule
 from comind.evaluation.splits.rules import choose_rows
 from comind.evaluation.tables import read_table
@@ -70,11 +70,7 @@ class SplitPlan:
     @property
     def one_hot(self) -> bool:
         """Whether the target columns are the classes of the one label."""
-        if len(self.labels) != 1 or set(self.targets) <= set(self.train.columns):
-            return False
-        if self.metric.kind is AnswerKind.CLASS_PROBABILITIES:
-            return True
-        return not set(self.targets).isdisjoint(self.train[self.labels[0]])
+        return is_one_hot(self.train, self.labels, self.targets, self.metric.kind)
 
     @cached_property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
@@ -101,17 +97,10 @@ class SplitPlan:
         Raises:
             CompetitionError: a target is neither a column of train.csv nor a class of its label.
         """
-        if self.one_hot:
-            label = rows[self.labels[0]].reset_index(drop=True)
-            return pd.DataFrame({name: (label == name).astype(int) for name in self.targets})
-        missing = [column for column in self.targets if column not in self.train.columns]
-        if missing:
-            raise CompetitionError(
-                f"{self.competition.folder}: the target column {missing[0]!r} is neither a column "
-                f"of train.csv nor a class of {self.labels[0]!r}",
-                hint="target_columns in competition.yaml name what a submission has beside its ids",
-            )
-        return rows[list(self.targets)].reset_index(drop=True)
+        try:
+            return answers_in(rows, self.labels, self.targets, one_hot=self.one_hot)
+        except CompetitionError as error:
+            raise CompetitionError(f"{self.competition.folder}: {error}", hint=error.hint) from None
 
     def sample_values(self, rows: int) -> pd.DataFrame:
         """Return the sample submission's own target values, repeated to `rows` rows."""

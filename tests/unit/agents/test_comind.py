@@ -37,7 +37,7 @@ from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.campaign.samples import code, failed, opened, scored
 from tests.unit.campaign.test_state import records
-from tests.unit.campaign.world import World
+from tests.unit.campaign.world import World, hand_in
 
 PROBLEM = Problem(
     competition="demo",
@@ -57,7 +57,9 @@ PROBLEM = Problem(
     preview="train.csv: about 30 rows, 3 columns",
 )
 AGENT = CoMind(PROBLEM, seed=0)
-FRAME = Templates("comind.agents.comind").render("coding_frame", problem=PROBLEM)
+_TEMPLATES = Templates("comind.agents.comind")
+FRAME = _TEMPLATES.render("coding_frame", problem=PROBLEM, edition=1)
+SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 
 
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
@@ -210,9 +212,15 @@ def test_a_community_that_was_read_again_begins_another_round() -> None:
 
 
 def _coding(
-    script: list[dict[str, Any]], root: Path, *, steps: int = 5, **draft: Any
+    script: list[dict[str, Any]],
+    root: Path,
+    *,
+    steps: int = 5,
+    cells: dict[str, object] | None = None,
+    **draft: Any,
 ) -> tuple[CodeOutcome, World]:
-    world = World(root, cells={FRAME: lambda workspace: ""})
+    ran_before: dict[str, object] = {name: lambda workspace: "" for name in (FRAME, SUBMIT)}
+    world = World(root, cells=ran_before | (cells or {}))
     steps_said = [_STEP | reply for reply in script]
     done = [reply for reply in steps_said if reply["code"] in ("", "#", "# done")]
     replies = [*steps_said, *done[-1:] * 2, {"summary": "Reported."}]  # it insists that it is done
@@ -300,12 +308,67 @@ _MEASURED = {"codebase": "good", "codebase_seconds": 3.0, "codebase_result": "ac
 def test_what_a_draft_starts_from_is_run_for_the_model(tmp_path: Path) -> None:
     """Its program runs as the first cell and is not scored again; what follows builds on it."""
     outcome, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, **_MEASURED)
-    assert world.ran == ["good", "better"]
-    assert outcome.code == "good\n\nbetter"
+    assert world.ran == ["good", SUBMIT, "better"]
+    assert outcome.code == f"good\n\n{SUBMIT}\n\nbetter"
     task = world.model.requests[0].messages[-1].content
     assert "Your notebook begins with the program below." in task
     assert "It scored accuracy 0.9 [0.8, 1.0]; do better." in task
-    assert "You have 4 steps" in task
+    assert "`submit(for_validation, for_test, out_of_fold=None, final=False)`, defined as well" in task
+    assert "You have 3 steps" in task
+
+
+@pytest.mark.parametrize(
+    ("codebase", "told"),
+    [
+        (FRAME, True),
+        ("def submit(table):\n    table.to_csv('submission.csv')", False),
+        ("submit = print", False),
+    ],
+    ids=["ours", "a function of its own", "a name of its own"],
+)
+def test_a_function_that_hands_in_is_not_defined_over_another(
+    codebase: str, told: bool, tmp_path: Path
+) -> None:
+    """A program that has one keeps it; of ours the model is told how it is called."""
+    draft = _MEASURED | {"codebase": codebase}
+    cells: dict[str, object] = {codebase: lambda workspace: ""}
+    _, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, cells=cells, **draft)
+    assert world.ran == [codebase, "better"]
+    assert ("defined as well" in world.model.requests[0].messages[-1].content) == told
+
+
+def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
+    """Its frame is the one that was recorded, and no cell comes between that and the first reply."""
+    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, edition=0)
+    assert "def hand_in(for_validation, for_test):" in frame
+    for codebase, begun in (("", frame), ("good", "good")):
+        world = World(tmp_path / begun[:4], cells={frame: lambda workspace: ""})
+        replies = [_STEP | {"code": "better"}, *[_STEP] * 3, {"summary": "Reported."}]
+        world.model = ScriptedModel([json.dumps(reply) for reply in replies])
+        draft = code().draft.model_copy(update=_MEASURED | {"codebase": codebase})
+        work = code(steps=5).model_copy(update={"draft": draft, "edition": 0})
+        carry_out(AGENT, work, world.folder.work("attempt-000"), world.equipment())
+        assert world.ran[-2:] == [begun, "better"]
+        assert "defined as well" not in world.model.requests[0].messages[-1].content
+
+
+def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> None:
+    """Out-of-fold scores, faults in them, and what became of a nomination are told after the score."""
+    cells = {
+        "first": hand_in("0.9", out_of_fold="0.8", final=True),
+        "worse": hand_in("0.5", out_of_fold="words", final=True),
+        "tied": hand_in("0.9", out_of_fold="0.85"),
+    }
+    script = [{"code": name} for name in (*cells, "# done")]
+    outcome, world = _coding(script, tmp_path, cells=cells)
+    told = [request.messages[-1].content for request in world.model.requests]
+    assert "Your out-of-fold predictions score written 0.8 [0.8, 0.8] over 1 rows" in told[1]
+    assert "Best so far: written 0.9 [0.9, 0.9], nominated." in told[1]
+    assert "Your out-of-fold predictions are not scored: out_of_fold.csv is not a number." in told[2]
+    assert "Your nomination does not count: on validation it is worse than the best" in told[2]
+    assert "nomination" not in told[3]
+    assert outcome.submitted is not None
+    assert outcome.submitted.step == 2
 
 
 def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.test_comind import FRAME, PROBLEM, SUBMIT
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -25,7 +25,7 @@ _AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
 
 
 def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[ModelRequest]:
-    world = World(root, cells={FRAME: lambda workspace: ""})
+    world = World(root, cells={name: lambda workspace: "" for name in (FRAME, SUBMIT)})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     if isinstance(work, Code):  # so long that a slow machine reads the same minutes
         budget = work.budget.model_copy(update={"seconds": 7_200})

@@ -7,6 +7,8 @@ import pytest
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
+from comind.campaign.outcome import Submitted
+from comind.system.files import hash_file
 
 _OTHER = SubmissionNames(validation="v.csv", test="t.csv")
 _USUAL = ("validation_submission.csv", "submission.csv")
@@ -59,3 +61,81 @@ def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
     again = HandIn(tmp_path, None)
     (tmp_path / "validation_submission.csv").write_text("new")
     assert again.collect(folder, 1) == (None, "submission.csv was not written by this cell")
+
+
+def _hand_in_beside(
+    root: Path, *files: str, old: tuple[str, ...] = ()
+) -> tuple[Submitted, str, WorkFolder]:
+    """Return what is taken in of a cell that writes a pair and `files`, where `old` files lay before."""
+    workspace, folder = root / "workspace", WorkFolder(root / "attempt")
+    workspace.mkdir()
+    for name in old:
+        (workspace / name).write_text("old")
+    hand_in = HandIn(workspace, None)
+    for name in (*_USUAL, *files):
+        (workspace / name).write_text(name)
+    submitted, said = hand_in.collect(folder, 1)
+    assert submitted is not None
+    return submitted, said, folder
+
+
+def test_what_is_written_beside_a_pair_is_taken_in(tmp_path: Path) -> None:
+    """Out-of-fold predictions are kept with their hash, and a nomination is noted."""
+    submitted, said, folder = _hand_in_beside(tmp_path, "out_of_fold.csv", "nominated.txt")
+    assert (submitted.nominated, said) == (True, "")
+    assert folder.out_of_fold(1).read_text() == "out_of_fold.csv"
+    assert submitted.out_of_fold_sha256 == hash_file(folder.out_of_fold(1))
+
+
+def test_old_files_beside_a_pair_do_not_count(tmp_path: Path) -> None:
+    """What an earlier cell wrote or nominated says nothing about this pair."""
+    submitted, said, folder = _hand_in_beside(tmp_path, old=("out_of_fold.csv", "nominated.txt"))
+    assert (submitted.nominated, submitted.out_of_fold_sha256, said) == (False, "", "")
+    assert not folder.out_of_fold(1).exists()
+
+
+def test_files_that_are_taken_away_do_not_count(tmp_path: Path) -> None:
+    """A cell that deletes a nomination nominates nothing."""
+    for name in ("out_of_fold.csv", "nominated.txt"):
+        (tmp_path / name).write_text("old")
+    hand_in = HandIn(tmp_path, None)
+    for name in ("out_of_fold.csv", "nominated.txt"):
+        (tmp_path / name).unlink()
+    for name in _USUAL:
+        (tmp_path / name).write_text(name)
+    submitted, said = hand_in.collect(WorkFolder(tmp_path / "attempt"), 1)
+    assert submitted is not None
+    assert (submitted.nominated, submitted.out_of_fold_sha256, said) == (False, "", "")
+
+
+def test_a_nomination_can_be_written_again(tmp_path: Path) -> None:
+    """Each cell that writes the file nominates its own pair, however little it writes."""
+    for step in (1, 2):
+        hand_in = HandIn(tmp_path, None)
+        for name in _USUAL:
+            (tmp_path / name).write_text(f"{name} {step}")
+        (tmp_path / "nominated.txt").open("w").close()
+        submitted, _ = hand_in.collect(WorkFolder(tmp_path / "attempt"), step)
+        assert submitted is not None
+        assert submitted.nominated
+
+
+@pytest.mark.parametrize("kind", ["link", "folder"])
+def test_out_of_fold_predictions_that_cannot_be_read_cost_the_pair_nothing(
+    kind: str, tmp_path: Path
+) -> None:
+    """The pair is taken in, and what is wrong with the file beside it is one line."""
+    hand_in = HandIn(tmp_path, None)
+    for name in _USUAL:
+        (tmp_path / name).write_text(name)
+    path = tmp_path / "out_of_fold.csv"
+    if kind == "link":
+        path.symlink_to(tmp_path / _USUAL[0])
+    else:
+        path.mkdir()
+    folder = WorkFolder(tmp_path / "attempt")
+    submitted, said = hand_in.collect(folder, 1)
+    assert submitted is not None
+    assert submitted.out_of_fold_sha256 == ""
+    assert said.startswith("out_of_fold.csv: not a plain file")
+    assert not folder.out_of_fold(1).exists()

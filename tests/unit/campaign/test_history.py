@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +23,7 @@ from comind.campaign.attempt import (
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
 from comind.evaluation.report import GradeReport
 from comind.llm.base import ModelReply, Usage
@@ -92,6 +94,96 @@ def test_only_the_last_call_is_open(events: list[WorkEvent]) -> None:
         assert (call.ordinal is None) == (call.role == "monitor")
         if call.cell is not None:
             assert cells[call.cell].started < call.sent
+
+
+@given(work_events())
+def test_without_a_nomination_the_best_score_is_the_pick(events: list[WorkEvent]) -> None:
+    """Whatever else the log says, the first step with the best score is the attempt's outcome."""
+    graded = [event for event in events if isinstance(event, Graded)]
+    graded = [each for each in graded if each.report.score and not each.submitted.nominated]
+    state = _state(*graded)
+    ahead: Graded | None = None
+    for each in graded:
+        before = ahead.report.score.value if ahead and ahead.report.score else None
+        if each.report.score and each.report.score.value.better_than(before):
+            ahead = each
+    assert (state.best, state.best_score) == (state.leader, state.leader_score)
+    assert state.best == (ahead.submitted if ahead else None)
+    assert not state.nominated
+
+
+@given(work_events())
+def test_a_pick_that_is_not_the_best_score_was_nominated(events: list[WorkEvent]) -> None:
+    """No step is picked over the leader but one that was nominated, and that ties with it."""
+    state = AttemptState()
+    for event in events:
+        if isinstance(event, Graded) and event.report.score is None:
+            continue  # a refit's
+        before, state = state, apply(state, records_of(event)[0])
+        assert (state.best is None) == (state.leader is None)
+        if state.best != state.leader:
+            assert state.best is not None
+            assert state.best.nominated
+        if state.best == before.best or not isinstance(event, Graded):
+            continue
+        assert state.best == event.submitted
+        if state.best != state.leader:
+            assert event.gain is not None
+            assert event.gain.tie
+
+
+_A, _B, _C = (
+    Submitted(step=step, validation_sha256=str(step), test_sha256="t", nominated=step == 2)
+    for step in (1, 2, 3)
+)
+
+
+@pytest.mark.parametrize(
+    ("gain", "later", "nominee", "picked"),
+    [
+        (-0.5, None, None, _B),
+        (-1.5, None, None, _A),
+        (-0.5, 0.7, None, _B),
+        (-0.5, 0.95, -0.9, _B),
+        (-0.5, 0.95, -1.1, _C),
+        (-1.5, 0.95, None, _C),
+        (0.5, 0.95, None, _C),
+    ],
+    ids=[
+        "a tie",
+        "clearly worse",
+        "a tie, then worse",
+        "a tie with a better one",
+        "no tie with a better one",
+        "clearly worse, then better",
+        "nothing is known of a better one",
+    ],
+)
+def test_a_nomination_decides_a_tie(
+    gain: float, later: float | None, nominee: float | None, picked: Submitted
+) -> None:
+    """A nominated step is the pick while it is within one standard error of the best score."""
+    value = 0.9 if gain < 0 else 0.92
+    events = [
+        Graded(ordinal=0, submitted=_A, report=_report(0.91)),
+        Graded(ordinal=1, submitted=_B, report=_report(value), gain=_apart(gain)),
+    ]
+    if later is not None:
+        behind = _apart(nominee) if nominee is not None else None
+        events.append(
+            Graded(ordinal=2, submitted=_C, report=_report(later), gain=_apart(3), nominee=behind)
+        )
+    assert _state(*events).best == picked
+
+
+def _report(value: float) -> GradeReport:
+    return GradeReport(valid=True, score=score(value))
+
+
+def _apart(difference: float) -> Paired:
+    """Return a difference in standard errors."""
+    around = Interval(low=difference, high=difference)
+    return Paired(difference=difference, standard_error=1.0, interval=around)
 
 
 def test_a_call_is_told_with_its_failed_tries() -> None:

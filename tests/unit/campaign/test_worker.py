@@ -40,7 +40,7 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing import Endpoint, ScriptedModel, TinyAgent
+from comind.testing import ColumnGrader, Endpoint, ScriptedModel, TinyAgent
 from comind.testing.faults import changed, status
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World, hand_in, reply
@@ -70,6 +70,60 @@ def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
     assert outcome.failure is None
     assert outcome.spend.calls == 3
     assert outcome.spend.tokens == 3 * 120
+
+
+@pytest.mark.parametrize(
+    ("noise", "picked"), [(0.1, 2), (0.001, 1)], ids=["within the noise", "clearly worse"]
+)
+def test_a_nominated_step_is_delivered_where_it_ties(noise: float, picked: int, tmp_path: Path) -> None:
+    """Outcome, code and what is delivered meanwhile are of the nominated step, if validation allows."""
+    cells = {"final": hand_in("0.89", final=True), "more": hand_in("0.901")}
+    world = World(tmp_path, [reply("good"), reply("final"), reply("more")], cells=cells)
+    world.grader = ColumnGrader(noise=noise)
+    outcome = _carry_out(world, steps=3)
+    last = 3 if picked == 1 else picked
+    assert outcome.submitted is not None
+    assert outcome.submitted.step == last
+    assert outcome.score is not None
+    assert outcome.score.value.value == (0.89 if picked == 2 else 0.901)
+    assert outcome.code.split("\n\n") == ["good", "final", "more"][:last]
+
+
+def test_a_resumed_attempt_picks_the_same_step(tmp_path: Path) -> None:
+    """What decided over a nomination stands in the log, so that nobody compares again."""
+    cells = {"final": hand_in("0.89", final=True), "more": hand_in("0.901")}
+    world = World(tmp_path, [reply("good"), reply("final"), reply("more")], cells=cells)
+    world.grader = ColumnGrader(noise=0.1)
+    outcome = _carry_out(world, steps=3)
+    log = world.folder.work("attempt-000").log
+    log.write_text("".join(log.read_text().splitlines(keepends=True)[:-1]))
+    again = World(tmp_path, [], cells=cells)
+    resumed = _carry_out(again, steps=3)
+    assert (resumed.submitted, resumed.score) == (outcome.submitted, outcome.score)
+    assert again.ran == []
+
+
+@pytest.mark.parametrize(
+    ("content", "noted"),
+    [("0.8", "0.8"), ("words", "out_of_fold.csv is not a number"), ("", None)],
+    ids=["scored", "malformed", "none"],
+)
+def test_out_of_fold_predictions_never_cost_a_score(
+    content: str, noted: str | None, tmp_path: Path
+) -> None:
+    """They are scored beside the pair; what is wrong with them is told, and the step keeps its score."""
+    cells = {"oof": hand_in("0.9", out_of_fold=content)}
+    world = World(tmp_path, [reply("oof")], cells=cells)
+    outcome = _carry_out(world, steps=1)
+    assert outcome.score is not None
+    assert outcome.submitted is not None
+    assert bool(outcome.submitted.out_of_fold_sha256) == bool(content)
+    records = read_log(world.folder.work("attempt-000").log, WORK_EVENTS)
+    [graded] = [record.event for record in records if isinstance(record.event, Graded)]
+    verdict = graded.out_of_fold
+    said = verdict and (str(verdict.score.value) if verdict.score else verdict.message)
+    assert said == noted
+    assert outcome.out_of_fold == (verdict.score if verdict else None)
 
 
 class _Sized(TinyAgent):

@@ -19,6 +19,7 @@ from comind.campaign.attempt import (
     WorkEvent,
 )
 from comind.campaign.outcome import Submitted
+from comind.domain.metric import Interval, Paired
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
@@ -56,11 +57,19 @@ def _replies() -> st.SearchStrategy[ModelReply]:
     )
 
 
+def _paired(difference: int) -> Paired:
+    """Return a difference in standard errors."""
+    around = Interval(low=difference, high=difference)
+    return Paired(difference=difference, standard_error=1.0, interval=around)
+
+
 def _events() -> st.SearchStrategy[WorkEvent]:
     steps, names = st.integers(1, 4), st.sampled_from(["coding_agent", "analyzer"])
     submitted = st.builds(
         Submitted, step=steps, validation_sha256=st.just("a"), test_sha256=st.just("b")
     )
+    nominated = submitted | submitted.map(lambda each: each.model_copy(update={"nominated": True}))
+    paired = st.builds(_paired, st.integers(-3, 3))
     report = st.builds(GradeReport, valid=st.booleans(), score=st.none() | st.floats(0, 1).map(score))
     result = st.builds(CellResult, status=st.sampled_from(CellStatus), error=st.text(max_size=5))
     verdict = st.builds(MonitorVerdict, stop=st.booleans())
@@ -89,7 +98,14 @@ def _events() -> st.SearchStrategy[WorkEvent]:
             failure=st.text(max_size=5),
             lost=st.booleans(),
         ),
-        st.builds(Graded, ordinal=number, submitted=submitted, report=report),
+        st.builds(
+            Graded,
+            ordinal=number,
+            submitted=nominated,
+            report=report,
+            gain=st.none() | paired,
+            nominee=st.none() | paired,
+        ),
         st.just(SessionOpened(sandbox="process", sealed=False)),
     )
 

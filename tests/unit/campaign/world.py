@@ -24,12 +24,18 @@ def reply(cell: str) -> str:
     return json.dumps({"code": cell})
 
 
-def hand_in(score: str, *, test: str = "test rows") -> object:
-    """Return a cell that writes both submissions."""
+def hand_in(
+    score: str, *, test: str = "test rows", out_of_fold: str = "", final: bool = False
+) -> object:
+    """Return a cell that writes both submissions, and what belongs with them."""
 
     def cell(workspace: Path) -> str:
         (workspace / "validation_submission.csv").write_text(score)
         (workspace / "submission.csv").write_text(test)
+        if out_of_fold:
+            (workspace / "out_of_fold.csv").write_text(out_of_fold)
+        if final:
+            (workspace / "nominated.txt").write_text("final")
         return f"wrote {score}"
 
     return cell
@@ -55,6 +61,7 @@ class World:
     ran: list[str] = field(default_factory=list)
     monitor: MonitorSettings | None = None
     cells: dict[str, object] = field(default_factory=dict)
+    grader: ColumnGrader = field(default_factory=ColumnGrader)
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
 
     def __post_init__(self) -> None:
@@ -85,7 +92,7 @@ class World:
         return Equipment(
             lambda role: self.model,
             purse,
-            ColumnGrader(),
+            self.grader,
             session,
             self.monitor,
             baseline=baseline,

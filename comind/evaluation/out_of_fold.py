@@ -1,0 +1,104 @@
+"""Score out-of-fold predictions: those for rows of train.csv, by models that have not seen the row."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of, refuse_columns
+from comind.evaluation.metrics import Metric
+from comind.evaluation.report import GradeReport
+from comind.evaluation.splits.answers import answers_in, is_one_hot
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.rules import groups_of
+from comind.evaluation.tables import read_header, read_table
+
+__all__ = ["TrainAnswers"]
+
+_LEAST_ROWS = 2
+
+
+class TrainAnswers:
+    """The labels of a split's train.csv, which agents have, too; no row of validation is among them."""
+
+    def __init__(self, folder: SplitFolder, metric: Metric) -> None:
+        """Read ids and labels of train.csv alone, and the groups where the split is by group.
+
+        Raises:
+            CompetitionError: train.csv has not the columns that the split names.
+        """
+        split = folder.read()
+        path = folder.public / "train.csv"
+        needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
+        columns = [name for name in read_header(path) if name in needed | {split.rule.column}]
+        rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
+        self._metric = metric
+        self._ids = list(split.id_columns)
+        self._train_ids = list(split.train_id_columns)
+        self._targets = list(split.target_columns)
+        self._keys = keys_of(rows, self._train_ids)
+        shape = split.label_columns, split.target_columns
+        one_hot = is_one_hot(rows, *shape, split.answer_kind)
+        self._answers = answers_in(rows, *shape, one_hot=one_hot).astype(str)
+        self._groups = None
+        if split.rule.kind == "group":
+            self._groups, _ = pd.factorize(groups_of(rows, split.rule))
+
+    def grade(self, path: Path) -> GradeReport:
+        """Return the score of the predictions in a file, over the rows that it has; or what is wrong.
+
+        Its columns are those of a submission; rows may be absent. A row with an empty cell counts as
+        absent, unless such a cell is an answer.
+        """
+        try:
+            table = self._predicted(path)
+            order = self._keys.get_indexer(keys_of(table, self._ids))
+            form = _ReadForm(table, self._ids, self._targets, self._metric)
+            groups = None if self._groups is None else self._groups[order]
+            return AnswerSheet(form, self._answers.iloc[order], groups).grade(path)
+        except (SubmissionError, CompetitionError) as error:
+            return GradeReport(valid=False, message=str(error).removeprefix(f"{path}: "))
+
+    def _predicted(self, path: Path) -> pd.DataFrame:
+        """Return the rows of a file that hold predictions, cells as text.
+
+        Raises:
+            SubmissionError: it has other columns, rows that are not in train.csv or twice, or too few.
+        """
+        table = read_table(path, SubmissionError)
+        if set(table.columns) == {*self._train_ids, *self._targets}:
+            table = table.rename(columns=dict(zip(self._train_ids, self._ids, strict=True)))
+        expected = [*self._ids, *self._targets]
+        if set(table.columns) != set(expected):
+            refuse_columns(list(table.columns), expected)
+        if not self._metric.kind.may_be_blank:
+            blank = table[self._targets].apply(lambda cells: cells.str.strip() == "").any(axis="columns")
+            table = table[~blank]
+        keys = keys_of(table, self._ids)
+        if keys.has_duplicates:
+            raise SubmissionError(f"the id {keys[keys.duplicated()][0]!r} appears twice")
+        unknown = keys[~keys.isin(self._keys)]
+        if len(unknown):
+            raise SubmissionError(
+                f"{len(unknown)} of its ids are not in train.csv, for instance {unknown[0]!r}"
+            )
+        if len(table) < _LEAST_ROWS:
+            raise SubmissionError(f"it predicts {len(table)} rows, too few to score")
+        return table.reset_index(drop=True)
+
+
+class _ReadForm(SubmissionForm):
+    """The form of predictions that were read already, for the rows that they are for."""
+
+    def __init__(self, table: pd.DataFrame, ids: list[str], targets: list[str], metric: Metric) -> None:
+        super().__init__(table, tuple(ids), tuple(targets), metric)
+        self._table = table
+
+    def read(self, path: Path) -> pd.DataFrame:
+        """Return the predictions, parsed.
+
+        Raises:
+            SubmissionError: a value is not of the metric's kind.
+        """
+        del path
+        return self.parse(self._table)
