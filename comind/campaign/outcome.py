@@ -91,6 +91,10 @@ class CodeOutcome(Value):
     """What ran last, whether or not it was scored; None where nothing ran."""
     steps: int = 0
     report: str = ""
+    opening_score: ValidationScore | None = None
+    """What the public notebook that it started from scored here as it is; None where it did not run."""
+    prepared: bool | None = None
+    """Whether the draft's preparation ran well; None where there was none."""
     failure: Failure | None = None
     spend: Spend = Spend()
 

@@ -1,9 +1,10 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from comind.agents.comind.begin import Begun, begin
 from comind.agents.comind.history import History, Turn
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
@@ -23,8 +24,6 @@ __all__ = ["AttemptReport", "CodingStep", "implement"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
-_START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
-_FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _LONG_MINUTES = 20  # from here on seconds do not matter
 _LINE_TOKENS = 60  # of a step that is told in short
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
@@ -82,7 +81,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     """
     sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem)
-    begun = _begin(problem, work, bench, frame)
+    begun = begin(problem, work, bench, frame)
     opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame)
     history = History(
         opening,
@@ -147,30 +146,8 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
     return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
 
 
-def _begin(
-    problem: Problem, work: Code, bench: Workbench, frame: str
-) -> Literal["codebase", "frame", ""]:
-    """Run what the attempt builds on, so that the model writes its changes alone; returns what ran.
-
-    That is the program that the draft starts from, unscored, as its score is known; where nobody has
-    run that one here, or it would take too much of the attempt's time, the frame that reads the tables.
-    """
-    if bench.steps_left <= 1:
-        return ""
-    seconds = work.draft.codebase_seconds
-    if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
-        result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
-        if result.status is CellStatus.OK:
-            return "codebase"
-    rows = problem.train_rows + problem.validation_rows + problem.test_rows
-    if rows > _FRAME_ROWS or bench.steps_left <= 1:
-        return ""
-    result = bench.run("Read the tables.", frame)
-    return "frame" if result.status is CellStatus.OK else ""
-
-
 def _opening(
-    problem: Problem, work: Code, bench: Workbench, sizes: Sizes, *, begun: str, frame: str
+    problem: Problem, work: Code, bench: Workbench, sizes: Sizes, *, begun: Begun, frame: str
 ) -> tuple[Message, ...]:
     task = _TEMPLATES.render(
         "coding_task",
@@ -178,10 +155,11 @@ def _opening(
         draft=work.draft,
         budget=work.budget,
         begun=begun,
+        scored=bench.state.best_score,
         frame=frame,
         sizes=sizes,
         resources=bench.resources,
-        inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
+        inputs=[_mounted(each, ran=begun.ran == "codebase") for each in work.inputs],
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
         time=format_duration(work.budget.seconds),

@@ -43,10 +43,14 @@ class Sizes(Value):
     """One idea of the team's."""
     solution_code: int
     """The best solution's, where drafts are written."""
+    preparation: int
+    """The cell that fresh drafts share."""
     reports_shown: int
     ideas_shown: int
     solutions_shown: int
     tried_shown: int
+    complements_shown: int
+    """What is not in the best solution yet."""
 
     _BOUNDS: ClassVar[dict[str, tuple[int, int]]] = {
         "cell_reply": (2_000, 16_384),
@@ -66,10 +70,12 @@ class Sizes(Value):
         "suggestion": (32, 120),
         "idea": (65, 250),
         "solution_code": (1_200, 12_000),
+        "preparation": (400, 4_000),
         "reports_shown": (10, 30),
         "ideas_shown": (20, 80),
         "solutions_shown": (3, 8),
         "tried_shown": (12, 40),
+        "complements_shown": (0, 5),
     }
 
     @classmethod
