@@ -73,7 +73,8 @@ def adapt(problem: Problem, draft: Draft) -> Adapted:
         return Adapted(refused=f"it is no plain Python: {fault}")
     program = _WORKING.sub(".", _PACKED.sub(r"\1", _INPUT.sub(_ROOT, program)))
     mounted = {ref.partition("/")[2]: ref for ref in draft.inputs if "/" in ref}
-    datasets = [(place, f"input/{ref}") for name, ref in mounted.items() for place in (name, f"datasets/{ref}")]
+    datasets = [(name, f"input/{ref}") for name, ref in mounted.items()]
+    datasets += [(f"datasets/{ref}", f"input/{ref}") for ref in mounted.values()]
     named = _CSV.findall(program)
     before = _TEMPLATES.render(
         "notebook_before",
@@ -105,7 +106,7 @@ def _obstacle(problem: Problem, draft: Draft) -> str:
 def _plain(source: str) -> str:
     """Return a notebook without magics and shell lines; as much is taken out as keeps it from parsing.
 
-    A line that begins with `%` can also go on with an expression, so lines of a program stay as they are.
+    A line that begins with `%` can also go on with an expression, so a program stays as it is.
     """
     code = "".join(_without_cell_magic(cell) for cell in _CELL.split(source))
     code = _OF_IPYTHON.sub(r"\1pass", code)

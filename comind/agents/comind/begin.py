@@ -1,4 +1,4 @@
-"""What an attempt begins with, before its model is asked: a program, a stranger's notebook, the tables."""
+"""What an attempt begins with: a program, a stranger's notebook, or the tables and a preparation."""
 
 from typing import Literal, NamedTuple
 
@@ -76,7 +76,9 @@ def _try_notebook(problem: Problem, work: Code, bench: Workbench) -> Begun:
     laid = bench.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
         return Begun(said=laid.error.strip().rpartition("\n")[2])
-    ran = bench.run("Run the public notebook that this draft starts from.", adapted.program, seconds=most)
+    ran = bench.run(
+        "Run the public notebook that this draft starts from.", adapted.program, seconds=most
+    )
     if ran.status not in (CellStatus.OK, CellStatus.ERROR):
         return Begun(said=ran.error, failed=True)
     step = bench.step("Hand in what the public notebook predicts.", adapted.after)

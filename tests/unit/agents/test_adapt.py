@@ -86,7 +86,7 @@ def _run(program: str, root: Path) -> dict[str, Any]:
     os.chdir(root)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(program, "notebook", "exec"), names)  # noqa: S102 - a program of this test
+            exec(compile(program, "notebook", "exec"), names)
     finally:
         os.chdir(before)
     return names
@@ -130,23 +130,22 @@ def test_the_derived_script_does_the_same(tmp_path: Path) -> None:
         assert (tmp_path / "cells" / file).read_bytes() == (tmp_path / "script" / file).read_bytes()
 
 
+_CHARACTERS = st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"])
 _IDS = st.lists(
-    st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6).filter(
+    st.text(_CHARACTERS, min_size=1, max_size=6).filter(
         lambda text: text.strip() == text and not text.endswith("0")
     ),
     unique=True,
     min_size=2,
     max_size=12,
 )
-_COPIES = "\n".join(
-    (
-        "import csv",
-        "with open('../input/demo/test.csv', newline='', encoding='utf-8') as file:",
-        "    rows = list(csv.reader(file))",
-        "with open('mine.csv', 'w', newline='', encoding='utf-8') as file:",
-        "    csv.writer(file).writerows([['x', 'label', 'id']] + [[0, x, i] for i, x in rows[:0:-1]])",
-    )
-)
+_COPIES = """\
+import csv
+with open('../input/demo/test.csv', newline='', encoding='utf-8') as file:
+    rows = list(csv.reader(file))
+with open('mine.csv', 'w', newline='', encoding='utf-8') as file:
+    csv.writer(file).writerows([['x', 'label', 'id']] + [[0, x, i] for i, x in rows[:0:-1]])
+"""
 
 
 @given(ids=_IDS, data=st.data())
@@ -166,7 +165,7 @@ def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> N
 def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     """Where a validation row and a test row have one id, nobody could tell their predictions apart."""
     _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
-    with pytest.raises(ValueError, match="ids of validation.csv and test.csv overlap"):
+    with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
         _run(adapt(PROBLEM, _draft()).before, tmp_path)
 
 
@@ -217,7 +216,7 @@ def test_an_older_file_is_not_split_again(tmp_path: Path) -> None:
 def test_what_cannot_be_adapted_says_why(
     source: str, values: dict[str, Any], problem: dict[str, Any], reason: str
 ) -> None:
-    """A notebook in another language, of another kind of data, or that is no program is refused in a line."""
+    """A notebook in another language, on other data, or that is no program is refused in one line."""
     adapted = adapt(PROBLEM.model_copy(update=problem), _draft(source, **values))
     assert reason in adapted.refused
     assert adapted == Adapted(refused=adapted.refused)
