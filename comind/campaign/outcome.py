@@ -46,6 +46,8 @@ class Finish(Value):
     """What a coding role says at the end of an attempt."""
 
     report: str = ""
+    title: str = ""
+    """What the best solution is by now, where that is not what was planned."""
 
 
 class Execution(Value):
@@ -91,6 +93,8 @@ class CodeOutcome(Value):
     """What ran last, whether or not it was scored; None where nothing ran."""
     steps: int = 0
     report: str = ""
+    title: str = ""
+    """What the best solution is, where that is not what was planned."""
     opening_score: ValidationScore | None = None
     """What the public notebook that it started from scored here as it is; None where it did not run."""
     prepared: bool | None = None

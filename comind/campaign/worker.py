@@ -207,6 +207,7 @@ def _code_outcome(
         last=_last_execution(state),
         steps=state.steps,
         report=finish.report,
+        title=finish.title,
         **_opening(bench.work.draft, state),
         failure=failure or (None if state.best else _why_nothing(bench)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),

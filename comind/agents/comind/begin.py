@@ -65,7 +65,8 @@ def _prepare(work: Code, bench: Workbench) -> CellResult | None:
 def _try_notebook(problem: Problem, work: Code, bench: Workbench) -> Begun:
     """Run the public notebook as far as its share of the time allows, and have its predictions scored.
 
-    One that fails after it has written its predictions is scored, too.
+    One that fails after it has written its predictions is scored, too. Nobody has read it, so it runs
+    only where the sandbox isolates it.
     """
     adapted = adapt(problem, work.draft)
     if not adapted.refused and bench.steps_left <= _NOTEBOOK_CELLS:
@@ -76,6 +77,8 @@ def _try_notebook(problem: Problem, work: Code, bench: Workbench) -> Begun:
     laid = bench.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
         return Begun(said=laid.error.strip().rpartition("\n")[2])
+    if not bench.state.sealed:
+        return Begun(said="nothing here would isolate it")
     ran = bench.run(
         "Run the public notebook that this draft starts from.", adapted.program, seconds=most
     )

@@ -25,6 +25,7 @@ __all__ = ["AttemptReport", "CodingStep", "implement"]
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _LONG_MINUTES = 20  # from here on seconds do not matter
+_TITLE_LENGTH = 120
 _LINE_TOKENS = 60  # of a step that is told in short
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
 # With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
@@ -71,6 +72,7 @@ class AttemptReport(BaseModel):
 
     summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
+    title: str = Field(default="", description="what the best solution is, in a few words")
 
 
 def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
@@ -110,7 +112,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
         best = answer.value.code if bench.state.best != before else ""
         history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
-    return Finish(report=_report(work, bench, history.messages, sizes))
+    return _report(work, bench, history.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -126,11 +128,11 @@ def _may_end(work: Code, bench: Workbench) -> bool:
     return bench.state.best is not None and (little or bench.steps_left <= 1)
 
 
-def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> str:
+def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> Finish:
     """Ask for a report on what was scored; without one, say how far it came."""
     said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
     if bench.state.best is None or bench.seconds_left <= 0:
-        return said
+        return Finish(report=said)
     last = _TEMPLATES.render("coding_report", best=bench.state.best_score)
     prompt = Prompt(
         role=work.role,
@@ -142,8 +144,9 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
     try:
         report = bench.ask(prompt, AttemptReport).value
     except ReplyError as error:
-        return f"{said} The model gave no report: {error}"
-    return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
+        return Finish(report=f"{said} The model gave no report: {error}")
+    lines = [report.summary, *(f"- {each}" for each in report.improvements)]
+    return Finish(report="\n".join(lines), title=" ".join(report.title.split())[:_TITLE_LENGTH])
 
 
 def _opening(

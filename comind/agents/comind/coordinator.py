@@ -86,7 +86,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
     starts = [
         StartingPoint(
             id=a.id,
-            title=a.work.draft.title,
+            title=a.title,
             result=a.result,
             code=a.outcome.code,
             seconds=a.outcome.code_seconds,
@@ -101,7 +101,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         solutions=tuple(starts),
         best=state.best.work_id if state.best else "",
         tried=tuple(_tried(each) for each in attempts[-_TRIED_KEPT:]),
-        titles=tuple(a.work.draft.title for a in attempts),
+        titles=tuple(dict.fromkeys(t for a in attempts for t in (a.work.draft.title, a.title))),
         notebooks=tuple(
             NotebookTitle(
                 ref=each.ref,
@@ -127,7 +127,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
 def _tried(attempt: Attempt) -> Tried:
     """Return an attempt in short: what it scored or why it failed, or its plan while it is running."""
     return Tried(
-        title=attempt.work.draft.title[:_TITLE_LENGTH],
+        title=attempt.title[:_TITLE_LENGTH],
         result=" ".join(attempt.result.split())[:_TEXT_SHOWN],
         method="" if attempt.outcome else " ".join(attempt.work.draft.method.split())[:_TEXT_SHOWN],
     )

@@ -58,7 +58,7 @@ def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[C
         yield Complement(
             id=attempt.id,
             kind=NodeKind.SOLUTION.value,
-            title=attempt.work.draft.title[:_TITLE_LENGTH],
+            title=attempt.title[:_TITLE_LENGTH],
             result=attempt.result,
             parts=_parts(reports.get(attempt.id)),
         )

@@ -2,6 +2,7 @@
 
 import json
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import carry_out
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
-from comind.testing import ScriptedModel
+from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW, notebook
 from tests.unit.agents.rounds import (
     IDEA,
@@ -31,7 +32,7 @@ from tests.unit.agents.rounds import (
 )
 from tests.unit.agents.test_comind import FRAME, PROBLEM
 from tests.unit.campaign.samples import code, failed, score, scored
-from tests.unit.campaign.world import World, hand_in
+from tests.unit.campaign.world import CELLS, World, hand_in
 
 _SOURCE = "sub.to_csv('../input/../submission.csv')"
 _STRANGERS = Draft(title="t", method="m", codebase=_SOURCE, notebook="python", sources=("a/n",))
@@ -114,8 +115,8 @@ def test_a_notebook_that_fails_is_shown_with_its_error(
 @pytest.mark.parametrize(
     ("draft", "cells", "said"),
     [
-        ({"notebook": "r"}, {}, "nobody has run it here, as it is written in r"),
-        ({}, {"before": _fails}, "nobody has run it here, as RuntimeError: no such column"),
+        ({"notebook": "r"}, {}, "nobody has run it here, because it is written in r"),
+        ({}, {"before": _fails}, "nobody has run it here, because RuntimeError: no such column"),
         ({"notebook": ""}, {}, "nobody has run it here: it is material"),
     ],
     ids=["another language", "ids overlap", "older log"],
@@ -126,6 +127,28 @@ def test_a_notebook_that_cannot_be_adapted_is_shown_as_it_is(
     """Why it was not run is told in one line; drafts of older logs say nothing of it."""
     _, world, asked = _begun(tmp_path, _STRANGERS.model_copy(update=draft), **cells)
     assert said in asked
+    assert _ADAPTED.program not in world.ran
+
+
+class _Open(ScriptedSession):
+    """A session in which nothing isolates what runs."""
+
+    sealed = False
+
+
+def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
+    """Where the sandbox keeps nothing apart, a public notebook is only shown."""
+    world = World(tmp_path, cells={FRAME: _fine, _ADAPTED.before: _fine})
+    said = {"goal": "g", "code": "better", "summary": "Done."}
+    world.model = ScriptedModel(lambda _request: json.dumps(said))
+    work = code(steps=6).model_copy(update={"draft": _STRANGERS})
+    cells = {**CELLS, **world.cells}
+    equipment = replace(
+        world.equipment(),
+        open_session=lambda _work, folder: _Open(folder.workspace, cells, world.ran),
+    )
+    carry_out(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), equipment)
+    assert "because nothing here would isolate it" in world.model.requests[0].messages[-1].content
     assert _ADAPTED.program not in world.ran
 
 
@@ -302,11 +325,19 @@ def test_attempts_are_told_as_they_stand() -> None:
     assert why is not None
     reason = why.model_copy(update={"message": "line one\nline two"})
     broken = failed().model_copy(update={"failure": reason})
+    other = scored(0.75).model_copy(update={"title": "what it is"})
     running: Code = code().model_copy(update={"draft": Draft(title="open", method="Two\nsteps.")})
     state = state_of(
-        *baseline(), *attempt(1, code("broken"), broken), *attempt(2, running, None), coders=3
+        *baseline(),
+        *attempt(1, code("broken"), broken),
+        *attempt(2, running, None),
+        *attempt(3, code("what was planned"), other),
+        coders=3,
     )
-    tried = {each.title: each for each in COORDINATE.facts_of(drafting(state, VIEW)).tried}
+    facts = COORDINATE.facts_of(drafting(state, VIEW))
+    assert facts.solutions[0].title == facts.tried[-1].title == "what it is"
+    assert {"what it is", "what was planned"} <= set(facts.titles)
+    tried = {each.title: each for each in facts.tried}
     assert tried["broken"].result == "line one line two"
     assert (tried["open"].result, tried["open"].method) == ("running", "Two steps.")
     asked = _asked(state)
