@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
@@ -73,10 +73,13 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-class PreparedDrafts(Drafts):
-    """Drafts, and a cell that those begin with which start from no program."""
-
-    preparation: str = Field(default="", description="Python code; empty to keep what there is")
+# Drafts, and a cell that those begin with which start from no program. Where none is asked for, as in
+# older logs, the request is the same as before there was such a cell, down to the name of the reply.
+_PreparedDrafts = create_model(
+    "Drafts",
+    __base__=Drafts,
+    preparation=(str, Field(default="", description="Python code; empty to keep what there is")),
+)
 
 
 def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
@@ -152,9 +155,9 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
         Message(role="system", content=_TEMPLATES.render("coordinator_system")),
         Message(role="user", content=asked),
     )
-    reply_type = Drafts
+    reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
-        reply_type = PreparedDrafts
+        reply_type = _PreparedDrafts
     table, refused = _Table(view, facts), ""
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
@@ -181,10 +184,11 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
 def _preparation(said: Drafts, facts: Drafting) -> str:
     """Return what fresh drafts of a round begin with: the cell in the reply, else the one there is."""
     known = facts.preparation or ""
-    if not isinstance(said, PreparedDrafts) or not said.preparation.strip():
+    given = str(getattr(said, "preparation", ""))
+    if not given.strip():
         return known
     try:
-        return program_in(said.preparation)[:_CODE_KEPT]
+        return program_in(given)[:_CODE_KEPT]
     except ReplyError:  # no Python: it could not run
         return known
 
