@@ -18,6 +18,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import carry_out
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
+from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW, notebook
 from tests.unit.agents.rounds import (
@@ -361,3 +362,38 @@ def test_ideas_are_not_said_twice(method: str, added: bool) -> None:
     assert (heading in draft["method"]) is added
     assert draft["sources"][0] == "idea-000"
     assert pool_of(state).ideas[0].id == "idea-000"
+
+
+_LONG = "x = 'word ' * 3  # a line that says little\n" * 1_000
+
+
+@pytest.mark.parametrize("kind", ["ran", "failed", "refused", "prepared", "unprepared"])
+def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
+    """However long notebook, preparation, output or error are, a small model can read the opening."""
+
+    def prints(_workspace: Path) -> str:
+        return _LONG
+
+    def breaks(_workspace: Path) -> str:
+        raise RuntimeError(_LONG)
+
+    source = f"{_LONG}{_SOURCE}\n"
+    values: dict[str, Any] = {"codebase": source, "notebook": "python"}
+    if kind.endswith("prepared"):
+        values = {"preparation": _LONG}
+    draft = Draft(title="t", method=_LONG, **values)
+    adapted = adapt(PROBLEM, draft)
+    runs = prints if kind in ("ran", "prepared") else breaks
+    cells: dict[str, object] = {FRAME: prints, _LONG: runs, adapted.after: hand_in("0.7")}
+    if kind != "refused":
+        cells |= {adapted.before: prints, adapted.program: runs}
+    if kind == "failed":
+        cells[adapted.after] = breaks
+    world = World(tmp_path, cells=cells)
+    said = json.dumps({"goal": "g", "code": "better", "summary": "Done."})
+    world.model = ScriptedModel(lambda _request: said, context_tokens=_SMALL)
+    problem = PROBLEM.model_copy(update={"description": _LONG, "preview": _LONG})
+    work = code(steps=6).model_copy(update={"draft": draft})
+    carry_out(CoMind(problem, seed=0), work, world.folder.work("work-000"), world.equipment())
+    opening = world.model.requests[0].messages
+    assert sum(count_tokens(each.content) for each in opening) < 6_000
