@@ -4,6 +4,7 @@ This is the one place where the beginning and the end of a call or a cell are pa
 traces, live view, lineage and scripts read the calls and cells that are found here.
 """
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -208,6 +209,12 @@ class AttemptState:
             if cell.result.state_lost:
                 found = []
         return found
+
+    @property
+    def opening(self) -> list[CellRun]:
+        """The cells that ran to an end before a model was asked what to do."""
+        asked = next((call.ordinal for call in self.calls if call.ordinal is not None), math.inf)
+        return [cell for cell in self.cells if cell.ordinal < asked and cell.result is not None]
 
     @property
     def last_error(self) -> str:

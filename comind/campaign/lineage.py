@@ -12,6 +12,7 @@ from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
+from comind.domain.draft import Draft
 from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.eventlog.log import Record, read_log
@@ -130,7 +131,7 @@ def lineage_of(
         installed=read_installed(folder.work(work_id).installed),
         split=SplitLineage.model_validate(state.split, from_attributes=True),
         community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
-        draft_sha256=_sha256(work.draft.model_dump_json()),
+        draft_sha256=_sha256(_written(work.draft)),
         sources=work.draft.sources,
         parents=tuple(_parent(state, each) for each in work.parents),
         inputs=work.inputs,
@@ -149,6 +150,12 @@ def lineage_of(
 def _parameters(state: CampaignState) -> dict[str, JsonValue]:
     unused = set() if any(state.spec.store.named()) else {"store"}
     return state.spec.model_dump(mode="json", exclude={"id", *unused})
+
+
+def _written(draft: Draft) -> str:
+    """Return a draft as JSON, the same as before there were notebooks to run and preparations."""
+    unused = {name for name in ("notebook", "preparation") if not getattr(draft, name)}
+    return draft.model_dump_json(exclude=unused)
 
 
 def script_for(

@@ -47,6 +47,8 @@ class Finish(Value):
     """What a coding role says at the end of an attempt."""
 
     report: str = ""
+    title: str = ""
+    """What the best solution is by now, where that is not what was planned."""
 
 
 class Execution(Value):
@@ -113,6 +115,12 @@ class CodeOutcome(Value):
     cells: tuple[CellSummary, ...] = ()
     """What the agent ran, oldest first; empty in older logs."""
     report: str = ""
+    title: str = ""
+    """What the best solution is, where that is not what was planned."""
+    opening_score: ValidationScore | None = None
+    """What the public notebook that it started from scored here as it is; None where it did not run."""
+    prepared: bool | None = None
+    """Whether the draft's preparation ran well; None where there was none."""
     failure: Failure | None = None
     spend: Spend = Spend()
 

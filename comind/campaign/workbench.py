@@ -1,5 +1,6 @@
 """What an agent may do while it carries out work; every effect goes through the recorder."""
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -166,14 +167,14 @@ class Workbench(Desk):
         """Seconds of the attempt that are left, as of the last effect."""
         return self.work.budget.seconds - self.state.spend.seconds
 
-    def run(self, goal: str, code: str) -> CellResult:
-        """Run one cell that hands nothing in, whatever it writes.
+    def run(self, goal: str, code: str, *, seconds: float = math.inf) -> CellResult:
+        """Run one cell that hands nothing in, whatever it writes, for so many seconds at most.
 
         Raises:
             TimeOver: the attempt's seconds are used up.
             SandboxError: no session can be had.
         """
-        return self._run_cell(goal, code, None, hands_in=False).result
+        return self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds).result
 
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
         """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
@@ -210,7 +211,13 @@ class Workbench(Desk):
             self._session = None
 
     def _run_cell(
-        self, goal: str, code: str, submission: SubmissionNames | None, *, hands_in: bool
+        self,
+        goal: str,
+        code: str,
+        submission: SubmissionNames | None,
+        *,
+        hands_in: bool,
+        most_seconds: float = math.inf,
     ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
@@ -218,7 +225,8 @@ class Workbench(Desk):
 
         def run() -> CellEnded:
             session = self._live_session()
-            seconds = min(self.work.budget.cell_seconds, self._live_seconds_left())
+            allowed = min(self.work.budget.cell_seconds, most_seconds)
+            seconds = min(allowed, self._live_seconds_left())
             hand_in = HandIn(session.workspace, submission)
             before = files_in(session.workspace)
             watch = self._monitor(goal, code, seconds) if self._monitor is not None else None

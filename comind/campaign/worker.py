@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from comind.baseline import Program
 from comind.campaign.agent import Agent
@@ -32,7 +32,7 @@ from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.script.cells import ran_part
 from comind.campaign.signals import WorkOver
 from comind.campaign.workbench import Desk, Models, Neighbours, Ports, Workbench
-from comind.domain.draft import Operator
+from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
@@ -223,6 +223,8 @@ def _code_outcome(
         steps=state.steps,
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
+        title=finish.title,
+        **_opening(bench.work.draft, state),
         failure=failure or (None if state.best else _why_nothing(bench)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
@@ -244,6 +246,18 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
             CellSummary(step=cell.step, goal=cell.goal, result=result, code=code, output=output)
         )
     return tuple(found)
+
+
+def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
+    """Return an outcome's values about what an attempt began with."""
+    values: dict[str, Any] = {}
+    if draft.notebook:
+        scores = (cell.report.score for cell in state.opening if cell.report is not None)
+        values["opening_score"] = next((score for score in scores if score is not None), None)
+    if draft.preparation:
+        ran = (cell.result for cell in state.opening if cell.code == draft.preparation)
+        values["prepared"] = any(each is not None and each.status is CellStatus.OK for each in ran)
+    return values
 
 
 def _led_to_best(state: AttemptState) -> list[CellRun]:

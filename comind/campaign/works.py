@@ -48,6 +48,11 @@ class Attempt:
         return self.outcome.score if self.outcome else None
 
     @property
+    def title(self) -> str:
+        """What it is by its report, else what was planned."""
+        return (self.outcome.title if self.outcome else "") or self.work.draft.title
+
+    @property
     def result(self) -> str:
         """How it ended, in words."""
         if self.outcome is None:

@@ -38,6 +38,11 @@ class Draft(Value):
     """Ids of the ideas, community items and solutions that it came from."""
     inputs: tuple[str, ...] = ()
     """Those of its sources whose files are mounted for it."""
+    notebook: str = ""
+    """Language of the public notebook that `codebase` is, where it is to be run first, adapted to the
+    split; empty for code of ours, and in older logs, where such a notebook is shown alone."""
+    preparation: str = ""
+    """A cell that all fresh drafts of a round begin with, after the tables were read."""
 
     @model_validator(mode="after")
     def _one_line(self) -> Self:

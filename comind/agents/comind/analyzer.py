@@ -5,7 +5,7 @@ import re
 from pydantic import Field
 
 from comind.agents.comind.parameters import CoMindParameters
-from comind.agents.comind.pool import Pool
+from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sampling import sample
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
@@ -60,7 +60,8 @@ def readings_of(
             sampled=tuple(sampled[reader :: parameters.readers]),
             solutions=tuple(_solution(each) for each in solutions[reader :: parameters.readers]),
             reproduced={
-                each.id: _reproduced(each.id, state) for each in sampled[reader :: parameters.readers]
+                each.id: "; ".join(runs_of(each.id, state))
+                for each in sampled[reader :: parameters.readers]
             },
             seconds=None if limit is None else parameters.reading_share * limit,
         )
@@ -161,13 +162,7 @@ def _solution(attempt: Attempt) -> Item:
     return Item(
         id=attempt.id,
         kind="solution",
-        title=draft.title,
+        title=attempt.title,
         text=text[:_TEXT_KEPT],
         reproduced=f"{attempt.id} itself: {attempt.result}",
     )
-
-
-def _reproduced(item: str, state: CampaignState) -> str:
-    """Return what attempts that start from an item have scored here."""
-    attempts = (a for a in state.works.attempts() if item in a.work.draft.sources)
-    return "; ".join(f"{a.id}: {a.outcome.score}" for a in attempts if a.outcome and a.outcome.score)

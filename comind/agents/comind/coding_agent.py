@@ -1,10 +1,11 @@
 """The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
 
 import re
-from typing import Literal, Self
+from typing import Self
 
 from pydantic import BaseModel, Field, model_validator
 
+from comind.agents.comind.begin import Begun, begin
 from comind.agents.comind.history import History, Turn
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
@@ -27,13 +28,12 @@ EDITION = 1
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
-_START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
-_FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _FEW_STEPS = 2  # with fewer left none is spent on a function
 _ROOMY = 16_384  # tokens of context from which on advice is given that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from here on seconds do not matter
+_TITLE_LENGTH = 120
 _LINE_TOKENS = 60  # of a step that is told in short
 _LETTERS = 4  # of a token, about
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
@@ -81,6 +81,7 @@ class AttemptReport(BaseModel):
 
     summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
+    title: str = Field(default="", description="what the best solution is, in a few words")
 
 
 def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
@@ -91,8 +92,8 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     """
     sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem, edition=work.edition)
-    begun = _begin(problem, work, bench, frame)
-    submit = begun == "codebase" and _define_submit(problem, work, bench)
+    begun = begin(problem, work, bench, frame)
+    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, bench)
     opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
     history = History(
         opening,
@@ -121,7 +122,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
         best = answer.value.code if bench.state.best != before else ""
         history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
         last_error = error
-    return Finish(report=_report(work, bench, history.messages, sizes))
+    return _report(work, bench, history.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -137,11 +138,11 @@ def _may_end(work: Code, bench: Workbench) -> bool:
     return bench.state.best is not None and (little or bench.steps_left <= 1)
 
 
-def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> str:
+def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> Finish:
     """Ask for a report on what was scored; without one, say how far it came."""
     said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
     if bench.state.best is None or bench.seconds_left <= 0:
-        return said
+        return Finish(report=said)
     last = _TEMPLATES.render("coding_report", best=bench.state.best_score)
     prompt = Prompt(
         role=work.role,
@@ -153,30 +154,9 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
     try:
         report = bench.ask(prompt, AttemptReport).value
     except ReplyError as error:
-        return f"{said} The model gave no report: {error}"
-    return "\n".join([report.summary, *(f"- {each}" for each in report.improvements)])
-
-
-def _begin(
-    problem: Problem, work: Code, bench: Workbench, frame: str
-) -> Literal["codebase", "frame", ""]:
-    """Run what the attempt builds on, so that the model writes its changes alone; returns what ran.
-
-    That is the program that the draft starts from, unscored, as its score is known; where nobody has
-    run that one here, or it would take too much of the attempt's time, the frame that reads the tables.
-    """
-    if bench.steps_left <= 1:
-        return ""
-    seconds = work.draft.codebase_seconds
-    if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
-        result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
-        if result.status is CellStatus.OK:
-            return "codebase"
-    rows = problem.train_rows + problem.validation_rows + problem.test_rows
-    if rows > _FRAME_ROWS or bench.steps_left <= 1:
-        return ""
-    result = bench.run("Read the tables.", frame)
-    return "frame" if result.status is CellStatus.OK else ""
+        return Finish(report=f"{said} The model gave no report: {error}")
+    lines = [report.summary, *(f"- {each}" for each in report.improvements)]
+    return Finish(report="\n".join(lines), title=" ".join(report.title.split())[:_TITLE_LENGTH])
 
 
 def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:
@@ -195,7 +175,7 @@ def _opening(
     bench: Workbench,
     sizes: Sizes,
     *,
-    begun: str,
+    begun: Begun,
     frame: str,
     submit: bool,
 ) -> tuple[Message, ...]:
@@ -205,10 +185,11 @@ def _opening(
         draft=work.draft,
         budget=work.budget,
         begun=begun,
+        scored=bench.state.best_score,
         frame=frame,
         sizes=sizes,
         resources=bench.resources,
-        inputs=[_mounted(each, ran=begun == "codebase") for each in work.inputs],
+        inputs=[_mounted(each, ran=begun.ran == "codebase") for each in work.inputs],
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
         submit=submit,

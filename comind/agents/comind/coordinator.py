@@ -1,12 +1,17 @@
 """The Coordinator: selected ideas become distinct drafts, each with something to start from."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, create_model
+from rapidfuzz import fuzz
+from rapidfuzz.utils import default_process
 
+from comind.agents.comind.adapt import MOST_CHARACTERS
 from comind.agents.comind.idea_proposer import best_reports
-from comind.agents.comind.pool import Pool
+from comind.agents.comind.lineage import complements
+from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
     COORDINATE,
@@ -20,12 +25,15 @@ from comind.agents.comind.thoughts import (
 )
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk
+from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem
 from comind.domain.value import Text
+from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
+from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
 __all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "drafting_of"]
@@ -42,6 +50,8 @@ _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
 _IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
 _TRIES = 2  # of a list in which nothing is new
+_ABSTRACT = 100  # tokens of a report's code; where there are fewer, prompts keep to the least
+_NEARLY = 90  # of 100, how alike the words of an idea and those of a method are
 _KINDS_NEED = 3  # with fewer drafts there is no room for every part
 
 
@@ -63,6 +73,15 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
+# Drafts, and a cell that those begin with which start from no program. Where none is asked for, as in
+# older logs, the request is the same as before there was such a cell, down to the name of the reply.
+_PreparedDrafts = create_model(
+    "Drafts",
+    __base__=Drafts,
+    preparation=(str, Field(default="", description="Python code; empty to keep what there is")),
+)
+
+
 def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
     """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
     attempts = state.works.attempts()
@@ -70,7 +89,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
     starts = [
         StartingPoint(
             id=a.id,
-            title=a.work.draft.title,
+            title=a.title,
             result=a.result,
             code=a.outcome.code,
             seconds=a.outcome.code_seconds,
@@ -84,13 +103,14 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         ideas=tuple(IdeaMemo(id=i.id, text=i.text[:_IDEA_KEPT], value=i.value) for i in ideas),
         solutions=tuple(starts),
         best=state.best.work_id if state.best else "",
-        tried=tuple(
-            Tried(title=a.work.draft.title[:_TITLE_LENGTH], result=a.result[:_TEXT_SHOWN])
-            for a in attempts[-_TRIED_KEPT:]
-        ),
-        titles=tuple(a.work.draft.title for a in attempts),
+        tried=tuple(_tried(each) for each in attempts[-_TRIED_KEPT:]),
+        titles=tuple(dict.fromkeys(t for a in attempts for t in (a.work.draft.title, a.title))),
         notebooks=tuple(
-            NotebookTitle(ref=each.ref, title=each.title[:_TITLE_LENGTH])
+            NotebookTitle(
+                ref=each.ref,
+                title=each.title[:_TITLE_LENGTH],
+                result="; ".join(runs_of(each.ref, state))[:_TEXT_SHOWN],
+            )
             for each in view.notebooks[:_NOTEBOOKS_SHOWN]
         ),
         datasets=tuple(
@@ -102,7 +122,24 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         reports=best_reports(pool),
         minutes=round(state.work_budget().seconds / 60, 1),
         refused=refused,
+        complements=complements(state, view, pool),
+        preparation=_latest_preparation(attempts),
     )
+
+
+def _tried(attempt: Attempt) -> Tried:
+    """Return an attempt in short: what it scored or why it failed, or its plan while it is running."""
+    return Tried(
+        title=attempt.title[:_TITLE_LENGTH],
+        result=" ".join(attempt.result.split())[:_TEXT_SHOWN],
+        method="" if attempt.outcome else " ".join(attempt.work.draft.method.split())[:_TEXT_SHOWN],
+    )
+
+
+def _latest_preparation(attempts: list[Attempt]) -> str:
+    """Return the preparation that ran well in the latest attempt that has ended, if one did."""
+    ran = (a.work.draft.preparation for a in reversed(attempts) if a.outcome and a.outcome.prepared)
+    return next(ran, "")
 
 
 def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
@@ -118,14 +155,21 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
         Message(role="system", content=_TEMPLATES.render("coordinator_system")),
         Message(role="user", content=asked),
     )
+    reply_type: type[Drafts] = Drafts
+    if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
+        reply_type = _PreparedDrafts
     table, refused = _Table(view, facts), ""
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
-        answer = desk.ask(prompt, Drafts)
+        answer = desk.ask(prompt, reply_type)
         said = answer.value.drafts
         drafts = table.distinct([table.draft(each) for each in said])[: facts.wanted]
         if drafts:
-            return RoundDrafts(drafts=tuple(table.with_every_part(drafts)))
+            preparation = _preparation(answer.value, facts)
+            planned = table.with_every_part(drafts)
+            return RoundDrafts(
+                drafts=tuple(_prepared(each, preparation) for each in planned), preparation=preparation
+            )
         titles = ", ".join(f'"{each.title}"' for each in said)
         refused = f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
         again = _TEMPLATES.render("coordinator_again", refused=refused, wanted=facts.wanted)
@@ -137,6 +181,29 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     return RoundDrafts(refused=refused)
 
 
+def _preparation(said: Drafts, facts: Drafting) -> str:
+    """Return what fresh drafts of a round begin with: the cell in the reply, else the one there is."""
+    known = facts.preparation or ""
+    given = str(getattr(said, "preparation", ""))
+    if not given.strip():
+        return known
+    try:
+        return program_in(given)[:_CODE_KEPT]
+    except ReplyError:  # no Python: it could not run
+        return known
+
+
+def _prepared(draft: Draft, preparation: str) -> Draft:
+    """Return a draft with the preparation, unless it starts from a program of its own."""
+    return draft if draft.codebase else draft.model_copy(update={"preparation": preparation})
+
+
+def _is_said(idea: str, method: str) -> bool:
+    """Whether a method has nearly all words of an idea, whatever the numbers."""
+    plain, said = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
+    return fuzz.token_set_ratio(plain, said, processor=default_process) >= _NEARLY
+
+
 class _Table:
     """What lies before the Coordinator in one round."""
 
@@ -146,6 +213,7 @@ class _Table:
         self._notebooks = {each.ref: each for each in view.notebooks}
         self._ideas = facts.ideas
         self._datasets = {each.ref for each in facts.datasets}
+        self._with_files = {each.ref for each in view.datasets if each.files}
         self._titles = {title.casefold() for title in facts.titles}
 
     def draft(self, said: DraftIdea) -> Draft:
@@ -155,11 +223,15 @@ class _Table:
         base = self._base(start)
         datasets = [ref for ref in said.datasets if ref in self._datasets]
         parts = [said.method.strip()]
-        if ideas:
-            parts.append("\n".join(["Ideas to use:", *(f"- {idea.text}" for idea in ideas)]))
+        unsaid = [idea.text for idea in ideas if not _is_said(idea.text, said.method)]
+        if unsaid:
+            heading = "Ideas to use (where numbers differ, those above hold):"
+            parts.append("\n".join([heading, *(f"- {text}" for text in unsaid)]))
         if said.code.strip():
             parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
         mounted = [start] if base else []
+        if start in self._notebooks:  # what its author read
+            datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
             title=" ".join(said.title.split())[:_TITLE_LENGTH],
             kind=said.kind.strip().lower(),
@@ -210,7 +282,7 @@ class _Table:
     def _base(self, start: str) -> dict[str, Any]:
         """Return a draft's values about the code that it starts from; nothing for what is unknown.
 
-        A public notebook is as its author left it: nobody has run it here.
+        A public notebook is as its author left it: the attempt adapts and runs it.
         """
         if start in self._starts:
             known = self._starts[start]
@@ -220,7 +292,8 @@ class _Table:
                 "codebase_result": known.result,
             }
         if start in self._notebooks:
-            return {"codebase": self._notebooks[start].source[:_CODE_KEPT]}
+            found = self._notebooks[start]
+            return {"codebase": found.source[:MOST_CHARACTERS], "notebook": found.language}
         return {}
 
 

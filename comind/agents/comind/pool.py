@@ -10,7 +10,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Re
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Draft
 
-__all__ = ["Pool", "pool_of"]
+__all__ = ["Pool", "pool_of", "runs_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,17 @@ class Pool:
         """Return what became of the attempts that used an idea, in words."""
         attempts = (a for a in state.works.attempts() if idea in a.work.draft.sources)
         return [f"{attempt.id}: {attempt.result}" for attempt in attempts]
+
+
+def runs_of(item: str, state: CampaignState) -> list[str]:
+    """Return what attempts that started from a community item have scored here, in words."""
+    found = []
+    for attempt in state.works.attempts():
+        if item in attempt.work.draft.sources and attempt.outcome and attempt.outcome.score:
+            first = attempt.outcome.opening_score
+            as_it_is = f"as it is {first}, then " if first else ""
+            found.append(f"{attempt.id}: {as_it_is}{attempt.outcome.score}")
+    return found
 
 
 def pool_of(state: CampaignState) -> Pool:

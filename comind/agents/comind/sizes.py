@@ -45,12 +45,16 @@ class Sizes(Value):
     """The best solution's, where drafts are written."""
     neighbour: int
     """Of another attempt's title, and of what its best step was for."""
+    preparation: int
+    """The cell that fresh drafts share."""
     reports_shown: int
     ideas_shown: int
     solutions_shown: int
     tried_shown: int
     parts_shown: int
     """Of a score, by target or by block of rows."""
+    complements_shown: int
+    """What is not in the best solution yet."""
 
     _BOUNDS: ClassVar[dict[str, tuple[int, int]]] = {
         "cell_reply": (2_000, 16_384),
@@ -71,11 +75,13 @@ class Sizes(Value):
         "idea": (65, 250),
         "solution_code": (1_200, 12_000),
         "neighbour": (12, 30),
+        "preparation": (400, 4_000),
         "reports_shown": (10, 30),
         "ideas_shown": (20, 80),
         "solutions_shown": (3, 8),
         "tried_shown": (12, 40),
         "parts_shown": (4, 12),
+        "complements_shown": (0, 5),
     }
 
     @classmethod

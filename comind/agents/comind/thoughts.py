@@ -14,6 +14,7 @@ __all__ = [
     "ANALYZE",
     "COORDINATE",
     "PROPOSE",
+    "Complement",
     "Component",
     "DatasetTitle",
     "Drafting",
@@ -184,17 +185,34 @@ class Tried(Value):
 
     title: str
     result: str
+    method: str = ""
+    """Its plan, while it is running."""
 
 
-class NotebookTitle(Value):
-    """A public notebook that a draft can start from."""
+class DatasetTitle(Value):
+    """A public dataset that a draft can use."""
 
     ref: str
     title: str
 
 
-class DatasetTitle(NotebookTitle):
-    """A public dataset that a draft can use."""
+class NotebookTitle(DatasetTitle):
+    """A public notebook that a draft can start from."""
+
+    result: str = ""
+    """What attempts that started from it have scored here, in words."""
+
+
+class Complement(Value):
+    """A solution, community item or idea that the best solution did not come from."""
+
+    id: str
+    kind: str
+    title: str
+    result: str
+    """What it scored here, or how it is rated."""
+    parts: tuple[str, ...] = ()
+    """Its components: name, what each takes and gives."""
 
 
 class Drafting(Value):
@@ -219,6 +237,10 @@ class Drafting(Value):
     """What an attempt may take, thinking and writing included."""
     refused: str = ""
     """Why the round before brought no draft."""
+    complements: tuple[Complement, ...] = ()
+    """What the graph has beside the best solution's lineage, the most promising first."""
+    preparation: str | None = None
+    """The latest preparation that ran well, empty while none has; None in older logs."""
 
 
 class RoundDrafts(Value):
@@ -227,6 +249,8 @@ class RoundDrafts(Value):
     drafts: tuple[Draft, ...] = ()
     refused: str = ""
     """Why there is none."""
+    preparation: str = ""
+    """What its fresh drafts begin with."""
 
 
 ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)

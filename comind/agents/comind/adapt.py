@@ -1,0 +1,155 @@
+"""Adapt a stranger's notebook to our split, so that one run of it predicts both sets of rows.
+
+The notebook runs as its author wrote it, in a folder that looks like Kaggle's. There `test.csv` has the
+rows of our validation.csv and then those of test.csv, and the sample submission asks for all of them.
+What it writes for these rows is split by ids afterwards. Labels of validation rows are nowhere among
+its files. All of it is code in cells, so it stays in the attempt's script.
+"""
+
+import ast
+import re
+import warnings
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from comind.domain.draft import Draft
+from comind.domain.problem import DataShape, Problem
+from comind.llm.templates import Templates
+
+__all__ = ["MOST_CHARACTERS", "Adapted", "adapt"]
+
+MOST_CHARACTERS = 60_000
+"""Of a notebook; a longer one is cut, and what is cut cannot be run."""
+
+_TEMPLATES = Templates("comind.agents.comind")
+_MOST_ROWS = 1_000_000
+_ROOT = "kaggle/input"
+_TABLES = (DataShape.TABLE, DataShape.TEXT, DataShape.TEXT_TO_TEXT, DataShape.PANEL)
+_USUAL = ("train.csv", "test.csv", "sample_submission.csv")
+_MOST_NAMES = 40
+
+_INPUT = re.compile(r"(?<![\w./])(?:/kaggle/input|(?:\.\./)+input|\./input)(?=[/\"'\s)])")
+_WORKING = re.compile(r"(?<![\w./])/kaggle/(?:working|temp)(?=[/\"'\s)])")
+_PACKED = re.compile(r"([\w-]*(?:train|test|sample)[\w-]*\.csv)\.(?:zip|gz|bz2)(?=[\"'])", re.IGNORECASE)
+_NAMED = re.compile(rf"{_ROOT}/([\w.-]+)(?:/([\w.-]+))?")
+_CSV = re.compile(r"[/\"'}]([\w-][\w.-]*\.csv)[\"']")
+_WRITTEN = re.compile(r"to_csv\(\s*[\"'](?:\./)?([\w.-]+\.csv)[\"']")
+_WRITES = re.compile(r"to_csv|savetxt|write_csv|csv\.writer|\.write\(")
+_HAS_ENDING = re.compile(r"\.[A-Za-z]\w{0,6}$")
+
+_CELL = re.compile(r"(?m)^(?=# %%(?:\s|$))")
+_CELL_MAGIC = re.compile(r"\A((?:# %%[^\n]*\n)?\s*)(?:# ?)?%%(\w+)[^\n]*")
+_HARMLESS_MAGICS = {"time", "timeit", "capture", "prun"}
+_OF_IPYTHON = re.compile(r"(?m)^([ \t]*)get_ipython\(\)\..*$")
+_LINES = (
+    (re.compile(r"(?m)^([ \t]*)([\w., ]+=)[ \t]*[!%][A-Za-z].*$"), r"\1\2 []"),
+    (re.compile(r"(?m)^([ \t]*)[!%?].*$"), r"\1pass"),
+    (re.compile(r"(?m)^([ \t]*)[^#\n\"']*\?[ \t]*$"), r"\1pass"),
+)
+_COMMENTED = re.compile(r"(?m)^([ \t]+)# [!%].*$")  # how notebooks are kept: a block may consist of it
+
+
+class Adapted(NamedTuple):
+    """A notebook as three cells, or why there is none."""
+
+    before: str = ""
+    """Lays out the folder that the notebook expects."""
+    program: str = ""
+    """The notebook, with its paths changed and without what only IPython understands."""
+    after: str = ""
+    """Splits its predictions into the two files to hand in."""
+    refused: str = ""
+    """Why it cannot be adapted, in one line."""
+
+
+def adapt(problem: Problem, draft: Draft) -> Adapted:
+    """Return the notebook that a draft starts from as cells that can be run here."""
+    refused = _obstacle(problem, draft)
+    if refused:
+        return Adapted(refused=refused)
+    program = _plain(draft.codebase)
+    fault = _fault(program)
+    if fault:
+        return Adapted(refused=f"it is no plain Python: {fault}")
+    program = _WORKING.sub(".", _PACKED.sub(r"\1", _INPUT.sub(_ROOT, program)))
+    mounted = {ref.partition("/")[2]: ref for ref in draft.inputs if "/" in ref}
+    datasets = [(name, f"input/{ref}") for name, ref in mounted.items()]
+    datasets += [(f"datasets/{ref}", f"input/{ref}") for ref in mounted.values()]
+    named = _CSV.findall(program)
+    before = _TEMPLATES.render(
+        "notebook_before",
+        problem=problem,
+        folder=f"{_ROOT}/{problem.competition}",
+        files=_some(name for name in named if name not in _USUAL),
+        folders=_some(_folders(program) - {problem.competition, *mounted}),
+        datasets=datasets,
+        bare=_some((set(named) & set(_USUAL)) - set(_WRITTEN.findall(program))),
+    )
+    return Adapted(before, program, _TEMPLATES.render("notebook_after", problem=problem))
+
+
+def _obstacle(problem: Problem, draft: Draft) -> str:
+    """Return why a notebook cannot be adapted, seen before it is read as a program."""
+    if "python" not in draft.notebook.lower():
+        return f"it is written in {draft.notebook}"
+    if problem.shape not in _TABLES:
+        return f"the competition is about {problem.shape.value}, not about tables alone"
+    if problem.train_rows + problem.validation_rows + problem.test_rows > _MOST_ROWS:
+        return f"the tables have more than {_MOST_ROWS} rows"
+    if len(draft.codebase) >= MOST_CHARACTERS:
+        return f"it has more than {MOST_CHARACTERS} characters"
+    if not _WRITES.search(draft.codebase):
+        return "it writes no file of predictions"
+    return ""
+
+
+def _plain(source: str) -> str:
+    """Return a notebook without magics and shell lines; as much is taken out as keeps it from parsing.
+
+    A line that begins with `%` can also go on with an expression, so a program stays as it is.
+    """
+    code = "".join(_without_cell_magic(cell) for cell in _CELL.split(source))
+    code = _OF_IPYTHON.sub(r"\1pass", code)
+    if not _fault(code):
+        return code
+    for pattern, plain in _LINES:
+        code = pattern.sub(plain, code)
+    return _COMMENTED.sub(r"\1pass", code) if _fault(code) else code
+
+
+def _without_cell_magic(cell: str) -> str:
+    """Return a cell without its magic; nothing of one that is no Python, such as a shell script."""
+    found = _CELL_MAGIC.match(cell)
+    if found is None:
+        return cell
+    body = cell[found.end() :] if found[2] in _HARMLESS_MAGICS else "\n"
+    return f"{found[1]}# {found[2]}{body}"
+
+
+def _fault(code: str) -> str:
+    """Return why a text is no Python, and in which line; empty for Python."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
+            ast.parse(code)
+    except SyntaxError as error:
+        return f"line {error.lineno}: {error.msg}"
+    # Anyone may have written it: no text at all, or too deep for the parser.
+    except (ValueError, RecursionError, MemoryError) as error:
+        return type(error).__name__
+    return ""
+
+
+def _folders(program: str) -> set[str]:
+    """Return the folders that a program names right below Kaggle's input folder."""
+    found = set()
+    for first, second in _NAMED.findall(program):
+        if first == "competitions" and second:
+            found.add(f"{first}/{second}")
+        elif first not in ("competitions", "datasets") and not _HAS_ENDING.search(first):
+            found.add(first)
+    return found
+
+
+def _some(names: Iterable[str]) -> list[str]:
+    return sorted({name for name in names if ".." not in name})[:_MOST_NAMES]

@@ -1,0 +1,91 @@
+"""What an attempt begins with: a program, a stranger's notebook, or the tables and a preparation."""
+
+from typing import Literal, NamedTuple
+
+from comind.agents.comind.adapt import Adapted, adapt
+from comind.campaign.plan import Code
+from comind.campaign.workbench import Workbench
+from comind.domain.problem import Problem
+from comind.session.base import CellResult, CellStatus
+
+__all__ = ["Begun", "begin"]
+
+_START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
+_PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # of an attempt's time, and the most in seconds
+_FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_NOTEBOOK_CELLS = 3
+
+
+class Begun(NamedTuple):
+    """What has run, so that the model writes its changes alone."""
+
+    ran: Literal["codebase", "notebook", "frame", ""] = ""
+    notebook: str = ""
+    """The public notebook as it ran."""
+    said: str = ""
+    """Why the notebook was not run, or the traceback of its end."""
+    failed: bool = False
+    """Whether the notebook was run and failed; it may have handed in before."""
+    prepared: CellResult | None = None
+    """What came of the preparation that all fresh drafts of the round share."""
+
+
+def begin(problem: Problem, work: Code, bench: Workbench, frame: str) -> Begun:
+    """Run what the attempt builds on.
+
+    That is the program that the draft starts from, unscored, as its score is known; or the public
+    notebook, adapted to our split and scored. Where there is neither, where it fails, or where it would
+    take too much of the attempt's time, it is the frame that reads the tables, and then the preparation
+    that the drafts of the round share.
+    """
+    if bench.steps_left <= 1:
+        return Begun()
+    seconds = work.draft.codebase_seconds
+    if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
+        result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
+        if result.status is CellStatus.OK:
+            return Begun("codebase")
+    begun = _try_notebook(problem, work, bench) if work.draft.notebook else Begun()
+    rows = problem.train_rows + problem.validation_rows + problem.test_rows
+    if begun.ran or rows > _FRAME_ROWS or bench.steps_left <= 1:
+        return begun
+    if bench.run("Read the tables.", frame).status is not CellStatus.OK:
+        return begun
+    return begun._replace(ran="frame", prepared=_prepare(work, bench))
+
+
+def _prepare(work: Code, bench: Workbench) -> CellResult | None:
+    """Run the preparation, for a bounded time; None where there is none."""
+    if not work.draft.preparation or bench.steps_left <= 1:
+        return None
+    most = min(_PREPARATION_SECONDS, _PREPARATION_SHARE * work.budget.seconds)
+    return bench.run("Prepare features and folds.", work.draft.preparation, seconds=most)
+
+
+def _try_notebook(problem: Problem, work: Code, bench: Workbench) -> Begun:
+    """Run the public notebook as far as its share of the time allows, and have its predictions scored.
+
+    One that fails after it has written its predictions is scored, too. Nobody has read it, so it runs
+    only where the sandbox isolates it.
+    """
+    adapted = adapt(problem, work.draft)
+    if not adapted.refused and bench.steps_left <= _NOTEBOOK_CELLS:
+        adapted = Adapted(refused="there are too few steps")
+    if adapted.refused:
+        return Begun(said=adapted.refused)
+    most = _START_SHARE * work.budget.seconds
+    laid = bench.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
+    if laid.status is not CellStatus.OK:
+        return Begun(said=laid.error.strip().rpartition("\n")[2])
+    if not bench.state.sealed:
+        return Begun(said="nothing here would isolate it")
+    ran = bench.run(
+        "Run the public notebook that this draft starts from.", adapted.program, seconds=most
+    )
+    if ran.status not in (CellStatus.OK, CellStatus.ERROR):
+        return Begun(said=ran.error, failed=True)
+    step = bench.step("Hand in what the public notebook predicts.", adapted.after)
+    if step.report is not None and step.report.valid:
+        return Begun("notebook", adapted.program, ran.error, failed=bool(ran.error))
+    said = ran.error or step.result.error or step.refused or (step.report.message if step.report else "")
+    return Begun(said=said, failed=True)
