@@ -231,10 +231,10 @@ def _code_outcome(
 
 
 def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary, ...]:
-    """Return the cells that ended; `ran` is the code that the best submission came from, by number."""
-    found = []
+    """Return a model's cells that ended; `ran` is the code of the best submission, by cell number."""
+    found, opening = [], {cell.number for cell in state.opening}
     for cell in state.cells:
-        if cell.result is None:  # its process was killed, and it ran again
+        if cell.result is None or cell.number in opening:  # a killed cell ran again
             continue
         failed = cell.result.status is not CellStatus.OK
         error = cell.result.error.strip().rpartition("\n")[2][:_MESSAGE_LENGTH] if failed else ""

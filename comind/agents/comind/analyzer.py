@@ -156,7 +156,7 @@ def _solution(attempt: Attempt) -> Item:
         outcome=outcome,
         parents=attempt.work.parents,
         own=outcome.code.removeprefix(draft.codebase).strip() if draft.codebase else outcome.code,
-        led=[cell for cell in reversed(outcome.cells) if cell.code and cell.code != draft.codebase],
+        led=[cell for cell in reversed(outcome.cells) if cell.code],
         others=[cell for cell in outcome.cells if not cell.code],
     )
     return Item(

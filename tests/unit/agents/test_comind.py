@@ -251,7 +251,7 @@ def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
 def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     """The Analyzer gets the cells that scored best, the newest first, with what they printed."""
     replies = [{"goal": g, "code": g} for g in ("look", "better", "unknown", "poor")]
-    outcome, _ = _coding([*replies, {"code": "# done"}], tmp_path, **_MEASURED)
+    outcome, _ = _coding([*replies, {"code": "# done"}], tmp_path, steps=6, **_MEASURED)
     assert outcome.score is not None
     draft = Draft(title="t", method="the plan", codebase="good", sources=("attempt-000",))
     work = code().model_copy(update={"draft": draft, "parents": ("attempt-000",)})
@@ -260,12 +260,13 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     parts = readings_of(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
     text = parts[0].solutions[0].text
     assert "It starts from attempt-000 and adds to it." in text
-    order = ["# Step 3: better (written 0.95", "# Step 2: look (ran in", "two columns"]
-    order += ["What else was run", "- Step 4: unknown (NameError", "- Step 5: poor (written"]
+    order = ["# Step 4: better (written 0.95", "# Step 3: look (ran in", "two columns"]
+    order += ["What else was run", "- Step 5: unknown (NameError", "- Step 6: poor (written"]
     order += ["perhaps otherwise done:\nthe plan"]
     places = [text.index(each) for each in order]
     assert places == sorted(places)
     assert "good" not in text, "the program that it starts from is not repeated"
+    assert "def submit" not in text, "nor is what every notebook begins with"
 
 
 def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:

@@ -64,6 +64,7 @@ def _told(step: Step, context_tokens: int) -> str:
         parts_shown=sizes.parts_shown,
         neighbour_length=4 * sizes.neighbour,
         best=score(0.9),
+        nominated=False,
         left="3 steps, 20 min",
     )
 

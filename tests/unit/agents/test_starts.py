@@ -18,6 +18,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import carry_out
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
+from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW, notebook
@@ -69,7 +70,8 @@ def test_a_public_notebook_is_run_and_scored_first(tmp_path: Path) -> None:
     """Before the model is asked, the adapted notebook ran in three cells, and its score is told."""
     ran = {"before": _fine, "program": _fine, "after": hand_in("0.7")}
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **ran)
-    assert world.ran[:4] == [*_ADAPTED[:3], "better"]
+    submit = Templates("comind.agents.comind").render("coding_submit", problem=PROBLEM, tables=False)
+    assert world.ran[:5] == [*_ADAPTED[:3], submit, "better"]
     assert "Your notebook begins with the public notebook below. A stranger wrote it" in asked
     assert outcome.opening_score is not None
     assert outcome.opening_score.value.value == 0.7
