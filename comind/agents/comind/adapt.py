@@ -27,12 +27,20 @@ _ROOT = "kaggle/input"
 _TABLES = (DataShape.TABLE, DataShape.TEXT, DataShape.TEXT_TO_TEXT, DataShape.PANEL)
 _USUAL = ("train.csv", "test.csv", "sample_submission.csv")
 _MOST_NAMES = 40
+# Packages that only draw. Many are not installed, and plots of older programs fail with newer versions.
+_DRAWING = (
+    *("altair", "autoviz", "bokeh", "chart_studio", "cufflinks", "dtale", "folium", "graphviz"),
+    *("holoviews", "joypy", "kaggle_no_plots", "matplotlib", "missingno", "mpl_toolkits"),
+    *("pandas_profiling", "plotly", "plotnine", "pydotplus", "pylab", "seaborn", "squarify"),
+    *("sweetviz", "wordcloud", "ydata_profiling"),
+)
 
 _INPUT = re.compile(r"(?<![\w./])(?:/kaggle/input|(?:\.\./)+input|\./input)(?=[/\"'\s)])")
 _WORKING = re.compile(r"(?<![\w./])/kaggle/(?:working|temp)(?=[/\"'\s)])")
 _PACKED = re.compile(r"([\w-]*(?:train|test|sample)[\w-]*\.csv)\.(?:zip|gz|bz2)(?=[\"'])", re.IGNORECASE)
 _NAMED = re.compile(rf"{_ROOT}/([\w.-]+)(?:/([\w.-]+))?")
 _CSV = re.compile(r"[/\"'}]([\w-][\w.-]*\.csv)[\"']")
+_READ = re.compile(r"read_csv\(\s*[\"'](?:\./)?([\w.-]+\.csv)[\"']")
 _WRITTEN = re.compile(r"to_csv\(\s*[\"'](?:\./)?([\w.-]+\.csv)[\"']")
 _WRITES = re.compile(r"to_csv|savetxt|write_csv|csv\.writer|\.write\(")
 _HAS_ENDING = re.compile(r"\.[A-Za-z]\w{0,6}$")
@@ -83,7 +91,8 @@ def adapt(problem: Problem, draft: Draft) -> Adapted:
         files=_some(name for name in named if name not in _USUAL),
         folders=_some(_folders(program) - {problem.competition, *mounted}),
         datasets=datasets,
-        bare=_some((set(named) & set(_USUAL)) - set(_WRITTEN.findall(program))),
+        bare=_some((set(named) & {*_USUAL, *_READ.findall(program)}) - set(_WRITTEN.findall(program))),
+        drawing=_DRAWING,
     )
     return Adapted(before, program, _TEMPLATES.render("notebook_after", problem=problem))
 

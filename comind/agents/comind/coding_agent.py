@@ -3,7 +3,7 @@
 import re
 from typing import Self
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field, create_model, model_validator
 
 from comind.agents.comind.begin import Begun, begin
 from comind.agents.comind.history import History, Turn
@@ -81,7 +81,14 @@ class AttemptReport(BaseModel):
 
     summary: Text = Field(description="what the best solution does, and what it showed")
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
-    title: str = Field(default="", description="what the best solution is, in a few words")
+
+
+# Attempts of edition 0 ask for a report without a title, to the last byte.
+_TitledReport = create_model(
+    "AttemptReport",
+    __base__=AttemptReport,
+    title=(str, Field(default="", description="what the best solution is, in a few words")),
+)
 
 
 def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
@@ -143,7 +150,7 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
     said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
     if bench.state.best is None or bench.seconds_left <= 0:
         return Finish(report=said)
-    last = _TEMPLATES.render("coding_report", best=bench.state.best_score)
+    last = _TEMPLATES.render("coding_report", best=bench.state.best_score, edition=work.edition)
     prompt = Prompt(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
@@ -152,11 +159,12 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
         closing=True,
     )
     try:
-        report = bench.ask(prompt, AttemptReport).value
+        report = bench.ask(prompt, _TitledReport if work.edition else AttemptReport).value
     except ReplyError as error:
         return Finish(report=f"{said} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
-    return Finish(report="\n".join(lines), title=" ".join(report.title.split())[:_TITLE_LENGTH])
+    title = str(getattr(report, "title", ""))
+    return Finish(report="\n".join(lines), title=" ".join(title.split())[:_TITLE_LENGTH])
 
 
 def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:

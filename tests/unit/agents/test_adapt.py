@@ -4,6 +4,8 @@ import contextlib
 import csv
 import io
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -80,16 +82,24 @@ def _lay_out(root: Path, validation: list[str], test: list[str]) -> None:
     (root / "input" / "ada" / "extra-rows" / "rows.txt").write_text("more")
 
 
-def _run(program: str, root: Path) -> dict[str, Any]:
-    """Run a program in a folder, as a fresh interpreter would; returns what it defined."""
+def _run(program: str, root: Path) -> None:
+    """Run a program in a folder, in an interpreter of its own."""
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    if ran.returncode:
+        raise ValueError(ran.stderr)
+
+
+def _run_here(cells: Adapted, root: Path) -> None:
+    """Run cells in this interpreter, which keeps its own packages, so nothing stands in for them."""
     before, names = Path.cwd(), {"__name__": "__main__"}
+    plain = cells.before.replace("\nkaggle_stand_ins()\n", "\n")
     os.chdir(root)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
-            exec(compile(program, "notebook", "exec"), names)
+            exec(compile("\n".join((plain, *cells[1:3])), "notebook", "exec"), names)
     finally:
         os.chdir(before)
-    return names
 
 
 def _rows(file: Path) -> list[list[str]]:
@@ -156,8 +166,7 @@ def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> N
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         _lay_out(root, ids[:cut], ids[cut:])
-        adapted = adapt(PROBLEM, _draft(_COPIES))
-        _run("\n".join(adapted[:3]), root)
+        _run_here(adapt(PROBLEM, _draft(_COPIES)), root)
         for file, part in (("validation_submission.csv", ids[:cut]), ("submission.csv", ids[cut:])):
             assert _rows(root / file)[1:] == [[each, str(n)] for n, each in enumerate(part)]
 
@@ -166,7 +175,7 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     """Where a validation row and a test row have one id, nobody could tell their predictions apart."""
     _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
     with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
-        _run(adapt(PROBLEM, _draft()).before, tmp_path)
+        _run_here(adapt(PROBLEM, _draft()), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -183,22 +192,51 @@ def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path)
     source = _NOTEBOOK.replace("sample.to_csv('/kaggle/working/submission.csv', index=False)", written)
     adapted = adapt(PROBLEM, _draft(source + "\n# to_csv"))
     with pytest.raises(ValueError, match=reason):
-        _run("\n".join(adapted[:3]), tmp_path)
+        _run_here(adapted, tmp_path)
 
 
 def test_an_older_file_is_not_split_again(tmp_path: Path) -> None:
     """A second split takes what was written since the first, and the same cells can run twice."""
     _lay_out(tmp_path, ["v0"], ["a0"])
-    cells = adapt(PROBLEM, _draft(_COPIES))
-    _run("\n".join(cells[:3]), tmp_path)
-    names = _run("\n".join(cells[:3]), tmp_path)
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        with pytest.raises(ValueError, match="no CSV file was written"):
-            names["split_submission"]()
-    finally:
-        os.chdir(before)
+    adapted = adapt(PROBLEM, _draft(_COPIES))
+    _run_here(adapted, tmp_path)
+    twice = adapted._replace(after=f"{adapted.after}\nsplit_submission()")
+    with pytest.raises(ValueError, match="no CSV file was written"):
+        _run_here(twice, tmp_path)
+
+
+_PLOTS = """\
+import matplotlib.pyplot as plt, seaborn as sns
+from mpl_toolkits.mplot3d import Axes3D
+import numpy as np
+import pandas as pd
+plt.style.use('seaborn-v0_0')
+figure, ((left, right), below) = plt.subplots(2, 2)
+counts, edges, patches = plt.hist([1, 2])
+for patch in right.patches:
+    raise AssertionError
+sns.distplot([1.0], ax=left).set(ylim=left.get_ylim()[1] * 1.1)
+with plt.xkcd():
+    plt.rcParams['figure.dpi'] = 10
+train = pd.read_csv("train.csv")
+train.plot(kind='box')
+train.hist()
+both = train.append({'id': 'x'}, ignore_index=True).append(train)
+assert len(both) == 2 * len(train) + 1
+sub = pd.read_csv("my_sample.csv")
+sub['label'] = np.zeros(len(sub), dtype=np.int)
+sub.to_csv('submission.csv', index=False)
+"""
+
+
+def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
+    """Programs of other years run: what draws is left out, what packages dropped is there again."""
+    _lay_out(tmp_path, ["v0"], ["a0"])
+    adapted = adapt(PROBLEM, _draft(_PLOTS))
+    _run("\n".join(adapted[:3]), tmp_path)
+    assert _rows(tmp_path / "submission.csv") == [["id", "label"], ["a0", "0"]]
+    cells = [RanCell(n, "g", each, 0, SubmissionNames()) for n, each in enumerate(adapted[:3])]
+    _run(derive(cells).text, tmp_path)
 
 
 @pytest.mark.parametrize(
