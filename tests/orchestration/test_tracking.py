@@ -30,7 +30,7 @@ from comind.session.base import CellResult, CellStatus
 from tasks.tracking.campaign import CampaignTracker, run_of, views_of
 from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code
-from tests.unit.campaign.world import World
+from tests.unit.campaign.world import World, hand_in
 
 _SPLIT = SplitMade(
     key="demo-1",
@@ -202,6 +202,21 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
     cells = [spans[span.parent_id] for span in asked]
     assert [cell.name for cell in cells] == ["step 1"] * 3
     assert [cell.status.description for cell in cells] == [*[_CUT_OFF] * 2, ""]
+
+
+def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
+    """They stand beside the validation scores, and the file beside the submissions."""
+    world = World(tmp_path, cells={"good": hand_in("0.9", out_of_fold="0.8")})
+    campaign = world.campaign(iterations=0)
+    campaign.record(_SPLIT)
+    world.run(campaign)
+    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
+    metrics = {name: history[-1][0] for name, history in run["metrics"].items()}
+    assert (metrics["step/score"], metrics["step/out_of_fold"]) == (0.9, 0.8)
+    assert (metrics["score"], metrics["out_of_fold"]) == (0.9, 0.8)
+    kept = sorted((tmp_path / "mlruns").rglob("out_of_fold.csv"))
+    assert [path.read_text() for path in kept] == ["0.8"]
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:
