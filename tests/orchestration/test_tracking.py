@@ -32,7 +32,7 @@ from comind.session.base import CellResult, CellStatus
 from tasks.tracking.campaign import CampaignTracker, run_of, views_of
 from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code, score
-from tests.unit.campaign.world import World
+from tests.unit.campaign.world import World, hand_in
 
 _SPLIT = SplitMade(
     key="demo-1",
@@ -227,6 +227,21 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
         "step/part/target/___x _mm_": (0.5, 1),
         "step/part/target/ÿ_2": (0.25, 1),
     }
+
+
+def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
+    """They stand beside the validation scores, and the file beside the submissions."""
+    world = World(tmp_path, cells={"good": hand_in("0.9", out_of_fold="0.8")})
+    campaign = world.campaign(iterations=0)
+    campaign.record(_SPLIT)
+    world.run(campaign)
+    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
+    metrics = {name: history[-1][0] for name, history in run["metrics"].items()}
+    assert (metrics["step/score"], metrics["step/out_of_fold"]) == (0.9, 0.8)
+    assert (metrics["score"], metrics["out_of_fold"]) == (0.9, 0.8)
+    kept = sorted((tmp_path / "mlruns").rglob("out_of_fold.csv"))
+    assert [path.read_text() for path in kept] == ["0.8"]
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ EDITION = 1
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
-_FEW_STEPS = 2  # with fewer left none is spent on a function
+_FEW_STEPS = 2  # with no more left none is spent on a function
 _ROOMY = 16_384  # tokens of context from which on advice is given that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)

@@ -24,7 +24,8 @@ _SECTIONS = ("## Evaluation", "## Submission File", "## Dataset Description")
 
 
 def _first_request(root: Path, context_tokens: int, description: str, codebase: str) -> ModelRequest:
-    world = World(root, cells={FRAME: lambda workspace: "", codebase: lambda workspace: ""})
+    known = {codebase: lambda workspace: ""} if codebase != "unknown" else {}
+    world = World(root, cells={FRAME: lambda workspace: ""} | known)
     said = json.dumps({"goal": "g", "code": "good", "summary": "It works."})
     world.model = ScriptedModel(lambda _request: said, context_tokens=context_tokens)
     draft = code().draft.model_copy(update={"codebase": codebase, "codebase_seconds": 1.0})
@@ -62,6 +63,14 @@ def test_what_decides_survives_a_cut(context: int, tmp_path: Path) -> None:
     for heading in _SECTIONS:
         assert f"{heading[3:]} matters." in asked
     assert count_tokens(asked) < context / 2
+
+
+def test_small_models_are_told_less_of_handing_in(tmp_path: Path) -> None:
+    """How folds and nominations decide is said from 16k on; at 8k a function and its comment do."""
+    for context, told in ((_SMALL, False), (16_384, True), (_LARGE, True)):
+        asked = _first_request(tmp_path / str(context), context, "", "unknown").messages[-1].content
+        assert "def submit(" in asked
+        assert ("`nominated.txt`" in asked) == told
 
 
 @given(st.integers(1_024, 2_000_000), st.integers(1_024, 2_000_000))
