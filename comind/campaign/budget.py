@@ -24,6 +24,7 @@ __all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse", "purse_of"]
 
 T = TypeVar("T", ModelReply, Embedded)
 
+_LEAST_SECONDS = 1.0  # with less left a call is given up
 _CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 
 
@@ -121,7 +122,7 @@ class Meter:
 
         Raises:
             BudgetOver: the next try could exceed the budget.
-            TimeOver: the endpoint is not well before the work's time is over.
+            TimeOver: the work's time is over before the endpoint is well, or has answered.
             ModelServiceError: the endpoint refuses, or is gone.
             ReplyError: this very request cannot be answered.
         """
@@ -135,12 +136,18 @@ class Meter:
                 return self._try(model, attempt, bound, closing=closing)
             except ModelBusyError as error:
                 failures += 1
+                over = self.seconds_left() < _LEAST_SECONDS  # perhaps it was we who waited no longer
                 try:
                     if self.note is not None:
                         booked = bound if error.billed else Usage()
                         self.note(TryFailed(message=str(error), booked=booked))
                 finally:
-                    not_before = self.gate.failed(error, failures)
+                    if over:
+                        self.gate.left()
+                    else:
+                        not_before = self.gate.failed(error, failures)
+                if over:
+                    raise TimeOver(f"the model {model} did not answer while there was time") from None
                 if self.note is None:
                     raise
                 if failures >= _CALLS_OF_ITS_OWN and self.gate.successes > answered:
@@ -188,7 +195,12 @@ class MeteredModel:
         bound = self._model.bound(request)
         request = request.within(bound)
         about = prompt_tokens(request.messages) + request.max_tokens
-        attempt = partial(self._model.complete, request)
+
+        def attempt() -> ModelReply:
+            left = self._meter.seconds_left()
+            timed = {"timeout_seconds": max(_LEAST_SECONDS, left) if math.isfinite(left) else None}
+            return self._model.complete(request.model_copy(update=timed))
+
         return self._meter.call(self.name, attempt, bound, about, closing=request.closing)
 
 

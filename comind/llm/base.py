@@ -38,6 +38,8 @@ class ModelRequest(Value):
     reply_limit: int | None = Field(default=None, gt=0, exclude=True)
     """Tokens of the reply with all that a model adds to `max_tokens`, once they are paid for; no part of
     the fingerprint."""
+    timeout_seconds: float | None = Field(default=None, exclude=True)
+    """How long a reply is of any use; no part of the fingerprint."""
 
     def within(self, bound: Usage) -> "ModelRequest":
         """Return the request held to a bound, whatever its model learns in between."""

@@ -1,7 +1,9 @@
 """An endpoint over HTTP, one request and one answer; the one module that knows its client library."""
 
+import math
 import time
 from collections.abc import Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any, Literal, NamedTuple, NoReturn
 from urllib.parse import urlsplit
 
@@ -26,6 +28,8 @@ _CONTEXTS = (
     "max_input_tokens",
 )
 _PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
+_DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
+"""Moment at which the answer to the request of this thread is given up, by the monotonic clock."""
 _MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
 
 
@@ -73,23 +77,33 @@ class Connection:
             max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
             http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
         )
+        self._timeout_seconds = settings.timeout_seconds
         self._call_seconds = settings.call_seconds
         self._key = api_key  # some servers quote it when they refuse
         self._key_variable = settings.key_variable
         self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
         """Who is asked, for messages."""
 
-    def post(self, protocol: Protocol | Literal["embeddings"], body: dict[str, Any]) -> Answered:
+    def post(
+        self,
+        protocol: Protocol | Literal["embeddings"],
+        body: dict[str, Any],
+        timeout_seconds: float | None = None,
+    ) -> Answered:
         """Return the whole answer to a request, be it a refusal.
 
         Raises:
-            ModelBusyError: there is no answer, or half of one.
+            ModelBusyError: there is no answer, or half of one, in `timeout_seconds` or the time that the
+                settings allow.
         """
+        most = math.inf if timeout_seconds is None else timeout_seconds
+        _DEADLINE.set(time.monotonic() + most)
+        timeout = min(self._timeout_seconds, most)
         client = self._client
         resources: dict[str, Any] = {"chat": client.chat.completions, "responses": client.responses}
         resource = resources.get(protocol, client.embeddings)
         try:
-            with resource.with_streaming_response.create(**body) as answer:
+            with resource.with_streaming_response.create(**body, timeout=timeout) as answer:
                 response = answer.http_response
                 response.read()
         except openai.APIStatusError as error:
@@ -106,7 +120,8 @@ class Connection:
     def _limit(self, response: httpx2.Response) -> None:
         """Have the body of any answer, be it a refusal, end in time."""
         assert isinstance(response.stream, httpx2.SyncByteStream)
-        response.stream = _Limited(response.stream, time.monotonic() + self._call_seconds)
+        end = min(_DEADLINE.get(), time.monotonic() + self._call_seconds)
+        response.stream = _Limited(response.stream, end)
 
     def _no_answer(self, error: Exception) -> NoReturn:
         """Raise what no answer at all, or half of one, means."""

@@ -98,7 +98,7 @@ class OpenAIModel:
                 structured=structured,
                 effort=self.settings.reasoning_effort,
             )
-            answer = self._connection.post(dialect.protocol, asked)
+            answer = self._connection.post(dialect.protocol, asked, wanted.timeout_seconds)
             if answer.status == _OK:
                 said = self._read(answer, dialect)
                 reply = self._reply(request, messages, dialect, said, begun)

@@ -155,6 +155,33 @@ def test_waiting_ends_with_the_works_time() -> None:
     assert len(noted) < 9
 
 
+class Slow(ScriptedModel):
+    """Takes all the time that its caller has, then more."""
+
+    def __init__(self, left: list[float]) -> None:
+        super().__init__(lambda request: "{}", usage=BOUND)
+        self._left = left
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Give up at the timeout of the request."""
+        self.requests.append(request)
+        self._left.append(self._left[-1] - (request.timeout_seconds or 0.0))
+        raise ModelBusyError("it gave no whole answer in time")
+
+
+def test_a_reply_that_comes_too_late_is_not_waited_for() -> None:
+    """A call has the time that its work has, and the endpoint is not blamed for what we gave up."""
+    left, noted, gate = [42.0], [], Gate(clock=QuickClock())  # type: ignore[var-annotated]
+    meter = Meter(Purse(Budget(), Spend()), gate, note=noted.append, seconds_left=lambda: left[-1])
+    model = Slow(left)
+    with pytest.raises(TimeOver, match="did not answer while there was time"):
+        MeteredModel(model, meter).complete(REQUEST)
+    assert [request.timeout_seconds for request in model.requests] == [42.0]
+    assert [each.booked for each in noted] == [BOUND], "it may have been answered all the same"
+    assert gate.retries == 0
+    assert REQUEST.fingerprint() == model.requests[0].fingerprint()
+
+
 class OthersAnswered(Gate):
     """Whenever a call fails, another one has been answered meanwhile."""
 

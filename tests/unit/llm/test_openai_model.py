@@ -9,10 +9,10 @@ from pydantic import BaseModel
 from comind.errors import ModelBusyError, ModelServiceError, ReplyError
 from comind.llm.base import Message, ModelReply
 from comind.llm.connection import listed_models
-from comind.llm.exchange import Prompt, ask
+from comind.llm.exchange import Prompt, ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.testing import Endpoint
-from comind.testing.faults import raw
+from comind.testing.faults import Fault, dripping, raw, silent
 from tests.unit.llm.server import completion, endpoint
 from tests.unit.llm.test_exchange import Step
 
@@ -40,6 +40,15 @@ def test_a_decision_is_asked_for_by_schema() -> None:
     assert requests[0]["response_format"]["json_schema"]["schema"]["required"] == ["stop"]
     assert requests[0]["temperature"] == 0.2
     assert requests[0]["max_tokens"] == 50
+
+
+@pytest.mark.parametrize("fault", [silent(), dripping()], ids=["silent", "dripping"])
+def test_a_request_may_have_a_timeout_of_its_own(fault: Fault) -> None:
+    """What is of no use after so many seconds is not waited for, whatever the settings say."""
+    with Endpoint(lambda asked: "{}", [fault]) as server:
+        model, request = _model(server.url), request_for(PROMPT, Verdict)
+        with pytest.raises(ModelBusyError, match="no whole answer in time"):
+            model.complete(request.model_copy(update={"timeout_seconds": 0.3}))
 
 
 def test_a_server_without_schemas_is_asked_in_text() -> None:
