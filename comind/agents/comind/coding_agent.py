@@ -258,6 +258,7 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
         neighbour_length=_LETTERS * sizes.neighbour,
         best=bench.state.best_score,
         nominated=bench.state.nominated,
+        leader=bench.state.leader_score,
         left=_left(bench),
     )
 

@@ -252,14 +252,16 @@ class _Table:
         return kept
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
-        """Return the drafts with one that extends the best and, with room, a baseline and a novel one.
+        """Return the drafts with, where there is room, one that extends the best and one of each kind.
 
-        A model that forgets a part gets it filled by the draft that comes closest to it.
+        A model that forgets a part gets it filled by the draft that comes closest to it; of one or two
+        drafts, those that are to be a baseline or new stay so.
         """
         if not drafts:
             return []
         drafts = [self._extending(d) if d.kind == EXTEND else d for d in drafts]
-        if self._best and not any(self._best in draft.sources for draft in drafts):
+        room = len(drafts) >= _KINDS_NEED or any(d.kind not in (BASELINE, NOVEL) for d in drafts)
+        if room and self._best and not any(self._best in draft.sources for draft in drafts):
             number = _closest(drafts, lambda d: d.kind not in (BASELINE, NOVEL) or not d.codebase)
             drafts[number] = self._extending(drafts[number])
         if len(drafts) >= _KINDS_NEED:

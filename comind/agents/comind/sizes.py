@@ -72,7 +72,7 @@ class Sizes(Value):
         "summary": (65, 600),
         "abstract": (0, 400),
         "suggestion": (32, 120),
-        "idea": (65, 250),
+        "idea": (65, 400),
         "solution_code": (1_200, 12_000),
         "neighbour": (12, 30),
         "preparation": (400, 4_000),

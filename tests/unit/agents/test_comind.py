@@ -364,7 +364,7 @@ def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> No
     outcome, world = _coding(script, tmp_path, cells=cells)
     told = [request.messages[-1].content for request in world.model.requests]
     assert "Your out-of-fold predictions score written 0.8 [0.8, 0.8] over 1 rows" in told[1]
-    assert "Best so far: written 0.9 [0.9, 0.9], nominated." in told[1]
+    assert "Nominated: written 0.9 [0.9, 0.9]." in told[1]
     assert "Your out-of-fold predictions are not scored: out_of_fold.csv is not a number." in told[2]
     assert "Your nomination does not count: on validation it is worse than the best" in told[2]
     assert "nomination" not in told[3]

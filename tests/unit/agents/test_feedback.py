@@ -65,6 +65,7 @@ def _told(step: Step, context_tokens: int) -> str:
         neighbour_length=4 * sizes.neighbour,
         best=score(0.9),
         nominated=False,
+        leader=score(0.9),
         left="3 steps, 20 min",
     )
 

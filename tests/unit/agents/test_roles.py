@@ -193,6 +193,12 @@ def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
     assert (theirs["codebase_seconds"], theirs["codebase_result"]) == (None, "")
 
 
+def test_two_drafts_start_from_what_they_say(tmp_path: Path) -> None:
+    """Where there is no room for every part, none is put upon a draft that is to be something else."""
+    drafts = _drafts(tmp_path, [_said("a", "baseline"), _said("b", "novel")], coders=2)
+    assert [(draft["kind"], draft["codebase"]) for draft in drafts] == [("baseline", ""), ("novel", "")]
+
+
 @pytest.mark.parametrize("field", ["title", "method"])
 def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
     """A draft without words goes back to the model like any reply of the wrong form."""
