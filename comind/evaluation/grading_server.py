@@ -7,6 +7,7 @@ answers requests on a Unix socket, one JSON object a line, each with an answer t
     {"grade": [VALIDATION, TEST]}     a report with the score of the first, if both have the right form
     {"check": [TEST]}                 a report without a score
     {"compare": [ONE, OTHER]}         how much better one validation submission is than another
+    {"blend": [BEST, ...]}            the best average of validation submissions, if it is worth having
     {"ping": []}                      {}
 
 Labels are read once, at the start; nothing is ever written.
@@ -25,7 +26,7 @@ from comind.errors import CompetitionError, GraderError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
 
@@ -71,11 +72,16 @@ class SplitGrader:
         """Return how much better one validation submission is than another."""
         return self._validation.compare(one, other)
 
+    def blend(self, *candidates: Path) -> BlendReport:
+        """Return the best average of validation submissions, given the best first."""
+        return self._validation.blend(candidates)
+
 
 _VERBS: dict[str, Callable[..., Value]] = {
     "grade": SplitGrader.grade,
     "check": SplitGrader.check,
     "compare": SplitGrader.compare,
+    "blend": SplitGrader.blend,
 }
 
 
