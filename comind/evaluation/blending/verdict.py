@@ -1,7 +1,6 @@
 """Whether a blend is worth having, told on rows that it was not selected on."""
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,7 +13,16 @@ from comind.evaluation.interval import CLUSTERS, Resampling
 from comind.evaluation.metrics.base import Metric
 from comind.evaluation.report import BlendReport
 
-__all__ = ["ALIKE", "MOST_CANDIDATES", "cross_fitted", "differing", "halves", "judge", "why_not"]
+__all__ = [
+    "ALIKE",
+    "MOST_CANDIDATES",
+    "cross_fitted",
+    "differing",
+    "halves",
+    "judge",
+    "pooled",
+    "why_not",
+]
 
 ALIKE = 0.999
 """Candidates whose errors correlate as much as this are one candidate."""
@@ -36,9 +44,9 @@ def judge(
 
     `predictions` are parsed tables in the shape of `truth`, the best first; no more of them are looked
     at than needed. A blend is accepted where blends that were selected on one half of the rows (of
-    whole groups) are better on the other half, both ways, than the best single one, by more than one
-    standard error of the paired difference. The best single one is chosen on all rows, so the
-    comparison favours it.
+    whole groups) are better on the other half, both ways, than the best single one, and on the whole by
+    more than one standard error of the paired difference. The best single one is chosen on all rows,
+    so the comparison favours it.
     """
     means = means_of(metric)
     if not means:
@@ -51,7 +59,7 @@ def judge(
         return BlendReport(candidates=1, reason="the errors of all scored steps are the same")
     pool = Pool(metric, truth, tables, means)
     try:
-        gain = cross_fitted(pool, groups)
+        gains = cross_fitted(pool, groups)
     except ValueError as error:
         return BlendReport(candidates=len(tables), reason=f"a half of the rows has no score: {error}")
     final = select(pool, np.arange(len(truth)))
@@ -60,9 +68,9 @@ def judge(
         mean=final.mean,
         members=tuple(places[number] for number in final.members),
         weights=tuple(_weights(final, number) for number in final.members),
-        gain=gain,
+        gain=pooled(gains, [len(half) for half in halves(len(truth), groups)[::-1]]),
     )
-    return report.model_copy(update={"reason": why_not(report)})
+    return report.model_copy(update={"reason": why_not(report, gains)})
 
 
 def differing(
@@ -96,11 +104,10 @@ def halves(rows: int, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
-def cross_fitted(pool: Pool, groups: np.ndarray | None) -> Paired:
+def cross_fitted(pool: Pool, groups: np.ndarray | None) -> list[Paired]:
     """Return how much better blends are than the best single candidate where they were not selected.
 
-    The mean over both halves, by rows; its standard error is that of the halves' own, as they are
-    independent.
+    On the second half, for the blend that was selected on the first one, and the other way round.
 
     Raises:
         ValueError: the metric has no value on one of the halves.
@@ -109,16 +116,21 @@ def cross_fitted(pool: Pool, groups: np.ndarray | None) -> Paired:
     one, other = halves(len(rows), groups)
     singles = [_single(pool, number) for number in range(pool.size)]
     best = max(singles, key=lambda each: pool.score(each, rows))
-    difference, variance = 0.0, 0.0
+    gains = []
     for chosen_on, judged_on in ((one, other), (other, one)):
         blend = select(pool, chosen_on)
         resampling = Resampling(len(judged_on), None if groups is None else groups[judged_on])
         tables = (pool.predict(each, judged_on) for each in (blend, best))
-        gain = resampling.compare(pool.metric, pool.true(judged_on), *tables)
-        share = len(judged_on) / len(rows)
-        difference += share * gain.difference
-        variance += (share * gain.standard_error) ** 2
-    difference, error = _rounded(difference), _rounded(math.sqrt(variance))
+        gains.append(resampling.compare(pool.metric, pool.true(judged_on), *tables))
+    return gains
+
+
+def pooled(gains: Sequence[Paired], rows: Sequence[int]) -> Paired:
+    """Return the mean of differences on so many rows each, which are independent of each other."""
+    shares = np.array(rows) / sum(rows)
+    errors = shares * [each.standard_error for each in gains]
+    difference = _rounded(float(shares @ [each.difference for each in gains]))
+    error = _rounded(float(np.linalg.norm(errors)))
     around = Interval(low=_rounded(difference - _Z * error), high=_rounded(difference + _Z * error))
     return Paired(difference=difference, standard_error=error, interval=around)
 
@@ -128,17 +140,21 @@ def _single(pool: Pool, number: int) -> Selection:
     return pool.equal(mean, np.eye(pool.size, dtype=int)[number])
 
 
-def why_not(report: BlendReport) -> str:
-    """Return why a blend is not accepted; empty where it gains more than one standard error."""
+def why_not(report: BlendReport, gains: Sequence[Paired]) -> str:
+    """Return why a blend is not accepted; empty where it gains more than one standard error.
+
+    `gains` are those on the halves: both have to be positive.
+    """
     assert report.gain is not None
     gain, error = report.gain.difference, report.gain.standard_error
     if len(report.members) == 1:
         return f"no average of {report.candidates} candidates is better than the best of them"
-    if gain > max(error, 0.0):
+    if gain > error and all(each.difference > 0 for each in gains):
         return ""
+    told = "within one standard error" if gain <= error else "on one half alone; standard error"
     return (
         f"on rows that it was not selected on, a blend of {report.candidates} candidates gains "
-        f"{gain:.3g}, within one standard error ({error:.3g})"
+        f"{gain:.3g}, {told} ({error:.3g})"
     )
 
 
