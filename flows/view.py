@@ -198,14 +198,18 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case BlendJudged(candidates=candidates, blend=blend, reason=reason):
-            return f"no blend: {reason}" if blend is None else f"blend of {candidates} steps: {blend}"
-        case FinalPicked(work_id=work_id, reason=reason):
-            return f"final pick {work_id}: {reason}"
+        case BlendJudged() | FinalPicked() as chosen:
+            return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+
+
+def _choice_line(event: BlendJudged | FinalPicked) -> str:
+    if isinstance(event, FinalPicked):
+        return f"final pick {event.work_id}: {event.reason}"
+    return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
 
 
 def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:

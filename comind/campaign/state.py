@@ -227,10 +227,9 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case BlendJudged() as judged:
-            return replace(state, judged=judged)
-        case FinalPicked() as final:
-            return replace(state, picked=final)
+        case BlendJudged() | FinalPicked() as chosen:
+            judged = isinstance(chosen, BlendJudged)
+            return replace(state, judged=chosen) if judged else replace(state, picked=chosen)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):

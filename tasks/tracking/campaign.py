@@ -139,17 +139,22 @@ class CampaignTracker:
                 passed("run-tracked")
             case CampaignResumed():
                 self._parent.reopen()
-            case BlendJudged(blend=blend, reason=reason):
-                self._parent.tags({"comind.blend": str(blend) if blend else f"none: {reason}"})
-            case FinalPicked() as final:
-                tags = {"comind.picked": final.work_id, "comind.pick_reason": final.reason}
-                self._parent.tags(tags)
-                self._parent.texts({"leaderboard.csv": as_csv(final.leaderboard)})
+            case BlendJudged() | FinalPicked() as chosen:
+                self._track_choice(chosen)
             case CampaignEnded(reason=reason, detail=detail):
                 self._parent.metrics(points(self._totals(), record, step=record.seq))
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.texts({"ledger.csv": self._ledger()})
                 self._parent.end(record.at)
+
+    def _track_choice(self, chosen: BlendJudged | FinalPicked) -> None:
+        """Write what is averaged, or why nothing is, and what was picked."""
+        if isinstance(chosen, BlendJudged):
+            said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
+            self._parent.tags({"comind.blend": said})
+            return
+        self._parent.tags({"comind.picked": chosen.work_id, "comind.pick_reason": chosen.reason})
+        self._parent.texts({"leaderboard.csv": as_csv(chosen.leaderboard)})
 
     def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
         """Write what the campaign runs in, and what became of the final pick's script."""

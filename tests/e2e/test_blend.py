@@ -1,4 +1,4 @@
-"""A campaign with two scored attempts ends with their average: as scored, refitted, proved, had again."""
+"""A campaign with two scored attempts ends with their average, which is proved, refitted, had again."""
 
 import json
 import shutil
@@ -76,7 +76,7 @@ def _script(root: Path) -> Path:
 
 
 def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str) -> None:
-    """It has a score, lineage, a run in MLflow, a script that gives the same, a refit, and is had again."""
+    """It has a score, lineage, a run in MLflow, a script that gives the same, and a refit."""
     project = tmp_path / "project"
     ran = comind(
         "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",

@@ -26,12 +26,12 @@ def scaled(mean: str, values: np.ndarray) -> np.ndarray:
     """Return predictions on the scale on which they are averaged, shape (rows, targets)."""
     match mean:
         case "log":
-            return np.log(np.maximum(values, NO_LESS))
+            return np.asarray(np.log(np.maximum(values, NO_LESS)))
         case "log1p":
-            return np.log1p(values)
+            return np.asarray(np.log1p(values))
         case "logit":
             inside = np.clip(values, NO_LESS, 1 - NO_LESS)
-            return np.log(inside) - np.log1p(-inside)
+            return np.asarray(np.log(inside) - np.log1p(-inside))
         case "rank":
             return np.asarray(pd.DataFrame(values).rank() / len(values))
         case _:
@@ -49,13 +49,13 @@ def average(mean: str, parts: Sequence[np.ndarray], weights: np.ndarray) -> np.n
     mixed = np.asarray(mixed / weights.sum(axis=0))
     match mean:
         case "log":
-            return np.exp(mixed)
+            return np.asarray(np.exp(mixed))
         case "log1p":
-            return np.expm1(mixed)
+            return np.asarray(np.expm1(mixed))
         case "logit":
             return np.asarray(1 / (1 + np.exp(-mixed)))
         case "rounded":
-            return np.rint(mixed).astype("int64")
+            return np.asarray(np.rint(mixed).astype("int64"))
         case _:
             return mixed
 
@@ -104,7 +104,7 @@ def submissions_of(number: int, member: Mapping[str, Any]) -> tuple[Path, Path]:
     (folder / "input").symlink_to("../../input", target_is_directory=True)
     (folder / member["file"]).write_text(member["script"], encoding="utf-8")
     ipython = [] if member["file"].endswith(".py") else ["-m", "IPython", "--quick"]
-    ran = subprocess.run(  # noqa: S603 - the member's own script
+    ran = subprocess.run(
         [sys.executable, "-P", *ipython, member["file"]],
         cwd=folder,
         env={**os.environ, **member["environment"]},
@@ -133,5 +133,5 @@ def values_of(mean: str, table: pd.DataFrame, targets: list[str]) -> np.ndarray:
     """Return the predictions of a submission, shape (rows, targets); `1` and `1.0` are one label."""
     cells = table[targets].apply(lambda column: column.str.strip())
     if mean != "vote":
-        return cells.astype(float).to_numpy()
-    return cells.replace(r"^(-?\d+)\.0+$", r"\1", regex=True).to_numpy(dtype=object)
+        return np.asarray(cells.astype(float))
+    return np.asarray(cells.replace(r"^(-?\d+)\.0+$", r"\1", regex=True), dtype=object)

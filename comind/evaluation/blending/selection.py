@@ -49,9 +49,7 @@ class Pool:
         self.metric = metric
         self.truth = truth
         self.size = len(candidates)
-        self._parts = {
-            mean: [scaled(mean, table.to_numpy()) for table in candidates] for mean in means
-        }
+        self._parts = {mean: [scaled(mean, table.to_numpy()) for table in candidates] for mean in means}
 
     @property
     def means(self) -> tuple[str, ...]:

@@ -202,7 +202,7 @@ def test_a_refit_of_a_blend_is_one_of_its_members(tmp_path: Path) -> None:
 
 
 def test_a_refit_that_would_take_too_long_is_told(tmp_path: Path) -> None:
-    """What the members took counts, not what their average took; then the blend is delivered as scored."""
+    """What the members took counts, not what their average took; the blend stays as it was scored."""
     state = _run(tmp_path)
     blend = state.works.blend()
     assert blend is not None

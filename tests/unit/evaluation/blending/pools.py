@@ -35,9 +35,7 @@ def candidates(
     return [_noisy(metric, truth, size, random) for size in noise]
 
 
-def _noisy(
-    metric: str, truth: pd.DataFrame, size: float, random: np.random.Generator
-) -> pd.DataFrame:
+def _noisy(metric: str, truth: pd.DataFrame, size: float, random: np.random.Generator) -> pd.DataFrame:
     errors = random.normal(0, size, truth.shape)
     match metric:
         case "accuracy":

@@ -67,9 +67,7 @@ def _keep(root: Path, number: int, *lines: str) -> None:
         (folder / name).write_text("\n".join(lines) + "\n")
 
 
-def test_rows_are_put_together_by_their_ids(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_are_put_together_by_their_ids(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever their order, and however an id or a label is written; columns stay as in the first."""
     monkeypatch.chdir(tmp_path)
     _keep(tmp_path, 0, "y,id", "1.0,1", "2,2")
@@ -80,9 +78,7 @@ def test_rows_are_put_together_by_their_ids(
     assert (tmp_path / "validation_submission.csv").read_text() == "y,id\n1,1\n2,2\n"
 
 
-def test_members_are_run_where_nothing_was_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_members_are_run_where_nothing_was_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each runs in its own folder, with its input and its environment."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "input").mkdir()

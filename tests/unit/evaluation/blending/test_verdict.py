@@ -42,9 +42,7 @@ def test_candidates_with_errors_of_their_own_are_averaged(metric: str) -> None:
     assert all(0 < weight <= MOST_PICKS for each in report.weights for weight in each)
 
 
-def _known_and_guesses(
-    metric: str, rows: int, random: np.random.Generator
-) -> list[pd.DataFrame]:
+def _known_and_guesses(metric: str, rows: int, random: np.random.Generator) -> list[pd.DataFrame]:
     if metric == "roc-auc":
         return [pd.DataFrame({"t0": random.random(rows)}) for _ in range(5)]
     return [truth_of(metric, rows, random) for _ in range(5)]
