@@ -228,8 +228,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 best=_better(state, work_id, outcome),
             )
         case BlendJudged() | FinalPicked() as chosen:
-            judged = isinstance(chosen, BlendJudged)
-            return replace(state, judged=chosen) if judged else replace(state, picked=chosen)
+            return _with_choice(state, chosen)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
@@ -253,6 +252,12 @@ def _with_given(
             return replace(state, split=found)
         case CommunityRead():
             return replace(state, communities=(*state.communities, found))
+
+
+def _with_choice(state: CampaignState, chosen: BlendJudged | FinalPicked) -> CampaignState:
+    if isinstance(chosen, BlendJudged):
+        return replace(state, judged=chosen)
+    return replace(state, picked=chosen)
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
