@@ -33,25 +33,21 @@ def finish(
 ) -> str:
     """Blend what was scored, pick the final submission, and refit it where that is wanted and paid for.
 
-    Returns why there is no blend, or no refit, in one line; empty where nothing that is wanted is
-    missing.
+    Returns why there is no refit, in one line; empty where there is one, or none is wanted. Why there is
+    no blend is in the campaign's log.
     """
     if campaign.state.picked is None and campaign.state.best is not None:
         blend(campaign, executor, comparer, progress)
         ranked = leaderboard(campaign.state, campaign.folder, comparer)
         campaign.record(pick(ranked, campaign.state.works.blend()))
         passed("final-picked")
-    judged = campaign.state.judged
-    missing = [f"no blend: {judged.reason}"] if judged is not None and judged.reason else []
-    blended = campaign.state.works.blend()
-    if blended is not None and blended.score is None:
-        missing.append(f"no blend: {blended.result}")
-    if campaign.state.spec.refit and campaign.state.picked is not None:
-        ending = run(campaign, Refit(), executor, progress)
-        tried = [each.result for each in campaign.state.works.refits()]
-        if campaign.state.refit() is None:
-            missing.append(f"no refit: {tried[-1] if tried else ending.detail}")
-    return "; ".join(missing)
+    if not campaign.state.spec.refit or campaign.state.picked is None:
+        return ""
+    ending = run(campaign, Refit(), executor, progress)
+    if campaign.state.refit() is not None:
+        return ""
+    tried = [each.result for each in campaign.state.works.refits()]
+    return f"no refit: {tried[-1] if tried else ending.detail}"
 
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
