@@ -1,7 +1,7 @@
 """A campaign with two scored attempts ends with their average, which is proved, refitted, had again."""
 
 import json
-import shutil
+import signal
 from pathlib import Path
 from random import Random
 
@@ -76,15 +76,17 @@ def _script(root: Path) -> Path:
 
 
 def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str) -> None:
-    """It has a score, lineage, a run in MLflow, a script that gives the same, and a refit."""
+    """Killed while it is planned, it still has a score, lineage, a run, a proved script and a refit."""
     project = tmp_path / "project"
     ran = comind(
         "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--iterations", "1", "--out", project, "--json",
-        prove=True,
+        "--iterations", "1", "--out", project,
+        prove=True, COMIND_KILL_AT="blend-judged",
     )  # fmt: skip
+    assert ran.exit_code == -signal.SIGKILL, ran.stderr
+    campaign = next((project / "runs").iterdir()).name
+    ran = comind("solve", "--resume", campaign, "--out", project, "--json")
     assert ran.exit_code == 0, ran.stderr
-    campaign = ran.json["campaign"]
     folder = ProjectFolder(project).campaign(campaign)
     state = read_state(folder)
     assert ran.json["picked"] == "blend-000", ran.json["blend"]
@@ -106,4 +108,3 @@ def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str
     assert again.json["verdict"] == "identical"
     told = comind("lineage", campaign, "--out", project)
     assert "blend of 2 scored steps" in told.stdout
-    shutil.rmtree(project)
