@@ -107,7 +107,7 @@ def _handed_in(state: CampaignState) -> str:
 
 def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
     """Return what a refit was a refit of; nothing for any other attempt."""
-    known = {each.id for each in state.works.attempts()}
+    known = {each.id for each in state.works.rankable()}
     refits = {each.id: each.work.parents for each in state.works.refits()}
     if attempt not in known | refits.keys():
         raise CampaignError(

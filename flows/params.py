@@ -72,6 +72,8 @@ class SolveParams(Value):
     """Whether attempt 0 is the platform's baseline."""
     refit: bool = True
     """Whether the final pick's code is run once more on all labelled rows."""
+    blend: bool = True
+    """Whether scored steps are averaged at the end, where that is better on rows not selected on."""
     monitor: bool = True
     """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
     prove: bool = True

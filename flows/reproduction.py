@@ -154,7 +154,7 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
-    limit = time_limit(fold(read_log(folder.log, WORK_EVENTS)).cells)
+    limit = time_limit(attempt.work, fold(read_log(folder.log, WORK_EVENTS)).cells)
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
         again = rerun(workshop, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"

@@ -8,6 +8,7 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import read_state
 from comind.campaign.plan import BASELINE_ROLE
+from comind.campaign.state import CampaignState
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
@@ -34,6 +35,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "picked": picked.id if picked else None,
         "pick_reason": state.picked.reason if state.picked else None,
         "refitted": state.refit() is not None,
+        "blend": _blend(state),
         "validation_score": score.value.value if score else None,
         "validation_interval": [score.interval.low, score.interval.high] if score else None,
         "metric": state.split.metric if state.split else None,
@@ -47,3 +49,13 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
+
+
+def _blend(state: CampaignState) -> str | None:
+    """Return what was averaged, or why nothing was; None where there was nothing to average."""
+    if state.judged is None:
+        return None
+    blended = state.works.blend()
+    if state.judged.blend is None or blended is None:
+        return f"none: {state.judged.reason}"
+    return f"{blended.id}, {blended.result}: {state.judged.blend}"

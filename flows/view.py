@@ -25,6 +25,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
+    BlendJudged,
     CampaignEnded,
     CampaignEvent,
     CampaignOpened,
@@ -139,7 +140,7 @@ def _screen(watch: _Watch) -> Group:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("attempt", "draft", "steps", "best", "doing"):
         table.add_column(name, no_wrap=name != "draft")
-    for attempt in state.works.attempts():
+    for attempt in state.works.rankable():
         seen = watch.works[attempt.id]
         best = str(seen.state.best_score) if seen.state.best_score else "-"
         doing = _ending(attempt.outcome) if attempt.outcome else _doing(seen.state)
@@ -197,12 +198,18 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case FinalPicked(work_id=work_id, reason=reason):
-            return f"final pick {work_id}: {reason}"
+        case BlendJudged() | FinalPicked() as chosen:
+            return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
         case CampaignEnded(detail=detail):
             return f"ended: {detail}"
+
+
+def _choice_line(event: BlendJudged | FinalPicked) -> str:
+    if isinstance(event, FinalPicked):
+        return f"final pick {event.work_id}: {event.reason}"
+    return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
 
 
 def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:

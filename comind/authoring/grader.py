@@ -17,7 +17,7 @@ from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 from comind.evaluation.scripts.report import EVALUATE
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
@@ -104,6 +104,10 @@ class WrittenGrader:
             standard_error=spread,
             interval=Interval(low=value - _Z * spread, high=value + _Z * spread),
         )
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
+        """Return no blend: nobody knows what may be averaged."""
+        return BlendReport(reason="the metric was written for this competition")
 
     def _interval(self, value: float, spread: float) -> Interval:
         """Return the normal interval, ended where the truth itself scores."""

@@ -6,6 +6,7 @@ from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Work
+from comind.domain.blend import Blend
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.resources import StoreFolders
@@ -16,6 +17,7 @@ from comind.llm.settings import ModelSettings, Traffic
 __all__ = [
     "CAMPAIGN_EVENTS",
     "NO_COMMUNITY",
+    "BlendJudged",
     "CampaignEnded",
     "CampaignEvent",
     "CampaignOpened",
@@ -61,6 +63,8 @@ class CampaignSpec(Value):
     cell_seconds: float = Field(gt=0)
     baseline: bool = True
     refit: bool = True
+    blend: bool = False
+    """Whether scored steps are averaged at the end; False in older logs."""
     monitor: bool = True
     push: bool = False
     """Whether data and ref go to the remotes at the end."""
@@ -146,6 +150,20 @@ class WorkFinished(Value):
     outcome: Outcome
 
 
+class BlendJudged(Value):
+    """The grader has looked for an average of scored steps that is better than each of them.
+
+    Once at each end of a campaign; where there is only one step there is nothing to look for.
+    """
+
+    type: Literal["blend-judged"] = "blend-judged"
+    candidates: int
+    """How many steps differ from each other."""
+    blend: Blend | None = None
+    reason: str = ""
+    """Why there is none."""
+
+
 class Ranked(Value):
     """A scored attempt's place on the campaign's leaderboard."""
 
@@ -214,6 +232,7 @@ CampaignEvent = Annotated[
     | CommunityRead
     | WorkPlanned
     | WorkFinished
+    | BlendJudged
     | FinalPicked
     | ScriptProved
     | CampaignResumed

@@ -1,9 +1,10 @@
-"""The end of a campaign: the final pick, and its refit on all labelled rows."""
+"""The end of a campaign: a blend, the final pick, and its refit on all labelled rows."""
 
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
+from comind.campaign.blend import Blender, blend
 from comind.campaign.events import FinalPicked, Ranked
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Campaign, Executor, run
@@ -16,8 +17,8 @@ from comind.system.killpoints import passed
 __all__ = ["Comparer", "as_csv", "finish", "leaderboard", "pick"]
 
 
-class Comparer(Protocol):
-    """Whoever can say how much better one validation submission is than another."""
+class Comparer(Blender, Protocol):
+    """Whoever can say how much better one validation submission is than another, and than averages."""
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better the first submission is than the second, on the same rows."""
@@ -30,12 +31,15 @@ def finish(
     comparer: Comparer,
     progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
-    """Pick the final submission, and refit it where that is wanted and paid for.
+    """Blend what was scored, pick the final submission, and refit it where that is wanted and paid for.
 
-    Returns why there is no refit, in one line; empty where there is one, or none is wanted.
+    Returns why there is no refit, in one line; empty where there is one, or none is wanted. Why there is
+    no blend is in the campaign's log.
     """
     if campaign.state.picked is None and campaign.state.best is not None:
-        campaign.record(pick(leaderboard(campaign.state, campaign.folder, comparer)))
+        blend(campaign, executor, comparer, progress)
+        ranked = leaderboard(campaign.state, campaign.folder, comparer)
+        campaign.record(pick(ranked, campaign.state.works.blend()))
         passed("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
@@ -47,8 +51,8 @@ def finish(
 
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
-    """Return all scored attempts, best score first, each compared with the best on the same rows."""
-    scored = state.works.best_first()
+    """Return attempts and blends with a score, the best first, compared with it on the same rows."""
+    scored = state.works.best_first(blends=True)
     ranked = []
     for attempt in scored:
         assert attempt.outcome is not None
@@ -68,12 +72,21 @@ def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer
     return tuple(ranked)
 
 
-def pick(ranked: tuple[Ranked, ...]) -> FinalPicked:
+def pick(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPicked:
     """Return the pick: of all that cannot be told from the best score, the simplest, then the fastest.
 
     A difference within one standard error of the paired difference is a tie (the one-standard-error
-    rule, Breiman et al. 1984, section 3.4.3).
+    rule, Breiman et al. 1984, section 3.4.3). A blend was compared by that rule before it was planned,
+    on rows that it was not selected on; so it is the pick where it has the best score.
     """
+    if blended is not None and blended.work.blend and blended.id == ranked[0].work_id:
+        gain = blended.work.blend.gain
+        reason = (
+            f"an average of {len(blended.work.blend.members)} scored steps, better than the best of "
+            f"them by {gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that "
+            "it was not selected on"
+        )
+        return FinalPicked(work_id=blended.id, reason=reason, leaderboard=ranked)
     tied = [each for each in ranked if each.tied]
     chosen = min(tied, key=lambda each: (each.code_lines, each.seconds, each.work_id))
     best = ranked[0]

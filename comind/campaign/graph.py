@@ -24,7 +24,7 @@ def graph_of_campaign(
     adds for a thought, such as ideas; their parents are plain names.
     """
     graph = graph_of(view)
-    attempts = {attempt.id: attempt for attempt in state.works.attempts()}
+    attempts = {attempt.id: attempt for attempt in state.works.rankable()}
     for record in state.works:
         found = _draft_and_solution(attempts[record.id]) if record.id in attempts else nodes_of(record)
         for node in found:

@@ -19,9 +19,9 @@ def journal_of(state: CampaignState) -> str:
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:
-    """Yield a line for each attempt, in the order of planning, indented below its first parent."""
+    """Yield a line for each attempt or blend, as they were planned, each below its first parent."""
     known, children = set(), defaultdict(list)
-    for attempt in state.works.attempts():
+    for attempt in state.works.rankable():
         parents = [parent for parent in attempt.work.parents if parent in known]
         children[parents[0] if parents else ""].append(attempt)
         known.add(attempt.id)

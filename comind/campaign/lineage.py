@@ -12,6 +12,7 @@ from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
+from comind.domain.blend import Blend
 from comind.domain.draft import Draft
 from comind.domain.environment import Environment
 from comind.domain.value import Value
@@ -85,6 +86,8 @@ class AttemptLineage(Value):
     sources: tuple[str, ...]
     parents: tuple[Parent, ...]
     inputs: tuple[str, ...]
+    blend: Blend | None = None
+    """Of a blend and its refit: steps and weights of the parents."""
     replies: int
     replies_sha256: str
     """Over the recorded replies, in their order."""
@@ -135,6 +138,7 @@ def lineage_of(
         sources=work.draft.sources,
         parents=tuple(_parent(state, each) for each in work.parents),
         inputs=work.inputs,
+        blend=work.blend,
         replies=len(replies),
         replies_sha256=_sha256("\0".join(reply.model_dump_json() for reply in replies)),
         notebook_sha256=_sha256(notebook),
@@ -149,6 +153,7 @@ def lineage_of(
 
 def _parameters(state: CampaignState) -> dict[str, JsonValue]:
     unused = set() if any(state.spec.store.named()) else {"store"}
+    unused |= set() if state.spec.blend else {"blend"}
     return state.spec.model_dump(mode="json", exclude={"id", *unused})
 
 

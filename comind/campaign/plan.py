@@ -10,6 +10,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
+from comind.domain.blend import Blend
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.domain.resources import Resources
@@ -19,6 +20,7 @@ from comind.errors import LogError
 
 __all__ = [
     "BASELINE_ROLE",
+    "CLOSING",
     "Code",
     "Decision",
     "Done",
@@ -33,6 +35,9 @@ __all__ = [
 
 BASELINE_ROLE = "baseline"
 """Role of attempt 0, which the platform plans and carries out; no model is asked."""
+
+CLOSING = (Operator.BLEND, Operator.REFIT)
+"""What the platform plans when no attempt follows any more; no agent is told of it."""
 
 FactsT = TypeVar("FactsT", bound=Value)
 ResultT = TypeVar("ResultT", bound=Value)
@@ -116,6 +121,8 @@ class Code(Value):
     """What it has to work with; filled in by the platform. None in old logs."""
     edition: int = 0
     """Of the cells that the agent runs by itself; those of older editions must stay as they were."""
+    blend: Blend | None = None
+    """Of a blend, and of its refit: what is averaged."""
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

@@ -25,7 +25,9 @@ class Refit:
             return Wait() if any(each.outcome is None for each in mine) else Done(reason="refitted")
         attempt = state.works.attempt(picked)
         assert attempt.outcome is not None
-        took, left = attempt.outcome.code_seconds, state.seconds_left()
+        blend = attempt.work.blend
+        took = max(attempt.outcome.code_seconds, blend.seconds if blend else 0.0)
+        left = state.seconds_left()
         if left < took:
             return Done(reason=f"the code takes {took:.0f} s, and {left:.0f} s are left")
         draft = Draft(
@@ -45,6 +47,7 @@ class Refit:
                 budget=budget,
                 # It runs in what the attempt ran in; before there was a toolbox, in our own environment.
                 resources=attempt.work.resources or Resources(),
+                blend=blend,
             )
         ]
 

@@ -7,6 +7,7 @@ from immutables import Map
 
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
+    BlendJudged,
     CampaignEnded,
     CampaignEvent,
     CampaignOpened,
@@ -21,9 +22,8 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
-from comind.campaign.plan import Code, Think
+from comind.campaign.plan import CLOSING, Code, Think
 from comind.campaign.works import Attempt, Works
-from comind.domain.draft import Operator
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources, resources_of
@@ -69,6 +69,9 @@ class CampaignState:
     """Of finished work; `seconds` are the campaign's own."""
     works: Works = Works()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
+    """Of finished attempts; agents plan by it, so a blend never is."""
+    judged: BlendJudged | None = None
+    """What was said of a blend since the last attempt was planned."""
     picked: FinalPicked | None = None
     ended: CampaignEnded | None = None
 
@@ -134,16 +137,18 @@ class CampaignState:
         return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
 
     def closing_seconds(self) -> float:
-        """Return the seconds that are kept back to refit the best code so far.
+        """Return the seconds that are kept back to blend, and to refit the best code so far.
 
-        That is about as long as the code took, up to a share of the campaign's time.
+        For the refit that is about as long as the code took; together it is no more than a share of
+        the campaign's time.
         """
         limit, best = self.budget.seconds, self.best
         outcome = self.works.attempt(best.work_id).outcome if best is not None else None
-        if limit is None or outcome is None or not self.spec.refit or self.picked is not None:
+        if limit is None or outcome is None or self.picked is not None:
             return 0.0
-        took = _REFIT_FACTOR * outcome.code_seconds + _START_SECONDS
-        return min(self.budget.closing_time_share * limit, took)
+        refit = _REFIT_FACTOR * outcome.code_seconds + _START_SECONDS if self.spec.refit else 0.0
+        blend = _START_SECONDS if self.spec.blend else 0.0
+        return min(self.budget.closing_time_share * limit, refit + blend)
 
     def open_seconds(self) -> float:
         """Return the seconds that are left for new work; infinite without a limit."""
@@ -188,7 +193,11 @@ class CampaignState:
 def _name_of(work: Think | Code) -> str:
     if isinstance(work, Think):
         return "think"
-    return "refit" if work.operator is Operator.REFIT else "attempt"
+    return work.operator.value if work.operator in CLOSING else "attempt"
+
+
+def _is_attempt(work: Think | Code) -> bool:
+    return isinstance(work, Code) and work.operator not in CLOSING
 
 
 def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
@@ -208,6 +217,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 state,
                 works=state.works.planned(work_id, work),
                 knew=state.knew.set(work_id, len(state.communities) - 1),
+                judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
             return replace(
@@ -217,8 +227,8 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case FinalPicked() as final:
-            return replace(state, picked=final)
+        case BlendJudged() | FinalPicked() as chosen:
+            return _with_choice(state, chosen)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
@@ -244,13 +254,21 @@ def _with_given(
             return replace(state, communities=(*state.communities, found))
 
 
+def _with_choice(state: CampaignState, chosen: BlendJudged | FinalPicked) -> CampaignState:
+    if isinstance(chosen, BlendJudged):
+        return replace(state, judged=chosen)
+    return replace(state, picked=chosen)
+
+
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
     """Return the better of the best so far and a new outcome; among equals the one planned first.
 
     So the best does not depend on which of two parallel attempts happens to finish first.
     """
-    best = state.best
+    best, work = state.best, state.works[work_id].work
     if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:
+        return best
+    if not _is_attempt(work):
         return best
     new = Best(work_id, outcome.score, outcome.submitted)
     if best is None or new.score.value.better_than(best.score.value):

@@ -11,6 +11,7 @@ from comind.baseline import Program
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
+from comind.campaign.blend import BLEND_ROLE, average_members
 from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.history import AttemptState, CellRun
@@ -157,6 +158,8 @@ def _code(
 ) -> Finish:
     if work.operator is Operator.REFIT:
         return refit(work, bench)
+    if work.operator is Operator.BLEND:
+        return average_members(work, bench)
     if work.role == BASELINE_ROLE:
         return run_programs(equipment.baseline(), bench, records)
     return agent.code(work, bench)
@@ -164,7 +167,7 @@ def _code(
 
 def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | None:
     """Return who watches the cells; our own code needs nobody."""
-    if equipment.monitor is None or work.role in (BASELINE_ROLE, REFIT_ROLE):
+    if equipment.monitor is None or work.role in (BASELINE_ROLE, BLEND_ROLE, REFIT_ROLE):
         return None
     meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
     model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)

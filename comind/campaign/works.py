@@ -7,7 +7,7 @@ from typing import Generic
 from immutables import Map
 
 from comind.campaign.outcome import CodeOutcome, Failure, Outcome, Submitted, ThinkOutcome
-from comind.campaign.plan import Code, FactsT, Purpose, ResultT, Think
+from comind.campaign.plan import CLOSING, Code, FactsT, Purpose, ResultT, Think
 from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
 from comind.errors import LogError
@@ -97,24 +97,37 @@ class Works:
         return [record for record in self if record.in_flight]
 
     def attempts(self) -> list[Attempt]:
-        """Return all attempts, the baseline among them, oldest first."""
+        """Return all attempts, the baseline among them, oldest first.
+
+        A blend is none of them: agents plan by these, and what it says of the labels is not for them.
+        """
+        return [each for each in self.codes() if each.work.operator not in CLOSING]
+
+    def best_first(self, *, blends: bool = False) -> list[Attempt]:
+        """Return the scored attempts, the best first; of equals the one that was planned first."""
+        tried = self.rankable() if blends else self.attempts()
+        found = [(each.score.value, each) for each in tried if each.score is not None]
+        return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+
+    def rankable(self) -> list[Attempt]:
+        """Return attempts and blends, all that can be the final pick, oldest first."""
         return [each for each in self.codes() if each.work.operator is not Operator.REFIT]
 
-    def best_first(self) -> list[Attempt]:
-        """Return the scored attempts, the best first; of equals the one that was planned first."""
-        found = [(each.score.value, each) for each in self.attempts() if each.score is not None]
-        return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
+    def blend(self) -> Attempt | None:
+        """Return the blend of all attempts so far; None where it is still to be planned."""
+        last = self.rankable()[-1:]
+        return last[0] if last and last[0].work.operator is Operator.BLEND else None
 
     def refits(self) -> list[Attempt]:
         """Return the refits of final picks, oldest first."""
         return [each for each in self.codes() if each.work.operator is Operator.REFIT]
 
     def codes(self) -> list[Attempt]:
-        """Return attempts and refits, oldest first."""
+        """Return attempts, blends and refits, oldest first."""
         return [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
 
     def attempt(self, work_id: str) -> Attempt:
-        """Return one attempt, or a refit.
+        """Return one attempt, a blend or a refit.
 
         Raises:
             LogError: that work is neither.

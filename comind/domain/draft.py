@@ -19,6 +19,7 @@ class Operator(StrEnum):
     ENSEMBLE = "ensemble"
     ABLATE = "ablate"
     REFIT = "refit"
+    BLEND = "blend"
 
 
 class Draft(Value):

@@ -6,11 +6,12 @@ import socket
 import sys
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 from comind.system.leash import LeashedProcess, start_leashed
 from comind.system.scratch import scratch_folder
 
@@ -51,6 +52,10 @@ class GraderProcess:
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one validation submission is than another."""
         return Paired.model_validate(self._request("compare", one, other))
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+        """Return the best average of validation submissions, given the best first."""
+        return BlendReport.model_validate(self._request("blend", *candidates))
 
     def _request(self, verb: str, *files: Path) -> dict[str, object]:
         """Return the answer to a request; a process that is gone is started once more.

@@ -1,7 +1,7 @@
 """Compare a submission with answers: right form first, then the score."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -10,12 +10,13 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
+from comind.evaluation.blending import judge
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
 from comind.evaluation.parts import Breakdown
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 from comind.evaluation.tables import read_table
 
 __all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "parsed", "refuse_columns"]
@@ -93,6 +94,7 @@ class AnswerSheet:
         self._metric = form.metric
         truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
         self._truth = truth.reset_index(drop=True)
+        self._groups = groups
         self._resampling = Resampling(len(self._truth), groups)
         self._breakdown = breakdown
 
@@ -123,6 +125,17 @@ class AnswerSheet:
         """
         tables = self._form.read(one), self._form.read(other)
         return self._resampling.compare(self._metric, self._truth, *tables)
+
+    def blend(self, paths: Sequence[Path]) -> BlendReport:
+        """Return the best average of the submissions, which are given the best first.
+
+        Raises:
+            SubmissionError: one of them is not valid.
+        """
+        predictions = (self._form.read(path) for path in paths)
+        report = judge(self._metric, self._truth, predictions, self._groups)
+        columns = {"ids": tuple(self._form.ids), "targets": tuple(self._form.targets)}
+        return report.model_copy(update=columns)
 
 
 def _invalid(path: Path, error: Exception) -> GradeReport:

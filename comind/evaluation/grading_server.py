@@ -8,6 +8,7 @@ answers requests on a Unix socket, one JSON object a line, each with an answer t
     {"out_of_fold": [PREDICTIONS]}    a report with the score over the rows of train.csv that are there
     {"check": [TEST]}                 a report without a score
     {"compare": [ONE, OTHER]}         how much better one validation submission is than another
+    {"blend": [BEST, ...]}            the best average of validation submissions, if it is worth having
     {"ping": []}                      {}
 
 Labels are read once, at the start; nothing is ever written.
@@ -29,7 +30,7 @@ from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.tables import read_table
@@ -88,6 +89,10 @@ class SplitGrader:
         """Return how much better one validation submission is than another."""
         return self._validation.compare(one, other)
 
+    def blend(self, *candidates: Path) -> BlendReport:
+        """Return the best average of validation submissions, given the best first."""
+        return self._validation.blend(candidates)
+
 
 def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     """Return the blocks of the validation rows, which stand in the order of the answers."""
@@ -101,6 +106,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "out_of_fold": SplitGrader.out_of_fold,
     "check": SplitGrader.check,
     "compare": SplitGrader.compare,
+    "blend": SplitGrader.blend,
 }
 
 

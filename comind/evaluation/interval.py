@@ -9,15 +9,16 @@ from scipy.special import ndtr, stdtrit  # scipy.stats takes a second to import
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.metrics.base import Metric, RowMetric
 
-__all__ = ["FEW_ROWS", "Resampling"]
+__all__ = ["CLUSTERS", "FEW_ROWS", "Resampling"]
 
+CLUSTERS = 10
+"""Fewer groups say too little about how groups differ, so rows are drawn for themselves."""
 FEW_ROWS = 100
 """Up to here a score is called uncertain wherever it is shown."""
 
 _RESAMPLES = 1000
 _CELLS = 20_000_000
 _ROWS = 20_000  # of larger tables a part is drawn, and the spread scaled to the whole
-_CLUSTERS = 10  # fewer say too little about how clusters differ
 _UNSEEN = 3  # of n rows that are all right, at 95 %: 1 - 0.05 ** (1 / n) is about 3 / n
 _LEVEL = 0.95
 _QUANTILE = (1 + _LEVEL) / 2
@@ -36,7 +37,7 @@ class Resampling:
         self._rows = rows
         self._drawn = min(rows, _ROWS)
         members = None
-        if clusters is not None and len(np.unique(clusters)) >= _CLUSTERS:
+        if clusters is not None and len(np.unique(clusters)) >= CLUSTERS:
             order = np.argsort(clusters, kind="stable")
             members = np.split(order, np.unique(clusters[order], return_index=True)[1][1:])
             self._drawn = rows

@@ -1,12 +1,13 @@
 """What the grader answers, and the port through which it is asked."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
-__all__ = ["GradeReport", "Grader", "Part", "Parts"]
+__all__ = ["BlendReport", "ClosingGrader", "GradeReport", "Grader", "Part", "Parts"]
 
 
 class Part(Value):
@@ -41,6 +42,30 @@ class GradeReport(Value):
     """How the score divides, where that can be told; nothing in old logs."""
 
 
+class BlendReport(Value):
+    """A weighted average of submissions, or the one line that says why there is none.
+
+    It is all that a blend tells of the labels: few members, small whole weights, three rounded numbers.
+    """
+
+    reason: str = ""
+    """Why the average is not worth having; empty where it is."""
+    candidates: int = 0
+    """How many of the submissions differ from each other."""
+    mean: str = ""
+    """What is averaged (`blending/program.py`)."""
+    ids: tuple[str, ...] = ()
+    """The columns of a submission that name its rows."""
+    targets: tuple[str, ...] = ()
+    """The columns that are averaged."""
+    members: tuple[int, ...] = ()
+    """Places in the request, the heaviest first."""
+    weights: tuple[tuple[int, ...], ...] = ()
+    """Of each member: one for all target columns, or one for each."""
+    gain: Paired | None = None
+    """Over the best single submission, on rows that the average was not selected on."""
+
+
 class Grader(Protocol):
     """Scores submissions against labels that only it can read.
 
@@ -69,6 +94,18 @@ class Grader(Protocol):
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one valid validation submission is than another.
+
+        Raises:
+            GraderError: also where it cannot read one of them.
+        """
+        ...
+
+
+class ClosingGrader(Grader, Protocol):
+    """What only the end of a campaign may ask; no attempt has a grader that answers it."""
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+        """Return the best average of valid validation submissions, given the best first.
 
         Raises:
             GraderError: also where it cannot read one of them.

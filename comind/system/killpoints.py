@@ -9,7 +9,7 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["FOLLOWING_POINTS", "KILL_POINTS", "passed"]
+__all__ = ["BLENDING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "passed"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
@@ -32,6 +32,11 @@ KILL_POINTS = (
 )
 """Of every campaign."""
 
+BLENDING_POINTS = (
+    "blend-judged",  # the event that says what is averaged | the plan of the blend
+)
+"""Of a campaign with several scored steps, beside those of every campaign."""
+
 FOLLOWING_POINTS = (
     "slice-begun",  # the note that a campaign gets more time | the campaign
     "submission-sending",  # the note that a file is about to be handed in | the request
@@ -45,7 +50,7 @@ _passed: Counter[str] = Counter()
 
 def passed(point: str) -> None:
     """Say that the write named `point` is durable; ends the process where a test asked for it."""
-    assert point in KILL_POINTS + FOLLOWING_POINTS, point
+    assert point in KILL_POINTS + BLENDING_POINTS + FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return

@@ -1,9 +1,10 @@
 """A grader without labels."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import BlendReport, GradeReport
 
 __all__ = ["ColumnGrader"]
 
@@ -51,3 +52,7 @@ class ColumnGrader:
         difference = sign * (float(one.read_text()) - float(other.read_text()))
         around = Interval(low=difference, high=difference)
         return Paired(difference=difference, standard_error=self._noise, interval=around)
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
+        """Return no blend: there are no rows to average."""
+        return BlendReport(reason="a number has no rows")

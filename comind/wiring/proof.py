@@ -56,7 +56,7 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     assert submitted is not None
     ran = fold(read_log(folder.log, WORK_EVENTS)).cells
     cells = cells_of(ran, submitted.step)
-    most = time_limit(ran)
+    most = time_limit(work, ran)
     expected = folder.submissions(submitted.step)
     proved: ScriptProved | None = None
     derived, whole = derive(cells), all_cells(cells)
@@ -80,9 +80,13 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     return proved
 
 
-def time_limit(cells: Iterable[CellRun]) -> float:
-    """Return how many seconds the script of an attempt may take, from what its cells took."""
+def time_limit(work: Code, cells: Iterable[CellRun]) -> float:
+    """Return how many seconds the script of an attempt may take, from what its cells took.
+
+    The script of a blend runs those of its members.
+    """
     took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
+    took += work.blend.seconds if work.blend is not None else 0.0
     return max(_LEAST_SECONDS, _SLACK * took)
 
 

@@ -33,9 +33,10 @@ from comind.domain.draft import Operator
 from comind.domain.problem import Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
+from comind.evaluation.blending.program import KEPT
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
-from comind.evaluation.report import Grader
+from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
@@ -112,7 +113,7 @@ class Workshop:
         )
 
     @cached_property
-    def grader(self) -> Grader:
+    def grader(self) -> ClosingGrader:
         """The one process that holds the validation labels, or the evaluator that was written."""
         if self.split_folder.read().written:
             return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
@@ -172,7 +173,7 @@ class Workshop:
         return KernelSession(
             self.sandbox_for(work),
             folder.workspace,
-            inputs=self._inputs(work, folder),
+            inputs=(*self._inputs(work, folder), *self._members(work)),
             env={**self._settings(work, folder.workspace), "CUDA_VISIBLE_DEVICES": ",".join(gpus)},
             memory_bytes=_memory_bytes(),
             log=folder.root / "session.log",
@@ -223,6 +224,15 @@ class Workshop:
             Input(public, f"input/{self.spec.competition}"),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
+        )
+
+    def _members(self, work: Code) -> tuple[Input, ...]:
+        """Return the submissions that a blend averages; its script and its refit make their own."""
+        if work.operator is not Operator.BLEND or work.blend is None:
+            return ()
+        return tuple(
+            Input(self.folder.work(each.attempt).submissions(each.step), f"{KEPT}/{number}")
+            for number, each in enumerate(work.blend.members)
         )
 
     def _settings(self, work: Code, workspace: Path) -> dict[str, str]:

@@ -46,6 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     switch = argparse.BooleanOptionalAction
     parser.add_argument("--baseline", action=switch, help="run attempt 0")
     parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
+    parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
     parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
     parser.add_argument("--push", action=switch, help="send data and ref to their remotes")
@@ -126,12 +127,13 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
+    blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
-  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}
+  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{blend}
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
   journal     {_short(result["journal"])}

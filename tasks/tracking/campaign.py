@@ -6,6 +6,7 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
+    BlendJudged,
     CampaignEnded,
     CampaignEvent,
     CampaignOpened,
@@ -138,15 +139,22 @@ class CampaignTracker:
                 passed("run-tracked")
             case CampaignResumed():
                 self._parent.reopen()
-            case FinalPicked() as final:
-                tags = {"comind.picked": final.work_id, "comind.pick_reason": final.reason}
-                self._parent.tags(tags)
-                self._parent.texts({"leaderboard.csv": as_csv(final.leaderboard)})
+            case BlendJudged() | FinalPicked() as chosen:
+                self._track_choice(chosen)
             case CampaignEnded(reason=reason, detail=detail):
                 self._parent.metrics(points(self._totals(), record, step=record.seq))
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.texts({"ledger.csv": self._ledger()})
                 self._parent.end(record.at)
+
+    def _track_choice(self, chosen: BlendJudged | FinalPicked) -> None:
+        """Write what is averaged, or why nothing is, and what was picked."""
+        if isinstance(chosen, BlendJudged):
+            said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
+            self._parent.tags({"comind.blend": said})
+            return
+        self._parent.tags({"comind.picked": chosen.work_id, "comind.pick_reason": chosen.reason})
+        self._parent.texts({"leaderboard.csv": as_csv(chosen.leaderboard)})
 
     def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
         """Write what the campaign runs in, and what became of the final pick's script."""
@@ -181,6 +189,10 @@ class CampaignTracker:
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
         run.params({**facts, "role": work.role, "session": work.session, **budget, **given})
+        if work.blend is not None:
+            gain = work.blend.gain
+            values = {"gain": gain.difference, "gain_error": gain.standard_error}
+            run.params({"blend.members": str(work.blend)} | {f"blend.{k}": v for k, v in values.items()})
         pointer = pointer_of(self._project.published(self._folder.name, work_id))
         return AttemptTracker(run, self._folder.work(work_id), work, pointer)
 
@@ -202,7 +214,7 @@ class CampaignTracker:
 
     def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
         self._parent.metrics(points(self._totals(), record, step=record.seq))
-        if work_id not in {attempt.id for attempt in self._state.works.attempts()}:
+        if work_id not in {attempt.id for attempt in self._state.works.rankable()}:
             return
         self._ended.append(work_id)
         if self._state.best is not None:

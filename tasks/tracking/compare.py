@@ -82,9 +82,9 @@ class _Chart:
 
 
 def rows_of(state: CampaignState, ended: Sequence[str]) -> list[Row]:
-    """Return the attempts that have ended, best score first, then those without one."""
+    """Return the attempts and blends that have ended, best score first, then those without one."""
     places = {work_id: place for place, work_id in enumerate(ended, start=1)}
-    rows = [_row(each, places[each.id]) for each in state.works.attempts() if each.id in places]
+    rows = [_row(each, places[each.id]) for each in state.works.rankable() if each.id in places]
     best_first = -1 if _maximizes(state) else 1
     return sorted(rows, key=lambda r: (r.score is None, best_first * (r.score or 0.0), r.finished))
 

@@ -9,8 +9,11 @@ from comind.campaign.events import Ranked
 from comind.campaign.finish import as_csv, pick
 from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+from comind.domain.blend import Blend, BlendMember
+from comind.domain.draft import Operator
 from comind.domain.metric import Interval, Paired
-from tests.unit.campaign.samples import score
+from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import CELLS, World
 
 
@@ -58,6 +61,23 @@ def test_ties_go_to_the_simpler_then_the_faster(other: Ranked, chosen: str, why:
     final = pick((BEST, other))
     assert final.work_id == chosen
     assert why in final.reason
+
+
+def test_a_blend_is_picked_where_it_is_the_best() -> None:
+    """It has beaten the best step already, so it need not be simple; behind another it is left."""
+    gain = Paired(difference=0.012, standard_error=0.004, interval=Interval(low=0.004, high=0.02))
+    members = tuple(BlendMember(attempt=f"attempt-00{n}", step=1, weights=(1,)) for n in (1, 3))
+    blend = Blend(mean="vote", ids=("id",), targets=("y",), members=members, gain=gain)
+    work = code().model_copy(update={"operator": Operator.BLEND, "blend": blend})
+    blended = Attempt("blend-000", work, scored(0.91))
+    first = _ranked("blend-000", 0.91, behind=None, lines=900)
+    other = _ranked("attempt-003", 0.90, behind=(0.01, 0.02), lines=5)
+    final = pick((first, other), blended)
+    assert final.work_id == "blend-000"
+    assert "an average of 2 scored steps" in final.reason
+    assert "by 0.012 (standard error 0.004)" in final.reason
+    behind = _ranked("blend-000", 0.89, behind=(0.01, 0.02), lines=900)
+    assert pick((BEST, behind), blended).work_id == "attempt-003"
 
 
 def test_a_leaderboard_is_a_table() -> None:

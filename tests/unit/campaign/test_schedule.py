@@ -62,6 +62,8 @@ def test_time_for_the_refit_is_kept_back() -> None:
     slow = _state(*_attempt(0, seconds=900, code_seconds=800), elapsed=900)
     assert slow.closing_seconds() == pytest.approx(0.15 * 30 * _MINUTE)
     assert _state(*_attempt(0, seconds=9, code_seconds=9), refit=False).closing_seconds() == 0
+    blended = _state(*_attempt(0, seconds=9, code_seconds=9), refit=False, blend=True)
+    assert blended.closing_seconds() == 15, "enough to average files"
 
 
 def test_open_time_is_over_before_all_is() -> None:

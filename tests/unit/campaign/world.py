@@ -15,7 +15,9 @@ from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
+from comind.evaluation.report import ClosingGrader
 from comind.llm.base import ModelRequest, Usage
+from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
 
@@ -61,8 +63,8 @@ class World:
     ran: list[str] = field(default_factory=list)
     monitor: MonitorSettings | None = None
     cells: dict[str, object] = field(default_factory=dict)
-    grader: ColumnGrader = field(default_factory=ColumnGrader)
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
+    grader: ClosingGrader = field(default_factory=ColumnGrader)
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
@@ -80,22 +82,22 @@ class World:
     def equipment(
         self, spent: Spend | None = None, *, baseline: Callable[[], Sequence[Program]] = tuple
     ) -> Equipment:
-        def session(work: Code, folder: WorkFolder) -> ScriptedSession:
-            return ScriptedSession(
-                folder.workspace,
-                CELLS | self.cells,  # type: ignore[arg-type]
-                self.ran,
-                persistent=work.session == "notebook",
-            )
-
         purse = Purse(self.budget, spent or Spend())
         return Equipment(
             lambda role: self.model,
             purse,
             self.grader,
-            session,
+            self.session,
             self.monitor,
             baseline=baseline,
+        )
+
+    def session(self, work: Code, folder: WorkFolder) -> Session:
+        return ScriptedSession(
+            folder.workspace,
+            CELLS | self.cells,  # type: ignore[arg-type]
+            self.ran,
+            persistent=work.session == "notebook",
         )
 
     def campaign(self, **spec: object) -> Campaign:
@@ -108,7 +110,7 @@ class World:
         executor = ThreadExecutor(self.folder, self.agent, self.equipment())
         try:
             ending = run(campaign, self.agent, executor)
-            finish(campaign, executor, ColumnGrader())
+            finish(campaign, executor, self.grader)
             return campaign.record(ending)
         finally:
             campaign.close()

@@ -1,0 +1,217 @@
+"""A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Protocol
+
+from comind.baseline.bundle import bundle
+from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.events import BlendJudged, WorkPlanned
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.history import AttemptState, CellRun, fold
+from comind.campaign.loop import Campaign, Executor, run
+from comind.campaign.outcome import Finish, Submitted
+from comind.campaign.plan import Code, Decision, Done
+from comind.campaign.script import cells_of, derive
+from comind.campaign.state import CampaignState
+from comind.campaign.workbench import Workbench
+from comind.campaign.works import Attempt
+from comind.domain.blend import Blend, BlendMember
+from comind.domain.draft import Draft, Operator
+from comind.domain.metric import MetricValue
+from comind.errors import CampaignError
+from comind.evaluation.report import BlendReport
+from comind.eventlog.log import read_log
+from comind.session.base import CellStatus
+from comind.session.environment import thread_settings
+from comind.session.packages import read_installed
+from comind.system.files import hash_file
+from comind.system.killpoints import passed
+
+__all__ = ["BLEND_ROLE", "Blender", "Candidate", "average_members", "blend", "candidates"]
+
+BLEND_ROLE = "blend"
+
+_MOST_ASKED = 40  # the grader looks at the best of them that differ
+_LEAST_SECONDS = 5.0  # to open a session and to average files
+
+
+class Blender(Protocol):
+    """Whoever knows the labels, and selects an average by them."""
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+        """Return the best average of validation submissions, given the best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A step that was scored."""
+
+    attempt: Attempt
+    submitted: Submitted
+    value: MetricValue
+    seconds: float
+    """How long the cells ran that led to it."""
+
+
+def blend(
+    campaign: Campaign,
+    executor: Executor,
+    blender: Blender,
+    progress: Callable[[CampaignState], None] | None = None,
+) -> None:
+    """Have scored steps averaged, where that is wanted and the grader finds an average worth having.
+
+    What the grader says is recorded before anything follows from it, so that a campaign that is taken
+    up again plans the same blend. With fewer than two scored steps nothing is recorded.
+    """
+    if campaign.state.spec.blend and campaign.state.works.blend() is None:
+        if campaign.state.judged is None:
+            found = candidates(campaign.state, campaign.folder)
+            if len(found) > 1:
+                campaign.record(_judged(found, campaign, blender))
+                passed("blend-judged")
+        judged = campaign.state.judged
+        if judged is not None and judged.blend is not None:
+            work = _work(judged.blend, campaign.state, campaign.folder)
+            campaign.record(WorkPlanned(id=campaign.state.next_id(work), work=work))
+            passed("work-planned")
+    if campaign.state.works.in_flight():
+        run(campaign, _Nothing(), executor, progress)
+
+
+def candidates(state: CampaignState, folder: CampaignFolder) -> list[Candidate]:
+    """Return the scored steps that can be averaged, the best first; of the same files only one.
+
+    Left out are attempts that had packages installed, or another toolbox than the best one: a blend's
+    script runs in one environment.
+
+    Raises:
+        CampaignError: a submission was changed after it was graded.
+    """
+    toolbox: str | None = None
+    found: list[Candidate] = []
+    for attempt in state.works.best_first():
+        given = attempt.work.resources.toolbox if attempt.work.resources else ""
+        toolbox = given if toolbox is None else toolbox
+        if given == toolbox and not read_installed(folder.work(attempt.id).installed):
+            found += _scored_steps(attempt, fold(read_log(folder.work(attempt.id).log, WORK_EVENTS)))
+    found.sort(key=lambda each: each.value, reverse=True)
+    kept: dict[tuple[str, str], Candidate] = {}
+    for each in found:
+        kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
+    best = list(kept.values())[:_MOST_ASKED]
+    for each in best:
+        path = _validation(each, folder)
+        if hash_file(path) != each.submitted.validation_sha256:
+            raise CampaignError(f"{path} was changed after it was graded")
+    return best
+
+
+def average_members(work: Code, bench: Workbench) -> Finish:
+    """Run the program of a blend, which finds its members' submissions and averages them."""
+    step = bench.step("Average the members' submissions.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and bench.steps_left:
+        step = bench.step("Average once more.", work.draft.codebase)
+    said = step.refused or step.result.error.strip().rpartition("\n")[2]
+    return Finish(report=said or work.draft.method)
+
+
+class _Nothing:
+    """Plans nothing: what is in flight comes back, and that is all."""
+
+    def plan(self, _state: CampaignState) -> Decision:
+        return Done(reason="blended")
+
+
+def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
+    by_step: dict[int, Candidate] = {}
+    for cell in ran.cells:
+        score = cell.report.score if cell.report is not None else None
+        if score is not None and cell.submitted is not None:
+            led = [*ran.replayable(cell.number), cell]
+            seconds = round(sum(each.result.seconds for each in led if each.result), 3)
+            by_step[cell.step] = Candidate(attempt, cell.submitted, score.value, seconds)
+    return list(by_step.values())
+
+
+def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) -> BlendJudged:
+    left = campaign.state.seconds_left()
+    if left < _LEAST_SECONDS:
+        return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
+    report = blender.blend([_validation(each, campaign.folder) for each in found])
+    if report.reason or report.gain is None:
+        return BlendJudged(candidates=report.candidates, reason=report.reason or "nothing was gained")
+    chosen = Blend(
+        mean=report.mean,
+        ids=report.ids,
+        targets=report.targets,
+        members=tuple(
+            BlendMember(
+                attempt=found[place].attempt.id,
+                step=found[place].submitted.step,
+                weights=weights,
+                seconds=found[place].seconds,
+            )
+            for place, weights in zip(report.members, report.weights, strict=True)
+        ),
+        gain=report.gain,
+    )
+    return BlendJudged(candidates=report.candidates, blend=chosen)
+
+
+def _validation(candidate: Candidate, folder: CampaignFolder) -> Path:
+    return folder.work(candidate.attempt.id).validation_submission(candidate.submitted.step)
+
+
+def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
+    members = [state.works.attempt(each.attempt) for each in chosen.members]
+    parents = tuple(dict.fromkeys(each.id for each in members))
+    draft = Draft(
+        title=f"blend of {len(chosen.members)} scored steps",
+        method=f"A weighted average ({chosen}).",
+        codebase=_program(chosen, folder),
+    )
+    return Code(
+        operator=Operator.BLEND,
+        draft=draft,
+        role=BLEND_ROLE,
+        parents=parents,
+        inputs=tuple(dict.fromkeys(given for each in members for given in each.work.inputs)),
+        session="script",
+        budget=state.work_budget(whole=True),
+        resources=members[0].work.resources,
+        blend=chosen,
+    )
+
+
+def _program(chosen: Blend, folder: CampaignFolder) -> str:
+    """Return the program of a blend: its members' scripts with their weights, and how to average."""
+    listed = []
+    scripts = []
+    for number, member in enumerate(chosen.members):
+        ran = fold(read_log(folder.work(member.attempt).log, WORK_EVENTS))
+        cells: list[CellRun] = list(ran.cells)
+        script = derive(cells_of(cells, member.step))
+        lines = "".join(f"    {line!r}\n" for line in script.text.splitlines(keepends=True))
+        scripts.append(f"# {member}\nscript_{number} = (\n{lines})\n")
+        told = {
+            "name": member.attempt,
+            "weights": list(member.weights),
+            "file": script.file_name,
+            "validation": script.validation,
+            "test": script.test,
+            "environment": thread_settings(ran.threads) if ran.threads else {},
+        }
+        listed.append(f'    {{"script": script_{number}, **{told!r}}},\n')
+    usual = SubmissionNames()
+    ending = (
+        f"{''.join(scripts)}"
+        f"members = [\n{''.join(listed)}]\n"
+        f"blend(members, {list(chosen.ids)!r}, {list(chosen.targets)!r}, {chosen.mean!r}, "
+        f"{usual.validation!r}, {usual.test!r})\n"
+    )
+    return bundle("program", ending, resources.files("comind.evaluation.blending"))

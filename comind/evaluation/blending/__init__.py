@@ -1,0 +1,14 @@
+"""Blends: which weighted average of submissions scores best, and whether that holds on other rows.
+
+    program.py     averages submissions; also the text of a blend's own program
+    means.py       which averages fit a metric
+    selection.py   greedy forward selection with replacement (Caruana et al. 2004)
+    verdict.py     select on one half of the rows, judge on the other, both ways
+
+It runs inside the grader, which alone holds the labels. Which attempts there are, and what becomes of a
+blend, does not belong here.
+"""
+
+from comind.evaluation.blending.verdict import MOST_CANDIDATES, judge
+
+__all__ = ["MOST_CANDIDATES", "judge"]

@@ -1,0 +1,110 @@
+"""A campaign with two scored attempts ends with their average, which is proved, refitted, had again."""
+
+import json
+import signal
+from pathlib import Path
+from random import Random
+
+import yaml
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from tests.e2e.command import QUIET, comind
+
+_ROWS = 400
+_CODE = """
+import pandas as pd, random
+draw = random.Random({seed})
+for asked, name in (('validation', 'validation_submission.csv'), ('test', 'submission.csv')):
+    rows = pd.read_csv(f'input/sums/{{asked}}.csv')
+    y = [x + draw.gauss(0, 0.5) for x in rows['x']]
+    pd.DataFrame({{'id': rows['id'], 'y': y}}).to_csv(name, index=False)
+"""
+
+
+def _competition(root: Path) -> Path:
+    folder, draw = root / "sums", Random(0)
+    (folder / "public").mkdir(parents=True)
+    (folder / "private").mkdir()
+    rows = [(number, draw.gauss(0, 1), draw.gauss(0, 0.1)) for number in range(2 * _ROWS)]
+    train = [f"{number},{x},{x + error}" for number, x, error in rows[:_ROWS]]
+    test = [f"{number},{x}" for number, x, _ in rows[_ROWS:]]
+    answers = [f"{number},{x + error}" for number, x, error in rows[_ROWS:]]
+    for name, header, lines in (
+        ("public/train.csv", "id,x,y", train),
+        ("public/test.csv", "id,x", test),
+        ("public/sample_submission.csv", "id,y", [f"{number},0" for number, *_ in rows[_ROWS:]]),
+        ("private/answers.csv", "id,y", answers),
+    ):
+        (folder / name).write_text("\n".join([header, *lines]) + "\n")
+    (folder / "public" / "description.md").write_text("# Sums\n\nPredict y.\n")
+    described = {
+        "id": "sums",
+        "title": "Sums",
+        "metric": "rmse",
+        "id_columns": ["id"],
+        "label_columns": ["y"],
+        "target_columns": ["y"],
+        "split": {"kind": "random"},
+    }
+    (folder / "competition.yaml").write_text(yaml.safe_dump(described))
+    return folder
+
+
+def _script(root: Path) -> Path:
+    """Write what the model says: two drafts, each of which hands in at its first step."""
+    titles = ("alpha", "beta")
+    drafts = [{"title": title, "kind": "novel", "method": f"Guess {title}."} for title in titles]
+    steps = [
+        {
+            "reply": "CodingStep",
+            "contains": f"Guess {title}",
+            "say": {"goal": "Hand in.", "code": _CODE.format(seed=seed)},
+        }
+        for seed, title in enumerate(titles)
+    ]
+    rules = [
+        *QUIET,
+        {"reply": "Selection", "say": {"ideas": []}},
+        {"reply": "Drafts", "say": {"drafts": drafts}},
+        {"reply": "CodingStep", "contains": "Best so far", "say": {"goal": "Done.", "code": ""}},
+        *steps,
+    ]
+    path = root / "script.yaml"
+    path.write_text(yaml.safe_dump(rules))
+    return path
+
+
+def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str) -> None:
+    """Killed while it is planned, it still has a score, lineage, a run, a proved script and a refit."""
+    project = tmp_path / "project"
+    ran = comind(
+        "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
+        "--iterations", "1", "--out", project,
+        prove=True, COMIND_KILL_AT="blend-judged",
+    )  # fmt: skip
+    assert ran.exit_code == -signal.SIGKILL, ran.stderr
+    campaign = next((project / "runs").iterdir()).name
+    ran = comind("solve", "--resume", campaign, "--out", project, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    folder = ProjectFolder(project).campaign(campaign)
+    state = read_state(folder)
+    assert ran.json["picked"] == "blend-000", ran.json["blend"]
+    assert ran.json["refitted"]
+    assert state.best is not None
+    assert ran.json["validation_score"] < 0.9 * state.best.score.value.value
+    assert {name: proof.proof for name, proof in state.proofs.items()} == dict.fromkeys(
+        ("blend-000", "refit-000", "attempt-000", "attempt-001"), "identical"
+    )
+    lineage = json.loads((folder.root / "blend-000" / "lineage.json").read_text())
+    assert lineage["operator"] == "blend"
+    assert sorted(each["attempt"] for each in lineage["blend"]["members"]) == sorted(
+        each["attempt"] for each in lineage["parents"]
+    )
+    assert "blend-000" in json.loads(folder.runs.read_text())
+    again = comind("reproduce", campaign, "--out", project, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert [part["attempt"] for part in again.json["parts"]] == ["blend-000", "refit-000"]
+    assert again.json["verdict"] == "identical"
+    told = comind("lineage", campaign, "--out", project)
+    assert "blend of 2 scored steps" in told.stdout

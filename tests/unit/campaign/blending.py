@@ -1,0 +1,124 @@
+"""A world whose cells are programs that write tables, and whose grader has answers to all rows."""
+
+import csv
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+import pandas as pd
+
+from comind.campaign.folder import CampaignFolder, WorkFolder
+from comind.campaign.plan import Code
+from comind.domain.draft import Operator
+from comind.domain.metric import Paired
+from comind.evaluation.blending.program import KEPT
+from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.metrics import METRICS
+from comind.evaluation.report import BlendReport, GradeReport
+from comind.session.base import CellResult, CellStatus, Watch
+from tests.unit.campaign.world import World, reply
+
+__all__ = ["NAMES", "BlendingWorld", "program"]
+
+NAMES = ("validation_submission.csv", "submission.csv")
+_ROWS = 120
+
+
+def program(seed: int, noise: float) -> str:
+    """Return a program that knows each answer but for errors of its own."""
+    return f"""import csv, random
+draw = random.Random({seed})
+for asked, name in (("validation", "validation_submission.csv"), ("test", "submission.csv")):
+    with open(f"input/demo/{{asked}}.csv") as file:
+        rows = [(row["id"], float(row["x"]) + draw.gauss(0, {noise})) for row in csv.DictReader(file)]
+    with open(name, "w") as file:
+        csv.writer(file).writerows([("id", "y"), *rows])
+"""
+
+
+class TableGrader:
+    """The grader of a world, in this process; it notes what it is asked to average."""
+
+    def __init__(self, validation: pd.DataFrame, test: pd.DataFrame) -> None:
+        metric = METRICS["rmse"]
+        form = SubmissionForm(validation, ("id",), ("y",), metric)
+        self._validation = AnswerSheet(form, validation)
+        self._test = SubmissionForm(test, ("id",), ("y",), metric)
+        self.asked: list[Sequence[Path]] = []
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        form = self._test.check(test)
+        return self._validation.grade(validation) if form.valid else form
+
+    def check(self, test: Path) -> GradeReport:
+        return self._test.check(test)
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        return self._validation.compare(one, other)
+
+    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+        self.asked.append(candidates)
+        return self._validation.blend(candidates)
+
+
+class ProgramSession:
+    """Runs each cell as a program of its own, in the workspace."""
+
+    sandbox = "program"
+    sealed = True
+    threads = 1
+
+    def __init__(self, workspace: Path) -> None:
+        self.workspace = workspace
+
+    def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
+        del watch
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=self.workspace,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
+        status = CellStatus.ERROR if ran.returncode else CellStatus.OK
+        return CellResult(
+            status=status, output=ran.stdout, error=ran.stderr, seconds=7.0, state_lost=True
+        )
+
+    def close(self) -> None:
+        pass
+
+
+class BlendingWorld(World):
+    """A campaign of three attempts of two steps each, whose steps are these programs."""
+
+    @staticmethod
+    def of(root: Path, programs: Sequence[str]) -> "BlendingWorld":
+        """Return a world whose model writes these programs, one after another."""
+        data = root / "data"
+        data.mkdir(parents=True, exist_ok=True)
+        draw, tables = Random(0), []
+        for asked, first in (("validation", 0), ("test", 1000)):
+            rows = [(first + row, draw.gauss(0, 1)) for row in range(_ROWS)]
+            with (data / f"{asked}.csv").open("w") as file:
+                csv.writer(file).writerows([("id", "x"), *rows])
+            answers = {"id": [str(row) for row, _ in rows], "y": [repr(x) for _, x in rows]}
+            tables.append(pd.DataFrame(answers))
+        script = [reply(each) for each in programs]
+        return BlendingWorld(root, script=script, grader=TableGrader(*tables))
+
+    def session(self, work: Code, folder: WorkFolder) -> ProgramSession:
+        given = folder.workspace / "input"
+        shutil.rmtree(given, ignore_errors=True)
+        shutil.copytree(self.root / "data", given / "demo")
+        if work.operator is Operator.BLEND and work.blend is not None:
+            campaign = CampaignFolder(folder.root.parent)
+            for number, each in enumerate(work.blend.members):
+                kept = campaign.work(each.attempt).submissions(each.step)
+                shutil.copytree(kept, folder.workspace / KEPT / str(number))
+        self.ran.append(work.operator.value)
+        return ProgramSession(folder.workspace)

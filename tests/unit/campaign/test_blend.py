@@ -1,0 +1,302 @@
+"""A blend at the end of a campaign: an attempt with log, score, lineage, script and refit."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.blend import BLEND_ROLE, candidates
+from comind.campaign.events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
+from comind.campaign.graph import graph_of_campaign
+from comind.campaign.journal import journal_of
+from comind.campaign.lineage import lineage_of, script_for
+from comind.campaign.loop import read_state
+from comind.campaign.outcome import Submitted
+from comind.campaign.plan import Done
+from comind.campaign.refit import Refit
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Works
+from comind.domain.community import CommunityView
+from comind.domain.draft import Operator
+from comind.domain.spend import Budget
+from comind.errors import CampaignError
+from comind.evaluation.report import Grader
+from comind.eventlog.log import read_log
+from comind.session.packages import InstalledPackage
+from comind.system.files import hash_file
+from tests.unit.campaign.blending import NAMES, BlendingWorld, TableGrader, program
+from tests.unit.campaign.samples import spec
+
+_DIFFERENT = [program(seed, 0.5) for seed in range(6)]
+_ATTEMPT = {"operator": Operator.DRAFT, "blend": None}
+_ALIKE = [program(0, 0.5)] * 6
+
+
+def _run(root: Path, programs: list[str] = _DIFFERENT, **spec: object) -> CampaignState:
+    world = BlendingWorld.of(root, programs)
+    campaign = world.campaign(**({"blend": True, "coders": 1, "refit": True} | spec))
+    campaign.record(
+        SplitMade(
+            key="demo",
+            public_sha256="a" * 64,
+            sealed_sha256="b" * 64,
+            metric="rmse",
+            maximize=False,
+            validation_rows=120,
+        )
+    )
+    return world.run(campaign)
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The place of a campaign that has ended with a blend and its refit; nobody writes there."""
+    place = tmp_path_factory.mktemp("ended")
+    _run(place)
+    return place
+
+
+@pytest.fixture
+def state(root: Path) -> CampaignState:
+    """What that campaign came to."""
+    return read_state(BlendingWorld.of(root, []).folder)
+
+
+def _folder(root: Path) -> Path:
+    return root / "runs" / "demo-tiny-1"
+
+
+def test_steps_with_errors_of_their_own_are_averaged(state: CampaignState) -> None:
+    """The blend is an attempt of its own with members, weights and a better score; it is the pick."""
+    blend = state.works.blend()
+    assert blend is not None
+    assert blend.id == "blend-000"
+    assert (blend.work.role, blend.work.operator.value) == (BLEND_ROLE, "blend")
+    assert blend.work.blend is not None
+    members = blend.work.blend.members
+    assert 2 <= len(members) <= 5
+    assert set(blend.work.parents) == {each.attempt for each in members}
+    assert blend.score is not None
+    assert state.best is not None
+    assert blend.score.value.better_than(state.best.score.value)
+    assert state.picked is not None
+    assert state.picked.work_id == "blend-000"
+    assert "on rows that it was not selected on" in state.picked.reason
+    assert state.chosen() == blend
+
+
+def test_agents_never_see_a_blend(state: CampaignState) -> None:
+    """It is none of the attempts, and neither the best nor among the best first, that agents plan by."""
+    assert state.works.blend() is not None
+    assert [each.id for each in state.works.attempts()] == [f"attempt-00{n}" for n in range(3)]
+    assert [each.id for each in state.works.best_first() if "blend" in each.id] == []
+    assert state.best is not None
+    assert state.best.work_id.startswith("attempt")
+
+
+def test_one_step_has_nothing_to_be_averaged_with(tmp_path: Path) -> None:
+    """With the same files at every step nobody is asked, and nothing is recorded."""
+    world = BlendingWorld.of(tmp_path, _ALIKE)
+    state = world.run(world.campaign(blend=True, coders=1))
+    assert state.judged is None
+    assert isinstance(world.grader, TableGrader)
+    assert world.grader.asked == []
+    assert state.works.blend() is None
+
+
+def test_a_blend_can_be_left_out(tmp_path: Path) -> None:
+    """Without the switch, and in older logs that have none, nothing is averaged."""
+    assert _run(tmp_path, blend=False).judged is None
+
+
+def test_a_blend_that_is_rejected_is_told_of(tmp_path: Path) -> None:
+    """Beside a step without any error the others add nothing; the log says so, and the pick stands."""
+    state = _run(tmp_path, [program(0, 0.0), *_DIFFERENT[1:]])
+    assert state.judged is not None
+    assert state.judged.blend is None
+    assert "is better than the best of them" in state.judged.reason
+    assert state.works.blend() is None
+    assert state.picked is not None
+    assert state.picked.work_id == "attempt-000"
+
+
+def test_a_campaign_killed_at_any_event_of_the_end_makes_the_same_blend(
+    tmp_path: Path, root: Path, state: CampaignState
+) -> None:
+    """Whatever was recorded when it was killed, the same members with the same weights follow."""
+    lines = (_folder(root) / "log.jsonl").read_bytes().splitlines(keepends=True)
+    closing = next(n for n, line in enumerate(lines) if b'"blend-judged"' in line)
+    for cut in range(closing, len(lines)):
+        world = BlendingWorld.of(tmp_path / f"cut-{cut}", _DIFFERENT)
+        _copy_logs(root, world.root)
+        world.folder.log.write_bytes(b"".join(lines[:cut]))
+        campaign = world.campaign()
+        campaign.resume()
+        again = world.run(campaign)
+        assert again.works == state.works
+        assert again.judged == state.judged
+        assert again.picked == state.picked
+        assert world.model.requests == []
+
+
+def test_a_blend_killed_at_any_event_of_its_own_ends_the_same(
+    tmp_path: Path, root: Path, state: CampaignState
+) -> None:
+    """Its own log goes on where it stands: the same submissions, byte by byte."""
+    folder = _folder(root)
+    own = (folder / "blend-000" / "log.jsonl").read_bytes().splitlines(keepends=True)
+    lines = (folder / "log.jsonl").read_bytes().splitlines(keepends=True)
+    planned = next(n for n, line in enumerate(lines) if b'"id":"blend-000"' in line)
+    for cut in range(len(own)):
+        world = BlendingWorld.of(tmp_path / f"cut-{cut}", _DIFFERENT)
+        _copy_logs(root, world.root)
+        (_folder(world.root) / "blend-000" / "log.jsonl").write_bytes(b"".join(own[:cut]))
+        world.folder.log.write_bytes(b"".join(lines[: planned + 1]))
+        campaign = world.campaign()
+        campaign.resume()
+        again = world.run(campaign)
+        assert _handed_in(again) == _handed_in(state)
+
+
+def _handed_in(state: CampaignState) -> Submitted | None:
+    blend = state.works.blend()
+    return blend.submitted if blend is not None else None
+
+
+def _copy_logs(source: Path, target: Path) -> None:
+    """Copy what a campaign left, but for what only its sessions had."""
+    for path in sorted(_folder(source).rglob("*")):
+        relative = path.relative_to(source)
+        if path.is_file() and "workspace" not in relative.parts:
+            (target / relative).parent.mkdir(parents=True, exist_ok=True)
+            (target / relative).write_bytes(path.read_bytes())
+
+
+def test_a_resumed_campaign_blends_again_only_after_another_attempt(tmp_path: Path, root: Path) -> None:
+    """An end that is taken back keeps its blend; one more attempt makes room for one more."""
+    world = BlendingWorld.of(tmp_path, [])
+    _copy_logs(root, tmp_path)
+    campaign = world.campaign()
+    campaign.resume()
+    assert campaign.state.picked is None
+    state = world.run(campaign)
+    assert isinstance(world.grader, TableGrader)
+    assert world.grader.asked == []
+    assert state.picked is not None
+    assert state.picked.work_id == "blend-000"
+    blended = state.works.blend()
+    assert blended is not None
+    more = state.works.planned("attempt-003", blended.work.model_copy(update=_ATTEMPT))
+    assert more.blend() is None
+
+
+def test_the_script_runs_its_members_and_gives_the_same(
+    tmp_path: Path, root: Path, state: CampaignState
+) -> None:
+    """Run alone, where no member's submission lies, it writes what was graded, byte by byte."""
+    records = read_log(_folder(root) / "blend-000" / "log.jsonl", WORK_EVENTS)
+    script = script_for(state, records, "blend-000")
+    assert script is not None
+    place = tmp_path / "alone"
+    (place / "input").mkdir(parents=True)
+    (place / "input" / "demo").symlink_to(root / "data", target_is_directory=True)
+    (place / "script.py").write_text(script.text)
+    subprocess.run([sys.executable, "-P", "script.py"], cwd=place, check=True)
+    submitted = _handed_in(state)
+    assert submitted is not None
+    hashes = [hash_file(place / name) for name in NAMES]
+    assert hashes == [submitted.validation_sha256, submitted.test_sha256]
+
+
+def test_a_refit_of_a_blend_is_one_of_its_members(root: Path, state: CampaignState) -> None:
+    """The members' scripts run on all labelled rows, with the weights as they are."""
+    refit = state.refit()
+    assert refit is not None
+    assert refit.work.parents == ("blend-000",)
+    blend = state.works.blend()
+    assert blend is not None
+    assert refit.work.blend == blend.work.blend
+    workspace = _folder(root) / refit.id / "workspace"
+    assert blend.work.blend is not None
+    ran = sorted(path.name for path in (workspace / "members").iterdir())
+    assert ran == [str(number) for number in range(len(blend.work.blend.members))]
+
+
+def test_a_refit_that_would_take_too_long_is_told(state: CampaignState) -> None:
+    """What the members took counts, not what their average took; the blend stays as it was scored."""
+    blend = state.works.blend()
+    assert blend is not None
+    assert blend.work.blend is not None
+    members = blend.work.blend
+    assert members.seconds == 7.0 * len(members.members)
+    planned = Works()
+    for record in state.works:
+        if record.work != blend.work and not record.id.startswith("refit"):
+            planned = planned.planned(record.id, record.work)
+    planned = planned.planned(blend.id, blend.work)
+    assert blend.outcome is not None
+    planned = planned.finished(blend.id, blend.outcome)
+    short = Budget(seconds=state.spend.seconds + 8.0)
+    found = Refit().plan(replace(state, works=planned, budget=short))
+    assert isinstance(found, Done)
+    assert "the code takes" in found.reason
+
+
+def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignState) -> None:
+    """Steps, weights and parents stand in lineage.json; the graph leads from the blend to them."""
+    folder = BlendingWorld.of(root, []).folder
+    lineage = lineage_of(state, folder, "blend-000")
+    blend = state.works.blend()
+    assert blend is not None
+    assert lineage.operator == "blend"
+    assert lineage.blend == blend.work.blend
+    assert lineage.parameters["blend"] is True
+    assert tuple(each.attempt for each in lineage.parents) == blend.work.parents
+    assert lineage.script is not None
+    graph = graph_of_campaign(state, CommunityView(as_of=None))
+    drawn = {node.name for node in graph.lineage("solution:blend-000")}
+    assert set(blend.work.parents) <= drawn
+    assert "blend-000: blend of" in journal_of(state)
+    assert lineage_of(state, folder, "attempt-000").blend is None
+    older = replace(state, opened=spec(blend=False))
+    assert "blend" not in lineage_of(older, folder, "attempt-000").parameters
+
+
+def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
+    """The best first, of the same files one; none with packages of its own, nor with changed files."""
+    world = BlendingWorld.of(tmp_path, [*_DIFFERENT[:4], _DIFFERENT[0], "words"])
+    state = world.run(world.campaign(blend=True, coders=1))
+    found = candidates(state, world.folder)
+    assert sorted((each.attempt.id, each.submitted.step) for each in found) == [
+        ("attempt-000", 1),
+        ("attempt-000", 2),
+        ("attempt-001", 1),
+        ("attempt-001", 2),
+    ]
+    installed = world.folder.work("attempt-001").installed
+    package = InstalledPackage(name="x", version="1", sha256="a" * 64)
+    installed.write_text(f"[{package.model_dump_json()}]")
+    assert {each.attempt.id for each in candidates(state, world.folder)} == {"attempt-000"}
+    values = [each.value for each in found]
+    assert values == sorted(values, reverse=True)
+    changed = world.folder.work("attempt-000").validation_submission(1)
+    changed.write_text("id,y\n1,2\n")
+    with pytest.raises(CampaignError, match="was changed after it was graded"):
+        candidates(state, world.folder)
+
+
+def test_what_is_recorded_is_a_bounded_aggregate(root: Path, state: CampaignState) -> None:
+    """A few small whole numbers, and three numbers of three digits, are all that is said of labels."""
+    assert state.judged is not None
+    assert state.judged.blend is not None
+    members, gain = state.judged.blend.members, state.judged.blend.gain
+    assert len(members) <= 5
+    assert sum(weight for each in members for weight in each.weights) <= 20
+    for value in (gain.difference, gain.standard_error, gain.interval.low, gain.interval.high):
+        assert float(f"{value:.3g}") == value
+    records = read_log(_folder(root) / "log.jsonl", CAMPAIGN_EVENTS)
+    assert sum(isinstance(record.event, BlendJudged) for record in records) == 1
+    assert not hasattr(Grader, "blend"), "what attempts are given"

@@ -1,0 +1,167 @@
+"""A blend is accepted for what it gains on rows that it was not selected on, by one standard error."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comind.domain.metric import Interval, Paired
+from comind.evaluation.blending.means import means_of
+from comind.evaluation.blending.selection import MOST_MEMBERS, MOST_PICKS, Pool
+from comind.evaluation.blending.verdict import (
+    MOST_CANDIDATES,
+    cross_fitted,
+    differing,
+    halves,
+    judge,
+    pooled,
+    why_not,
+)
+from comind.evaluation.metrics import METRICS
+from comind.evaluation.metrics.registry import CUSTOM_METRICS
+from comind.evaluation.report import BlendReport
+from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
+
+
+def _judged(
+    metric: str, seed: int, noise: list[float], *, rows: int = 600, targets: int = 1
+) -> BlendReport:
+    random = np.random.default_rng(seed)
+    truth = truth_of(metric, rows, random, targets)
+    return judge(METRICS[metric], truth, candidates(metric, truth, noise, random))
+
+
+@pytest.mark.parametrize("metric", KINDS)
+def test_candidates_with_errors_of_their_own_are_averaged(metric: str) -> None:
+    """Independent errors of the same size cancel out, whatever the metric's kind; the gain is told."""
+    report = _judged(metric, 0, [0.8] * 5, rows=1000)
+    assert report.reason == ""
+    assert report.gain is not None
+    assert report.gain.difference > report.gain.standard_error
+    assert 2 <= len(report.members) <= MOST_MEMBERS
+    assert report.mean in means_of(METRICS[metric])
+    assert all(0 < weight <= MOST_PICKS for each in report.weights for weight in each)
+
+
+def _known_and_guesses(metric: str, rows: int, random: np.random.Generator) -> list[pd.DataFrame]:
+    if metric == "roc-auc":
+        return [pd.DataFrame({"t0": random.random(rows)}) for _ in range(5)]
+    return [truth_of(metric, rows, random) for _ in range(5)]
+
+
+@pytest.mark.parametrize("metric", ["accuracy", "rmse", "roc-auc"])
+def test_noise_is_rejected(metric: str) -> None:
+    """Beside one candidate that knows all there is to know, guesses win in at most a tenth of seeds."""
+    accepted = 0
+    for seed in range(20):
+        random = np.random.default_rng(seed)
+        known, *guesses = _known_and_guesses(metric, 200, random)
+        [truth] = candidates(metric, known, [0.5], random)  # the rest nobody can know
+        if metric == "roc-auc":
+            truth = (known > random.random(known.shape)).astype(float)
+        accepted += judge(METRICS[metric], truth, [known, *guesses]).reason == ""
+    assert accepted <= 2
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "why_not_it"),
+    [
+        (0.2, 0.2, ""),
+        (0.1, 0.0, "within one standard error (0.0707)"),
+        (0.4, 0.0, "on one half alone"),
+        (0.4, -0.1, "on one half alone"),
+        (-0.2, -0.2, "within one standard error"),
+    ],
+)
+def test_the_rule_is_one_standard_error_and_both_halves(
+    one: float, other: float, why_not_it: str
+) -> None:
+    """The mean gain is beyond its standard error, and there is one on either half."""
+    gains = [
+        Paired(difference=value, standard_error=0.1, interval=Interval(low=-1, high=1))
+        for value in (one, other)
+    ]
+    report = BlendReport(candidates=3, members=(0, 1), gain=pooled(gains, [50, 50]))
+    said = why_not(report, gains)
+    assert why_not_it in said
+    assert bool(said) == bool(why_not_it)
+
+
+def test_the_gain_is_told_on_rows_that_were_not_selected_on() -> None:
+    """Candidates that know one half by heart, and guess on the other, gain nothing by it."""
+    random = np.random.default_rng(0)
+    truth = truth_of("rmse", 400, random)
+    one, other = halves(400, None)
+    knows_one, knows_other = (truth + random.normal(0, 1, truth.shape) for _ in range(2))
+    knows_one.iloc[one] = truth.iloc[one]
+    knows_other.iloc[other] = truth.iloc[other]
+    pool = Pool(METRICS["rmse"], truth, [knows_one, knows_other], ["mean"])
+    gains = [gain.difference for gain in cross_fitted(pool, None)]
+    assert max(gains) <= 0
+    assert min(gains) < 0
+
+
+def test_halves_keep_groups_together() -> None:
+    """Each group lies in one half, and each row in one; few groups count as none."""
+    groups = np.repeat(np.arange(30), 7)
+    one, other = halves(len(groups), groups)
+    assert not set(groups[one]) & set(groups[other])
+    assert sorted([*one, *other]) == list(range(len(groups)))
+    few = np.repeat([0, 1, 2], 70)
+    one, other = halves(len(few), few)
+    assert set(few[one]) & set(few[other])
+
+
+def test_candidates_that_err_alike_are_one() -> None:
+    """Of steps whose errors correlate at 0.999 and more only the first is looked at."""
+    random = np.random.default_rng(0)
+    truth = truth_of("rmse", 200, random)
+    first, second = candidates("rmse", truth, [0.5, 0.5], random)
+    places, _ = differing("mean", truth, [first, first + 1e-6, first, second], MOST_CANDIDATES)
+    assert places == [0, 3]
+    report = judge(METRICS["rmse"], truth, [first, first + 1e-6])
+    assert report.reason == "the errors of all scored steps are the same"
+
+
+@pytest.mark.parametrize("metric", ["exact-match", "samples-f1", "top-1-error"])
+def test_what_cannot_be_averaged_is_not(metric: str) -> None:
+    """Texts, sets of labels and lists of guesses have no average; the reason is told."""
+    assert means_of(METRICS[metric]) == ()
+    report = judge(METRICS[metric], pd.DataFrame({"t": ["a"] * 100}), [])
+    assert "cannot be averaged" in report.reason
+
+
+def test_metrics_of_tables_are_not_halved() -> None:
+    """Where rows belong together in the metric, nothing is averaged."""
+    assert means_of(CUSTOM_METRICS["bias-auc"]) == ()
+
+
+def test_few_rows_are_not_halved() -> None:
+    """Below 50 rows there is nothing to judge on."""
+    assert "too few" in _judged("rmse", 0, [0.5, 0.5], rows=49).reason
+
+
+def test_an_answer_is_the_same_each_time() -> None:
+    """Nothing is drawn that is not fixed."""
+    assert _judged("roc-auc", 3, [0.9, 1.0, 1.1]) == _judged("roc-auc", 3, [0.9, 1.0, 1.1])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int) -> None:
+    """Whoever hands in coin flips, and reads the blend, knows few more labels than by the scores.
+
+    An answer of b bits on n coin flips tells at most sqrt(n b ln 2 / 2) of them beyond chance; an
+    answer is at most 75 bits (docs/security.md).
+    """
+    random = np.random.default_rng(seed)
+    rows, bits = 1000, 75
+    truth = truth_of("accuracy", rows, random).replace("c", "a")
+    guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(MOST_CANDIDATES)]
+    report = judge(METRICS["accuracy"], truth, guesses)
+    pool = Pool(METRICS["accuracy"], truth, guesses, ["vote"])
+    counts = np.zeros(len(guesses), dtype=int)
+    for place, weights in zip(report.members, report.weights, strict=True):
+        counts[place] = weights[0]
+    chance = max((truth == label).mean().item() for label in ("a", "b"))
+    known = pool.score(pool.equal("vote", counts), np.arange(rows))
+    assert known - chance <= np.sqrt(bits * np.log(2) / (2 * rows))
+    assert len(report.model_dump_json()) < 800
