@@ -63,7 +63,7 @@ class BlendReport(Value):
     weights: tuple[tuple[int, ...], ...] = ()
     """Of each member: one for all target columns, or one for each."""
     gain: Paired | None = None
-    """Over the best single submission, on rows that the average was not selected on."""
+    """Over the best single submission, on rows that neither of the two was selected on."""
 
 
 class Grader(Protocol):

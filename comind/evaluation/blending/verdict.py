@@ -44,9 +44,9 @@ def judge(
 
     `predictions` are parsed tables in the shape of `truth`, the best first; no more of them are looked
     at than needed. A blend is accepted where blends that were selected on one half of the rows (of
-    whole groups) are better on the other half, both ways, than the best single one, and on the whole by
-    more than one standard error of the paired difference. The best single one is chosen on all rows,
-    so the comparison favours it.
+    whole groups) are better on the other half, both ways, than the single one that is best on the
+    first half, and on the whole by more than one standard error of the paired difference. So neither
+    of the two that are compared was chosen by the rows that judge them.
     """
     means = means_of(metric)
     if not means:
@@ -105,20 +105,19 @@ def halves(rows: int, groups: np.ndarray | None) -> tuple[np.ndarray, np.ndarray
 
 
 def cross_fitted(pool: Pool, groups: np.ndarray | None) -> list[Paired]:
-    """Return how much better blends are than the best single candidate where they were not selected.
+    """Return how much better blends are than the best single candidate where neither was selected.
 
-    On the second half, for the blend that was selected on the first one, and the other way round.
+    On the second half, for what was selected on the first one, and the other way round.
 
     Raises:
         ValueError: the metric has no value on one of the halves.
     """
-    rows = np.arange(len(pool.truth))
-    one, other = halves(len(rows), groups)
+    one, other = halves(len(pool.truth), groups)
     singles = [_single(pool, number) for number in range(pool.size)]
-    best = max(singles, key=lambda each: pool.score(each, rows))
     gains = []
     for chosen_on, judged_on in ((one, other), (other, one)):
         blend = select(pool, chosen_on)
+        best = max(singles, key=lambda each: pool.score(each, chosen_on))
         resampling = Resampling(len(judged_on), None if groups is None else groups[judged_on])
         tables = (pool.predict(each, judged_on) for each in (blend, best))
         gains.append(resampling.compare(pool.metric, pool.true(judged_on), *tables))
