@@ -25,7 +25,7 @@ import importlib, json, importlib.metadata
 wanted = json.loads({names!r})
 for name, module in wanted.items():
     importlib.import_module(module)
-    print("=", name, importlib.metadata.version(name))
+    print("\\n=", name, importlib.metadata.version(name))
 """
 _BOOST = """
 import lightgbm, catboost, numpy as np, xgboost
@@ -35,14 +35,16 @@ for model in (
     xgboost.XGBClassifier(n_estimators=5),
     catboost.CatBoostClassifier(iterations=5, verbose=0),
 ):
-    print("=", type(model).__name__, model.fit(X, y).predict_proba(X).shape)
+    print("\\n=", type(model).__name__, model.fit(X, y).predict_proba(X).shape)
 """
 _NETS = """
 import torch, torchvision, albumentations, cv2, librosa, numpy as np
-print("=", torchvision.models.resnet18().eval()(torch.zeros(1, 3, 32, 32)).shape[1])
+print("\\n=", torchvision.models.resnet18().eval()(torch.zeros(1, 3, 32, 32)).shape[1])
 picture = np.zeros((32, 32, 3), np.uint8)
-print("=", albumentations.Compose([albumentations.HorizontalFlip(p=1.0)])(image=picture)["image"].shape)
-print("=", cv2.resize(picture, (16, 16)).shape, librosa.feature.mfcc(y=np.ones(4000), sr=8000).shape[0])
+flip = albumentations.Compose([albumentations.HorizontalFlip(p=1.0)])
+print("\\n=", flip(image=picture)["image"].shape)
+mfcc = librosa.feature.mfcc(y=np.ones(4000), sr=8000)
+print("\\n=", cv2.resize(picture, (16, 16)).shape, mfcc.shape[0])
 """
 _PLANT = """
 import sys, torch, timm, transformers, json
@@ -69,10 +71,10 @@ _LOAD = """
 import timm, torch, transformers
 path = transformers.AutoModel.from_pretrained("input/models/bert")
 named = transformers.AutoModel.from_pretrained("me/tiny")
-print("=", path.embeddings.word_embeddings.weight.sum().item())
-print("=", named.embeddings.word_embeddings.weight.sum().item())
-print("=", timm.create_model("local-dir:input/models/vit", pretrained=True).num_classes)
-print("=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0123.pth")["weight"].tolist())
+print("\\n=", path.embeddings.word_embeddings.weight.sum().item())
+print("\\n=", named.embeddings.word_embeddings.weight.sum().item())
+print("\\n=", timm.create_model("local-dir:input/models/vit", pretrained=True).num_classes)
+print("\\n=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0123.pth")["weight"].tolist())
 """
 
 
@@ -125,7 +127,7 @@ def run(sandbox: Sandbox, tmp_path: Path) -> Iterator[Run]:
 
 
 def _told(result: CellResult) -> list[str]:
-    """Return what a cell told, without the warnings of its libraries."""
+    """Return what a cell told, on lines of its own, without warnings and progress bars of libraries."""
     return [line[2:] for line in result.output.splitlines() if line.startswith("= ")]
 
 
