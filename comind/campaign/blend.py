@@ -105,9 +105,7 @@ def candidates(state: CampaignState, folder: CampaignFolder) -> list[Candidate]:
         kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
     best = list(kept.values())[:_MOST_ASKED]
     for each in best:
-        path = _validation(each, folder)
-        if hash_file(path) != each.submitted.validation_sha256:
-            raise CampaignError(f"{path} was changed after it was graded")
+        _check_files(each, folder)
     return best
 
 
@@ -161,6 +159,16 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
         gain=report.gain,
     )
     return BlendJudged(candidates=report.candidates, blend=chosen)
+
+
+def _check_files(candidate: Candidate, folder: CampaignFolder) -> None:
+    work, submitted = folder.work(candidate.attempt.id), candidate.submitted
+    for path, sha256 in (
+        (work.validation_submission(submitted.step), submitted.validation_sha256),
+        (work.test_submission(submitted.step), submitted.test_sha256),
+    ):
+        if hash_file(path) != sha256:
+            raise CampaignError(f"{path} was changed after it was graded")
 
 
 def _validation(candidate: Candidate, folder: CampaignFolder) -> Path:

@@ -7,9 +7,8 @@ and a replay takes that from the record.
 from comind.campaign.attempt import Neighbour
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.plan import Code
+from comind.campaign.plan import CLOSING, Code
 from comind.campaign.running import RunningAttempts
-from comind.domain.draft import Operator
 from comind.domain.value import one_line
 from comind.errors import LogError
 from comind.eventlog.log import LogTail
@@ -22,8 +21,8 @@ _TITLE_LENGTH, _GOAL_LENGTH = 80, 120
 class NeighbourLogs:
     """Follows the attempts that run beside one, and those that have ended since it was planned.
 
-    Each call reads what is new in the campaign's log and in theirs. Refits are left out: they have
-    learnt from the validation rows.
+    Each call reads what is new in the campaign's log and in theirs. Refits are left out, as they have
+    learnt from the validation rows, and so are blends, of which no agent is told.
     """
 
     def __init__(self, folder: CampaignFolder, work_id: str) -> None:
@@ -52,7 +51,7 @@ class NeighbourLogs:
                 case WorkPlanned(id=work_id) if work_id == self._own:
                     self._planned = True
                 case WorkPlanned(id=work_id, work=Code() as work):
-                    if work.operator is not Operator.REFIT:
+                    if work.operator not in CLOSING:
                         title = one_line(work.draft.title, _TITLE_LENGTH)
                         self._beside[work_id] = Neighbour(id=work_id, title=title)
                 case WorkFinished(id=work_id) if work_id in self._beside:

@@ -3,9 +3,8 @@
 import math
 from statistics import median
 
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.plan import BASELINE_ROLE, CLOSING, Code, Think
 from comind.campaign.state import CampaignState
-from comind.domain.draft import Operator
 
 __all__ = ["time_shortage"]
 
@@ -34,7 +33,7 @@ def time_shortage(work: Think | Code, state: CampaignState) -> str:
 
 
 def _is_platform_work(work: Code) -> bool:
-    return work.operator is Operator.REFIT or work.role == BASELINE_ROLE
+    return work.operator in CLOSING or work.role == BASELINE_ROLE
 
 
 def _attempt_seconds(state: CampaignState) -> float:

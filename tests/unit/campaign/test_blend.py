@@ -265,6 +265,16 @@ def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignS
     assert "blend" not in lineage_of(older, folder, "attempt-000").parameters
 
 
+@pytest.mark.parametrize("name", ["validation_submission", "test_submission"])
+def test_a_file_that_was_changed_is_not_averaged(name: str, tmp_path: Path) -> None:
+    """Neither of the two submissions of a candidate may be another one than was graded."""
+    world = BlendingWorld.of(tmp_path, [*_DIFFERENT[:4], _DIFFERENT[0], "words"])
+    state = world.run(world.campaign(blend=True, coders=1))
+    getattr(world.folder.work("attempt-000"), name)(1).write_text("id,y\n1,2\n")
+    with pytest.raises(CampaignError, match="was changed after it was graded"):
+        candidates(state, world.folder)
+
+
 def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
     """The best first, of the same files one; none with packages of its own, nor with changed files."""
     world = BlendingWorld.of(tmp_path, [*_DIFFERENT[:4], _DIFFERENT[0], "words"])
@@ -282,10 +292,6 @@ def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
     assert {each.attempt.id for each in candidates(state, world.folder)} == {"attempt-000"}
     values = [each.value for each in found]
     assert values == sorted(values, reverse=True)
-    changed = world.folder.work("attempt-000").validation_submission(1)
-    changed.write_text("id,y\n1,2\n")
-    with pytest.raises(CampaignError, match="was changed after it was graded"):
-        candidates(state, world.folder)
 
 
 def test_what_is_recorded_is_a_bounded_aggregate(root: Path, state: CampaignState) -> None:

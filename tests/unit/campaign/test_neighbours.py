@@ -79,6 +79,7 @@ def test_neighbours_are_read_from_their_logs(tmp_path: Path) -> None:
             _planned("attempt-002", "lines"),
             _planned("attempt-003", "nets"),
             _planned("refit-000", "all rows", operator=Operator.REFIT),
+            _planned("blend-000", "an average", operator=Operator.BLEND),
         ):
             log.append(event)
         trees, nets = _neighbour("attempt-001", title="trees"), _neighbour("attempt-003", title="nets")
