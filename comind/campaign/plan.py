@@ -119,8 +119,8 @@ class Code(Value):
     budget: WorkBudget
     resources: Resources | None = None
     """What it has to work with; filled in by the platform. None in old logs."""
-    edition: int = 0
-    """Of the cells that the agent runs by itself; those of older editions must stay as they were."""
+    opening_version: int = 0
+    """Of the cells that the agent runs by itself; those of older versions must stay as they were."""
     blend: Blend | None = None
     """Of a blend, and of its refit: what is averaged."""
 

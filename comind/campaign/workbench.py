@@ -45,7 +45,7 @@ T = TypeVar("T", bound=BaseModel)
 Neighbours = Callable[[], tuple[Neighbour, ...]]
 """Tells how far the other attempts of the campaign have come, the best first."""
 
-_NEWS = 3  # of other attempts, told with one step
+_MOST_UPDATES = 3  # on other attempts, with one step
 
 
 class Models(NamedTuple):
@@ -244,7 +244,7 @@ class Workbench(Desk):
                 submitted=submitted,
                 refused=refused,
                 files=written_since(before, files_in(session.workspace)),
-                neighbours=self._news() if hands_in and (submitted or failed) else (),
+                neighbours=self._updates() if hands_in and (submitted or failed) else (),
             )
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
@@ -252,10 +252,10 @@ class Workbench(Desk):
         passed("cell-recorded")
         return ended
 
-    def _news(self) -> tuple[Neighbour, ...]:
-        """Return the neighbours of which this attempt was told otherwise, or nothing, before."""
-        news = [each for each in self._neighbours() if self._told.get(each.id) != each]
-        return tuple(news[:_NEWS])
+    def _updates(self) -> tuple[Neighbour, ...]:
+        """Return the neighbours that have changed since this attempt was told of them."""
+        changed = [each for each in self._neighbours() if self._told.get(each.id) != each]
+        return tuple(changed[:_MOST_UPDATES])
 
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed

@@ -48,6 +48,7 @@ __all__ = ["Equipment", "carry_out"]
 
 T = TypeVar("T")
 
+_PLATFORM_ROLES = (BASELINE_ROLE, BLEND_ROLE, REFIT_ROLE)  # no model is asked
 _MESSAGE_LENGTH = 200
 # Of what an outcome keeps, in characters; the ends are kept.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
@@ -167,7 +168,7 @@ def _code(
 
 def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | None:
     """Return who watches the cells; our own code needs nobody."""
-    if equipment.monitor is None or work.role in (BASELINE_ROLE, BLEND_ROLE, REFIT_ROLE):
+    if equipment.monitor is None or work.role in _PLATFORM_ROLES:
         return None
     meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
     model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
@@ -175,8 +176,8 @@ def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | 
 
 
 def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
-    """Return who tells of other attempts; our own code asks nobody, and a refit may hear nothing."""
-    if work.role in (BASELINE_ROLE, REFIT_ROLE):
+    """Return who tells of other attempts; our own code asks nobody."""
+    if work.role in _PLATFORM_ROLES:
         return tuple
     return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
 

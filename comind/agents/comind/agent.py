@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from comind.agents.comind.analyzer import analyze, readings_of
-from comind.agents.comind.coding_agent import EDITION, implement
+from comind.agents.comind.coding_agent import OPENING_VERSION, implement
 from comind.agents.comind.coordinator import coordinate, drafting_of
 from comind.agents.comind.estimate import estimate
 from comind.agents.comind.idea_proposer import propose, proposing_of
@@ -175,7 +175,7 @@ def _attempt(state: CampaignState, draft: Draft) -> Code:
         parents=tuple(source for source in draft.sources if source in known),
         inputs=draft.inputs,
         budget=state.work_budget(),
-        edition=EDITION,
+        opening_version=OPENING_VERSION,
     )
 
 

@@ -21,21 +21,21 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["EDITION", "AttemptReport", "CodingStep", "implement"]
+__all__ = ["OPENING_VERSION", "AttemptReport", "CodingStep", "implement"]
 
-EDITION = 1
+OPENING_VERSION = 1
 """How the notebook begins: 0 in old logs, whose frame hands in pairs alone."""
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _FEW_STEPS = 2  # with no more left none is spent on a function
-_ROOMY = 16_384  # tokens of context from which on advice is given that small models do not follow
+_LARGE_CONTEXT = 16_384  # tokens, from which on prompts give advice that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from here on seconds do not matter
 _TITLE_LENGTH = 120
 _LINE_TOKENS = 60  # of a step that is told in short
-_LETTERS = 4  # of a token, about
+_CHARACTERS_PER_TOKEN = 4  # about
 _REFUSALS = 2  # how often in a row a model is told to go on that says it is done
 # With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
@@ -83,7 +83,7 @@ class AttemptReport(BaseModel):
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
-# Attempts of edition 0 ask for a report without a title, to the last byte.
+# Attempts of version 0 ask for a report without a title, to the last byte.
 _TitledReport = create_model(
     "AttemptReport",
     __base__=AttemptReport,
@@ -98,7 +98,7 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(bench.context_tokens)
-    frame = _TEMPLATES.render("coding_frame", problem=problem, edition=work.edition)
+    frame = _TEMPLATES.render("coding_frame", problem=problem, opening_version=work.opening_version)
     begun = begin(problem, work, bench, frame)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, bench)
     opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
@@ -150,7 +150,9 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
     said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
     if bench.state.best is None or bench.seconds_left <= 0:
         return Finish(report=said)
-    last = _TEMPLATES.render("coding_report", best=bench.state.best_score, edition=work.edition)
+    last = _TEMPLATES.render(
+        "coding_report", best=bench.state.best_score, opening_version=work.opening_version
+    )
     prompt = Prompt(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
@@ -159,7 +161,7 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
         closing=True,
     )
     try:
-        report = bench.ask(prompt, _TitledReport if work.edition else AttemptReport).value
+        report = bench.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
     except ReplyError as error:
         return Finish(report=f"{said} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
@@ -168,10 +170,14 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
 
 
 def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:
-    """Define the function that hands in, where the program that has run defines none; is it there?"""
+    """Define `submit` unless the program that has run does; returns whether it is defined."""
     if _SUBMIT in work.draft.codebase:
         return True
-    if work.edition == 0 or bench.steps_left <= _FEW_STEPS or _OTHER_SUBMIT.search(work.draft.codebase):
+    if (
+        work.opening_version == 0
+        or bench.steps_left <= _FEW_STEPS
+        or _OTHER_SUBMIT.search(work.draft.codebase)
+    ):
         return False
     cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return bench.run("Define how predictions are handed in.", cell).status is CellStatus.OK
@@ -201,7 +207,7 @@ def _opening(
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
         submit=submit,
-        roomy=bench.context_tokens >= _ROOMY,
+        large_context=bench.context_tokens >= _LARGE_CONTEXT,
         time=format_duration(work.budget.seconds),
         cell_time=format_duration(work.budget.cell_seconds),
     )
@@ -255,7 +261,7 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
         output_tokens=min(sizes.output, most),
         error_tokens=min(sizes.error, most),
         parts_shown=sizes.parts_shown,
-        neighbour_length=_LETTERS * sizes.neighbour,
+        neighbour_length=_CHARACTERS_PER_TOKEN * sizes.neighbour,
         best=bench.state.best_score,
         nominated=bench.state.nominated,
         leader=bench.state.leader_score,

@@ -58,7 +58,7 @@ PROBLEM = Problem(
 )
 AGENT = CoMind(PROBLEM, seed=0)
 _TEMPLATES = Templates("comind.agents.comind")
-FRAME = _TEMPLATES.render("coding_frame", problem=PROBLEM, edition=1)
+FRAME = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=1)
 SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 
 
@@ -340,14 +340,14 @@ def test_a_function_that_hands_in_is_not_defined_over_another(
 
 def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
     """Its frame is the one that was recorded, and no cell comes between that and the first reply."""
-    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, edition=0)
+    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
     assert "def hand_in(for_validation, for_test):" in frame
     for codebase, begun in (("", frame), ("good", "good")):
         world = World(tmp_path / begun[:4], cells={frame: lambda workspace: ""})
         replies = [_STEP | {"code": "better"}, *[_STEP] * 3, {"summary": "Reported."}]
         world.model = ScriptedModel([json.dumps(reply) for reply in replies])
         draft = code().draft.model_copy(update=_MEASURED | {"codebase": codebase})
-        work = code(steps=5).model_copy(update={"draft": draft, "edition": 0})
+        work = code(steps=5).model_copy(update={"draft": draft, "opening_version": 0})
         carry_out(AGENT, work, world.folder.work("attempt-000"), world.equipment())
         assert world.ran[-2:] == [begun, "better"]
         assert "defined as well" not in world.model.requests[0].messages[-1].content

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.agents.comind.coding_agent import EDITION
+from comind.agents.comind.coding_agent import OPENING_VERSION
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
@@ -62,7 +62,7 @@ def _split(root: Path, kind: str) -> SplitFolder:
 
 def _frame(split: SplitFolder) -> str:
     problem = describe_problem(split, count_tokens)
-    return _TEMPLATES.render("coding_frame", problem=problem, edition=EDITION)
+    return _TEMPLATES.render("coding_frame", problem=problem, opening_version=OPENING_VERSION)
 
 
 def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeReport, GradeReport, bool]:
@@ -91,7 +91,7 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
     split = _split(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     name = "coding_frame" if tables else "coding_submit"
-    given = _TEMPLATES.render(name, problem=problem, tables=tables, edition=EDITION)
+    given = _TEMPLATES.render(name, problem=problem, tables=tables, opening_version=OPENING_VERSION)
     targets = list(problem.target_columns)
     cell = (
         "some = lambda table: train[targets].sample(len(table), replace=True, random_state=0)\n"

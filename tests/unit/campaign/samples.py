@@ -38,7 +38,7 @@ def code(title: str = "baseline", *, steps: int = 2) -> Code:
         operator=Operator.DRAFT,
         draft=Draft(title=title, method="as it comes"),
         budget=WorkBudget(seconds=600, steps=steps, cell_seconds=60),
-        edition=1,
+        opening_version=1,
     )
 
 
