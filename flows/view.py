@@ -145,7 +145,7 @@ def _screen(watch: _Watch) -> Group:
         best = str(seen.state.best_score) if seen.state.best_score else "-"
         doing = _ending(attempt.outcome) if attempt.outcome else _doing(seen.state)
         steps = f"{seen.state.steps}/{attempt.work.budget.steps}"
-        table.add_row(attempt.id, attempt.work.draft.title, steps, best, doing)
+        table.add_row(attempt.id, attempt.title, steps, best, doing)
     spend = watch.spend
     best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
     left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"

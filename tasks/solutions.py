@@ -52,7 +52,7 @@ def publish_solution(
         solution = PublishedSolution(
             campaign=campaign,
             attempt=work_id,
-            title=work.draft.title,
+            title=outcome.title or work.draft.title,
             method=work.draft.method,
             parents=work.parents,
             outcome=outcome,

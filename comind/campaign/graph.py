@@ -38,7 +38,7 @@ def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:
     yield Node(kind=NodeKind.DRAFT, name=attempt.id, title=draft.title, parents=parents)
     if attempt.submitted is not None:
         own = (node_id(NodeKind.DRAFT, attempt.id),)
-        yield Node(kind=NodeKind.SOLUTION, name=attempt.id, title=draft.title, parents=own)
+        yield Node(kind=NodeKind.SOLUTION, name=attempt.id, title=attempt.title, parents=own)
 
 
 def _named(name: str, graph: Graph) -> Iterator[str]:

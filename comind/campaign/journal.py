@@ -36,7 +36,7 @@ def _line(attempt: Attempt) -> str:
     draft = attempt.work.draft
     sources = f", from {plain(', '.join(draft.sources))}" if draft.sources else ""
     kind = f" ({plain(draft.kind)})" if draft.kind else ""
-    return f"- {attempt.id}{kind}: {plain(draft.title)}{sources}: {plain(attempt.result)}"
+    return f"- {attempt.id}{kind}: {plain(attempt.title)}{sources}: {plain(attempt.result)}"
 
 
 def plain(text: str) -> str:

@@ -132,7 +132,7 @@ def _row(attempt: Attempt, place: int) -> Row:
     return Row(
         finished=place,
         attempt=attempt.id,
-        title=attempt.work.draft.title,
+        title=attempt.title,
         operator=attempt.work.operator.value,
         parents=" ".join(attempt.work.parents),
         score=score.value.value if score else None,

@@ -13,7 +13,7 @@ from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
-from comind.domain.value import Text
+from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -166,7 +166,7 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
         return Finish(report=f"{said} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
     title = str(getattr(report, "title", ""))
-    return Finish(report="\n".join(lines), title=" ".join(title.split())[:_TITLE_LENGTH])
+    return Finish(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
 
 
 def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:

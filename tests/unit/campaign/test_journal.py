@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent
+from comind.campaign.graph import graph_of_campaign
 from comind.campaign.journal import attempt_lines, journal_of, plain
 from comind.campaign.outcome import CodeOutcome
+from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from tests.unit.agents.rounds import attempt, state_of
 from tests.unit.campaign.samples import code, failed, scored
@@ -41,6 +43,15 @@ def test_an_attempt_stands_below_what_it_came_from() -> None:
         "  - attempt-004 (ensemble): draft 4, from attempt-000, idea-000: running",
         "- attempt-001: draft 1: KeyError: 'x'",
     ]
+
+
+def test_a_solution_bears_the_title_of_its_report() -> None:
+    """Where the report says what it became, that is told, and not what was planned."""
+    became = scored(0.8).model_copy(update={"title": "a forest instead"})
+    state = state_of(*_tried(0, outcome=became))
+    assert list(attempt_lines(state)) == ["- attempt-000: a forest instead: accuracy 0.8 \\[0.8, 0.8\\]"]
+    titles = {node.id: node.title for node in graph_of_campaign(state, CommunityView())}
+    assert titles == {"draft:attempt-000": "draft 0", "solution:attempt-000": "a forest instead"}
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))
