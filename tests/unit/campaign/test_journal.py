@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent
-from comind.campaign.journal import attempt_lines, journal_of, plain
+from comind.campaign.journal import attempt_lines, journal_of, plain, split_notes
 from comind.campaign.outcome import CodeOutcome
 from comind.domain.draft import Draft
 from tests.unit.agents.rounds import attempt, state_of
-from tests.unit.campaign.samples import code, failed, scored
+from tests.unit.campaign.samples import code, failed, scored, split_made
 
 
 def _tried(
@@ -41,6 +41,14 @@ def test_an_attempt_stands_below_what_it_came_from() -> None:
         "  - attempt-004 (ensemble): draft 4, from attempt-000, idea-000: running",
         "- attempt-001: draft 1: KeyError: 'x'",
     ]
+
+
+def test_easier_validation_stands_in_the_journal() -> None:
+    """What scores on validation promise too much by is said below the attempts, else nothing is."""
+    assert split_notes(state_of()) == ""
+    assert split_notes(state_of(split_made())) == ""
+    said = split_notes(state_of(split_made(warnings=("too easy", "again"))))
+    assert said.splitlines() == ["", "## Validation", "", "- too easy", "- again"]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))
