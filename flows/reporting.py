@@ -70,6 +70,7 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         track="closed" if spec.community == NO_COMMUNITY else "community",
         issues=tuple(entry.issues) if entry else (),
         **_validation(state),
+        validation_warnings=state.split.warnings if state.split else (),
         **kind,
         mode=mode.value,
         **_judged(grade),

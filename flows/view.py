@@ -98,8 +98,7 @@ class _Watch:
                 self.works[record.event.id] = _WorkWatch(tail, record.elapsed)
             if isinstance(record.event, WorkFinished):
                 yield from self._work_news(record.event.id)
-            line = _campaign_line(record)
-            if line:
+            for line in _campaign_line(record).splitlines():
                 yield f"{_clock(record.elapsed)}  {line}"
         for work_id in [record.id for record in self.state.works.in_flight()]:
             yield from self._work_news(work_id)
@@ -219,7 +218,9 @@ def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
             return f"runs in {environment.sandbox}, Python {environment.python}{toolbox}"
         case SplitMade() as split:
             sealed = f"{split.validation_rows} rows sealed, metric {split.metric}"
-            return f"split {split.key}: {sealed}; {split.rule}"
+            more = f" (and {len(split.warnings) - 1} more)" if len(split.warnings) > 1 else ""
+            warned = f"\nWARNING: {split.warnings[0]}{more}" if split.warnings else ""
+            return f"split {split.key}: {sealed}; {split.rule}{warned}"
         case CommunityRead() as read:
             moment = "" if read.as_of is None else f" as of {read.as_of:%Y-%m-%d %H:%M %Z}"
             more = f"; {read.left_out} remarks on what was left out" if read.left_out else ""

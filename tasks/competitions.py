@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
+from comind.evaluation.splits.folder import Split
 from comind.kaggle.clock import ToldTime
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
@@ -37,4 +38,16 @@ def split_competition(project: Path, campaign: str) -> SplitMade:
     folder = ProjectFolder(project)
     split = split_for(folder, folder.campaign(campaign)).read()
     facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule"})
-    return SplitMade(**facts, rule=f"{split.rule.kind}: {split.rule_reason}")
+    return SplitMade(**facts, rule=f"{split.rule.kind}: {split.rule_reason}{_told(split)}")
+
+
+def _told(split: Split) -> str:
+    """Return how sure the rule is, and what share of rows is tied to train in the way that it cuts."""
+    if split.sure is None:
+        return ""
+    shares = [
+        f"; {tie.test:.0%} of test and {tie.validation:.0%} of validation rows are {tie.rows}"
+        for tie in split.ties
+        if tie.own
+    ]
+    return f" ({split.sure:.0%} sure{''.join(shares[:1])})"

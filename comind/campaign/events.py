@@ -114,6 +114,8 @@ class SplitMade(Value):
     validation_rows: int
     rule: str = ""
     """How rows were held back, and why in this way; for people."""
+    warnings: tuple[str, ...] = ()
+    """A line for each way in which validation is easier than test."""
 
 
 class CommunityRead(Value):

@@ -7,7 +7,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.value import one_line
 
-__all__ = ["attempt_lines", "journal_of", "plain"]
+__all__ = ["attempt_lines", "journal_of", "plain", "split_notes"]
 
 _LENGTH = 300
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})
@@ -16,6 +16,14 @@ _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})
 def journal_of(state: CampaignState) -> str:
     """Return the journal as Markdown."""
     return "\n".join([f"# {state.spec.id}", "", "## Attempts", "", *attempt_lines(state), ""])
+
+
+def split_notes(state: CampaignState) -> str:
+    """Return what to know of scores on validation, as Markdown; most often nothing."""
+    warnings = state.split.warnings if state.split else ()
+    if not warnings:
+        return ""
+    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in warnings), ""])
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:

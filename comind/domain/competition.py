@@ -1,43 +1,106 @@
 """A competition as its folder describes it."""
 
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from comind.domain.value import Name, Value
 
-__all__ = ["SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule"]
+__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule"]
 
 SAMPLE_SUBMISSION = "sample_submission"
 """As `target_columns`: whatever columns the sample submission has beyond the ids."""
 TABLES = ("train.csv", "test.csv", "sample_submission.csv")
 """What the public folder of every competition has."""
+PERIODS = ("day", "week", "month", "year")
+"""What a time split may go by, beside columns: stretches of the calendar."""
+
+_LATER = ("parts", "columns", "sizes", "within")
+_AXES = 2
+_NAMED = 3
 
 
 class SplitRule(Value):
     """How validation rows are taken from the labelled ones.
 
-    `group` never parts rows that share `column` (or its date, with `by: date`; or, where its cells are
-    pixels `<picture>_<row>_<column>`, their picture, with `by: picture`); `time` takes the last
-    `horizon_days` of `column`.
+    `group` never parts rows that share `column`, or what `by` makes of it:
+
+    - `date`: the day of a time;
+    - `picture`: the picture, where cells are pixels `<picture>_<row>_<column>`;
+    - `parts`: these parts of the cell, counted from 1; parts are runs of letters and digits such as
+      `p12` in `p12_s3-a`;
+    - `place`: the block of the plane over the two `columns`; `sizes` are the sides of a block;
+    - `twins`: rows whose cells in all of `columns` are equal or, with `sizes`, numbers that differ by
+      no more than those (chains of twins are one group).
+
+    `time` takes the last `horizon_days` of `column` (or so many of its own units, where it holds plain
+    numbers); with `within` the last ones of each day, week, month or year, or of each value of the
+    column `within`.
     """
 
     kind: Literal["random", "stratified", "group", "time"]
     column: str | None = None
-    by: Literal["date", "picture"] | None = None
+    by: Literal["date", "picture", "parts", "place", "twins"] | None = None
+    parts: tuple[Annotated[int, Field(gt=0)], ...] = ()
+    columns: tuple[str, ...] = ()
+    sizes: tuple[Annotated[float, Field(gt=0)], ...] = ()
+    within: str | None = None
     horizon_days: int | None = Field(default=None, gt=0)
     fraction: float | None = Field(default=None, gt=0, lt=1)
 
+    @property
+    def used_columns(self) -> tuple[str, ...]:
+        """The columns of train.csv that the rule looks at."""
+        named = (self.column, None if self.within in PERIODS else self.within)
+        return (*(name for name in named if name is not None), *self.columns)
+
+    @property
+    def groups(self) -> str:
+        """What a group is, in words, in the plural."""
+        match self.by:
+            case "date":
+                return f"days of {self.column}"
+            case "picture":
+                return "pictures"
+            case "parts":
+                parts = " and ".join(map(str, self.parts))
+                return f"groups of one {self.column} (part{'s' * (len(self.parts) > 1)} {parts} of it)"
+            case "place":
+                sides = " by ".join(f"{size:g}" for size in self.sizes)
+                return f"blocks of {' and '.join(self.columns)}, {sides}"
+            case "twins":
+                alike = "nearly equal" if self.sizes else "equal"
+                more = f" and {len(self.columns) - _NAMED} more" if len(self.columns) > _NAMED else ""
+                return f"groups of rows that are {alike} in {', '.join(self.columns[:_NAMED])}{more}"
+            case None:
+                return f"groups of one {self.column}"
+
     @model_validator(mode="after")
     def _complete(self) -> Self:
-        if self.kind != "random" and self.column is None:
+        over_columns = self.by in ("place", "twins")
+        if self.kind != "random" and self.column is None and not over_columns:
             raise ValueError(f"a {self.kind} split names its column")
         if self.by is not None and self.kind != "group":
             raise ValueError("'by' goes with a group split only")
-        if self.horizon_days is not None and self.kind != "time":
-            raise ValueError("'horizon_days' goes with a time split only")
+        for name in ("horizon_days", "within"):
+            if getattr(self, name) is not None and self.kind != "time":
+                raise ValueError(f"'{name}' goes with a time split only")
+        if bool(self.parts) != (self.by == "parts"):
+            raise ValueError("'by: parts' and 'parts' go together")
+        if bool(self.columns) != over_columns:
+            raise ValueError("'columns' goes with 'by: place' and 'by: twins', and they with it")
+        if self.by == "place" and not len(self.columns) == len(self.sizes) == _AXES:
+            raise ValueError("'by: place' names two columns and two sizes")
+        if self.sizes and not (over_columns and len(self.sizes) == len(self.columns)):
+            raise ValueError("'sizes' has a number for each of 'columns'")
         return self
+
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out what came later and is not given: names of splits are hashes of this."""
+        values: dict[str, Any] = dump(self)
+        return {name: value for name, value in values.items() if value or name not in _LATER}
 
 
 class Competition(Value):

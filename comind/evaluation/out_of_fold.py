@@ -10,7 +10,7 @@ from comind.evaluation.metrics import Metric
 from comind.evaluation.report import GradeReport
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.rules import groups_of
+from comind.evaluation.splits.groups import groups_of
 from comind.evaluation.tables import read_header, read_table
 
 __all__ = ["TrainAnswers"]

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from comind.domain.problem import AnswerKind, DataShape
 from comind.evaluation.splits.answer_files import PIXEL, picture_of
@@ -37,9 +38,17 @@ def shape_of(public: Path, split: Split) -> DataShape:
         return DataShape.IMAGES
     if split.answer_kind is AnswerKind.TEXT:
         return DataShape.TEXT_TO_TEXT
-    if split.rule.kind == "time" and split.answer_kind is AnswerKind.NUMBER:
+    if split.answer_kind is AnswerKind.NUMBER and _is_forecast(rows, split):
         return DataShape.PANEL
     return DataShape.TEXT if _is_text(features) else DataShape.TABLE
+
+
+def _is_forecast(rows: pd.DataFrame, split: Split) -> bool:
+    """Whether test rows come after all others, by dates; not in between, nor by plain numbers."""
+    rule = split.rule
+    if rule.kind != "time" or rule.within is not None:
+        return False
+    return rule.column not in rows.columns or not is_numeric_dtype(rows[rule.column])
 
 
 def _names(public: Path, endings: tuple[str, ...]) -> set[str]:

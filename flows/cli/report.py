@@ -54,7 +54,8 @@ def run(args: argparse.Namespace) -> Answer:
         "written": [str(path) for path in written],
     }
     table = _aligned([_HEAD, *map(_row, reports)])
-    text = "\n".join([table, *map(_summed_up, summaries), *map(str, written)])
+    warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
+    text = "\n".join([table, *warned, *map(_summed_up, summaries), *map(str, written)])
     return Answer(values=values, text=text + "\n")
 
 

@@ -123,12 +123,7 @@ class CampaignTracker:
             case EnvironmentRead() | ScriptProved() as found:
                 self._track_ground(found)
             case SplitMade() as split:
-                facts = split.model_dump()
-                self._parent.params({f"split.{name}": value for name, value in facts.items()})
-                names = ("metric", "maximize", "key")
-                self._parent.tags({f"comind.{name}": facts[name] for name in names})
-                view = runs_view(self._folder.name, maximize=split.maximize)
-                self._parent.view(self._folder.name, view)
+                self._track_split(split)
             case WorkPlanned(id=work_id, work=work):
                 self._account(work_id)
                 if isinstance(work, Code):
@@ -155,6 +150,16 @@ class CampaignTracker:
             return
         self._parent.tags({"comind.picked": chosen.work_id, "comind.pick_reason": chosen.reason})
         self._parent.texts({"leaderboard.csv": as_csv(chosen.leaderboard)})
+
+    def _track_split(self, split: SplitMade) -> None:
+        """Write how rows were held back; a tag says where validation is easier than test."""
+        facts = split.model_dump(exclude={"warnings"})
+        self._parent.params({f"split.{name}": value for name, value in facts.items()})
+        names = ("metric", "maximize", "key")
+        self._parent.tags({f"comind.{name}": facts[name] for name in names})
+        if split.warnings:
+            self._parent.tags({"comind.split_warning": "; ".join(split.warnings)})
+        self._parent.view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
     def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
         """Write what the campaign runs in, and what became of the final pick's script."""

@@ -41,6 +41,7 @@ _SPLIT = SplitMade(
     metric="accuracy",
     maximize=True,
     validation_rows=3,
+    warnings=("validation is easier than test: for a reason",),
 )
 _CUT_OFF = "no result was recorded: the process or the attempt ended while the cell was under way"
 
@@ -109,6 +110,7 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert parent["metrics"]["valid_attempts"][-1][0] == 3
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"
     assert parent["params"]["split.metric"] == "accuracy"
+    assert parent["tags"]["comind.split_warning"] == _SPLIT.warnings[0]
     assert child["status"] == "FINISHED"
     assert child["tags"]["comind.parents"] == "attempt-000"
     assert [value for value, _, _ in child["metrics"]["step/score"]] == [0.95, 0.9]

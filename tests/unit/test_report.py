@@ -13,7 +13,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.evaluation.benchmark.registry import find_benchmark_competition
 from flows.cli.main import main
-from tests.unit.campaign.samples import code, opened, scored
+from tests.unit.campaign.samples import code, opened, scored, split_made
 from tests.unit.evaluation.benchmark.worlds import make_world
 from tests.unit.evaluation.folders import competition_folder
 
@@ -24,8 +24,10 @@ def _campaign(project: Path, competition: Path, submission: str | None, **change
     """Write the folder of a campaign that has ended."""
     folder = ProjectFolder(project).campaign(str(changes.get("id", "small-1")))
     campaign = Campaign(folder)
+    warnings = changes.pop("warnings", ())
     events: list[CampaignEvent] = [
         opened(competition=competition.name, competition_folder=str(competition), **changes),
+        split_made(warnings=warnings),
         WorkPlanned(id="attempt-000", work=code()),
         WorkFinished(id="attempt-000", outcome=scored(0.9)),
     ]
@@ -60,19 +62,21 @@ def test_campaigns_on_our_folders(
     worse = answers.replace("yes", "no")
     project = tmp_path / "project"
     for seed, text in ((1, answers), (2, worse)):
-        _campaign(project, small, text, id=f"small-{seed}", seed=seed)
+        _campaign(project, small, text, id=f"small-{seed}", seed=seed, warnings=("too easy",))
     status, told = _told(capfd, "report", project)
     assert status == 0
     best, other = told["competition_reports"]
     assert (best["score"], best["rank"], best["gold_medal"], best["seed"]) == (1.0, 1, True, 1)
     assert (other["score"], other["rank"], other["any_medal"]) == (0.7, 4, False)
     assert best["validation_score"] == 0.9
+    assert best["validation_warnings"] == ["too easy"]
     every = told["summaries"][0]["lines"][0]
     assert (every["seeds"], every["shares"]["gold_medal"]["mean"]) == (2, 50.0)
     assert every["shares"]["gold_medal"]["standard_error"] == 50.0
     assert main(["report", str(project)]) == 0
     assert "comind report" not in (shown := capfd.readouterr().out)
     assert "50.0 ± 50.0 %" in shown
+    assert "small-1: too easy" in shown
 
 
 def test_nothing_handed_in_is_a_report(

@@ -1,5 +1,7 @@
 """What the live view tells."""
 
+from datetime import UTC, datetime
+
 from comind.campaign.attempt import (
     CallAnswered,
     CallSent,
@@ -10,14 +12,16 @@ from comind.campaign.attempt import (
     MonitorHeard,
     TryFailed,
 )
+from comind.campaign.events import CampaignEvent
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Submitted
 from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
+from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _doing, _spent, _warning, _work_line
-from tests.unit.campaign.samples import score
+from flows.view import _campaign_line, _doing, _spent, _warning, _work_line
+from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
 
@@ -111,3 +115,18 @@ def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
     for record, (doing, _) in zip(records_of(*(event for _, event in steps)), steps, strict=True):
         state = apply(state, record)
         assert _doing(state) == doing
+
+
+def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
+    """The worst of the warnings has a line of its own when a campaign begins; the others are counted."""
+
+    def told(*warnings: str) -> list[str]:
+        record: Record[CampaignEvent] = Record(
+            seq=1, at=datetime.now(UTC), elapsed=0.0, event=split_made(warnings=warnings)
+        )
+        return _campaign_line(record).splitlines()
+
+    split = "split demo-1: 3 rows sealed, metric accuracy; random: for a test"
+    assert told() == [split]
+    assert told("too easy") == [split, "WARNING: too easy"]
+    assert told("too easy", "again") == [split, "WARNING: too easy (and 1 more)"]

@@ -62,6 +62,8 @@ class CompetitionReport(Value):
     interval: tuple[float, float] | None = None
     validation_score: float | None = None
     validation_interval: tuple[float, float] | None = None
+    validation_warnings: tuple[str, ...] = ()
+    """Ways in which validation was easier than test, as far as one can tell without labels."""
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None

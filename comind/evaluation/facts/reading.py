@@ -138,13 +138,11 @@ class Facts:
             case "stratified":
                 how = f"rows at random, each value of {rule.column} in proportion"
             case "group":
-                what = {"date": f"days of {rule.column}", "picture": "pictures"}
-                how = (
-                    f"whole {what.get(rule.by or '', f'groups of one {rule.column}')}, chosen at random"
-                )
+                how = f"whole {rule.groups}, chosen at random"
             case "time":
                 days = f"the last {rule.horizon_days} days" if rule.horizon_days else "the last rows"
-                how = f"{days} by {rule.column}"
+                each = f" of each {rule.within}" if rule.within else ""
+                how = f"{days}{each} by {rule.column}"
         rows = split.train_rows + split.validation_rows
         held_back = f"{share(split.validation_rows, rows)} of the {count(rows)} labelled rows"
         why = f"seed {split.seed}; {split.rule_reason}"

@@ -6,7 +6,7 @@ import pandas as pd
 from comind.domain.competition import SplitRule
 from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, Blocks
 from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.rules import groups_of, times_of
+from comind.evaluation.splits.groups import groups_of, times_of
 
 __all__ = ["blocks_of"]
 

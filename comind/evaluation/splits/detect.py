@@ -9,12 +9,14 @@ import pandas as pd
 from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind
 from comind.evaluation.splits.answer_files import PIXEL, picture_of
+from comind.evaluation.splits.groups import parsed_times
 
 __all__ = ["detect_rule"]
 
 _LEAST_GROUPS = 5
 _LARGEST_GROUP = 0.5
 _MOST_CLASSES = 0.1
+_LOOKED_AT = 1_000
 _LATER = 0.99  # share of training rows that lie before all or most of the test rows
 
 
@@ -59,7 +61,8 @@ def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRul
     if _set_apart(train, test):
         rule = SplitRule(kind="group", column=str(train.name))
         return rule, f"no value of {train.name!r} appears in both train and test, though many repeat"
-    if train.str.fullmatch(PIXEL).all() and _set_apart(picture_of(train), picture_of(test)):
+    pixels = (cells.str.fullmatch(PIXEL).all() for cells in (train.head(_LOOKED_AT), train))
+    if all(pixels) and _set_apart(picture_of(train), picture_of(test)):
         rule = SplitRule(kind="group", column=str(train.name), by="picture")
         return rule, f"{train.name!r} names pixels, and no picture has pixels in both train and test"
     before, after = _dates(train), _dates(test)
@@ -72,16 +75,19 @@ def _by_group(train: "pd.Series[str]", test: "pd.Series[str]") -> tuple[SplitRul
 
 
 def _set_apart(train: "pd.Series[str]", test: "pd.Series[str]") -> bool:
+    if train.isin(test.head(_LOOKED_AT)).any():
+        return False
     counts = train.value_counts()
     repeats = counts.median() >= 2  # noqa: PLR2004 - a value that appears twice
     spread = len(counts) >= _LEAST_GROUPS and counts.iloc[0] <= _LARGEST_GROUP * len(train)
-    return bool(repeats and spread and not set(counts.index) & set(test))
+    return bool(repeats and spread and not test.isin(counts.index).any())
 
 
 def _dates(column: "pd.Series[str]") -> "pd.Series | None":
     """Return the column as times, where every cell is one and none is a mere number."""
     text = column.str.strip()
-    if not len(text) or not text.str.contains(r"\d[-/:]\d", regex=True).all():
-        return None
-    times = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
+    for cells in (text.head(_LOOKED_AT), text):  # most columns show at once that they hold no times
+        if not len(cells) or not cells.str.contains(r"\d[-/:]\d", regex=True).all():
+            return None
+    times = parsed_times(text)
     return None if times.isna().any() else times

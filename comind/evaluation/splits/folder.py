@@ -4,10 +4,23 @@ from pathlib import Path
 
 from comind.domain.competition import SplitRule
 from comind.domain.problem import Task
-from comind.domain.value import Name
+from comind.domain.value import Name, Value
 from comind.errors import CompetitionError
 
-__all__ = ["Split", "SplitFolder"]
+__all__ = ["Split", "SplitFolder", "Tie"]
+
+
+class Tie(Value):
+    """How many rows stand near the rows to learn from, in one way: test rows beside validation rows."""
+
+    rows: str
+    """What rows that stand so are, such as "of groups of one patient that have other rows in train"."""
+    test: float
+    validation: float
+    own: bool = False
+    """Whether this is what the rule goes by."""
+    compared: bool = False
+    """Whether the figures are no shares but 2 - 2 AUC of a model that tells the rows from train rows."""
 
 
 class Split(Task):
@@ -17,6 +30,12 @@ class Split(Task):
     rule: SplitRule
     rule_reason: str
     """Where the rule comes from: the folder's description, or what was seen in the data."""
+    sure: float | None = None
+    """How sure it is that validation stands to train as test does, from 0 to 1; None where not known."""
+    ties: tuple[Tie, ...] = ()
+    """What test and validation rows share with the rows to learn from, the rule's own first."""
+    warnings: tuple[str, ...] = ()
+    """A line for each way in which validation is easier than test."""
     seed: int
     written: bool
     """Whether a model wrote the evaluator, as the competition names no metric."""

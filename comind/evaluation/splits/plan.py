@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from types import MappingProxyType
 
+import numpy as np
 import pandas as pd
 
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
@@ -14,7 +15,10 @@ from comind.errors import CompetitionError
 from comind.evaluation.metrics import MetricFacts, find_metric
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.detect import detect_rule
+from comind.evaluation.splits.imitate import Compared, compare, find_rule
+from comind.evaluation.splits.relations import Pool
 from comind.evaluation.splits.rules import choose_rows
+from comind.evaluation.splits.standing import Standing, standing_of
 from comind.evaluation.tables import read_table
 from comind.system.files import hash_tree
 
@@ -26,6 +30,8 @@ _LAYOUT = 3  # part of every key: raise it when the same inputs give other files
 class SplitPlan:
     """Tables, columns, metric and rule of one competition."""
 
+    imitates = True
+    """Whether test rows are looked at closely, to find a rule; a rule that is given stands."""
     programs: Mapping[str, str] = MappingProxyType({})
     """Programs that are frozen with the split, by file name; none where the metric is one of ours."""
 
@@ -74,11 +80,40 @@ class SplitPlan:
 
     @cached_property
     def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """The folder's rule, or the one that fits the data."""
+        """The folder's rule, or the one that imitates how the test rows were set apart."""
         if self.competition.split is not None:
             return self.competition.split, "competition.yaml says so"
+        return self._imitated or self._plain
+
+    @cached_property
+    def _plain(self) -> tuple[SplitRule, str]:
+        """The rule that a look at each column gives."""
         test = self.test.set_axis(self.inputs, axis="columns")
         return detect_rule(self.train, test, self.labels, self.metric.kind)
+
+    @cached_property
+    def _imitated(self) -> tuple[SplitRule, str] | None:
+        """The finer rule that a closer look gives, where it gives another one."""
+        if self.competition.split is not None or not self.imitates:
+            return None
+        return find_rule(self.compared, self._plain[0])
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The rows of train and test, in the columns that both have."""
+        shown = [name for name in self.inputs if name not in self.labels]
+        test = self.test.set_axis(self.inputs, axis="columns")[shown]
+        return Pool(self.train, test, self.train_ids)
+
+    @cached_property
+    def compared(self) -> Compared:
+        """How test rows stand to those of train."""
+        return compare(self.pool)
+
+    def standing(self, positions: list[int]) -> Standing:
+        """Return how these validation rows stand to the rest of train, beside test rows to train."""
+        rule, _ = self.rule_with_reason
+        return standing_of(self.pool, self.compared, rule, np.array(positions))
 
     def validation_rows(self) -> list[int]:
         """Return the positions of the rows to hold back, ascending.
@@ -119,5 +154,7 @@ class SplitPlan:
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
+        if self._imitated is not None:  # all others keep the names that they had before there were such
+            parts.append(self._imitated[0].model_dump_json())
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return f"{self.competition.id}-{digest[:12]}"

@@ -13,9 +13,9 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.answer_files import picture_of
+from comind.evaluation.splits.groups import groups_of, periods_of, times_of
 
-__all__ = ["choose_rows", "groups_of", "shuffled", "times_of", "validation_count"]
+__all__ = ["choose_rows", "shuffled", "validation_count"]
 
 T = TypeVar("T")
 
@@ -28,8 +28,9 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
     Raises:
         CompetitionError: the rule does not fit the table.
     """
-    if rule.column is not None and rule.column not in table.columns:
-        raise CompetitionError(f"the split's column {rule.column!r} is not in train.csv")
+    for name in rule.used_columns:
+        if name not in table.columns:
+            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
     count = validation_count(len(table), rule.fraction)
     if not 0 < count < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
@@ -41,7 +42,8 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
         case "group":
             rows = _whole_groups(table, rule, seed, count)
         case "time":
-            rows = _tail(table, rule, count)
+            tail = _tail(table, rule, count) if rule.within is None else _tails(table, rule, seed, count)
+            rows = tail
     return sorted(rows)
 
 
@@ -50,30 +52,6 @@ def validation_count(rows: int, fraction: float | None) -> int:
     if fraction is not None:
         return max(1, round(rows * fraction)) if rows else 0
     return max(round(rows * _SHARE), min(_LEAST, math.floor(rows * _MOST)))
-
-
-def groups_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series":
-    """Return the group of each row, as text."""
-    if rule.by == "date":
-        return pd.Series(times_of(table, rule).dt.strftime("%Y-%m-%d"))
-    return picture_of(table[rule.column]) if rule.by == "picture" else table[rule.column]
-
-
-def times_of(table: pd.DataFrame, rule: SplitRule) -> "pd.Series":
-    """Return the split's column as times or, where it holds plain numbers, as those.
-
-    Raises:
-        CompetitionError: a cell holds neither.
-    """
-    text = table[rule.column].str.strip()
-    plain = pd.to_numeric(text, errors="coerce")
-    if rule.by is None and plain.notna().all():
-        return plain
-    times = pd.to_datetime(text, errors="coerce", format="mixed", utc=True)
-    if times.isna().any():
-        first = text[times.isna()].iloc[0]
-        raise CompetitionError(f"the split's column {rule.column!r} holds no time: {first!r}")
-    return times
 
 
 def shuffled(items: Sequence[T], seed: int) -> list[T]:
@@ -119,7 +97,8 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -
     """Take whole groups until the next one would lead further from `count` than stopping does."""
     members = _members(groups_of(table, rule), list(range(len(table))))
     if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
-        raise CompetitionError(f"the split's column {rule.column!r} has one group only")
+        what = ", ".join(rule.used_columns)
+        raise CompetitionError(f"the split's column {what!r} has one group only")
     rows: list[int] = []
     for name in shuffled(list(members), seed)[:-1]:
         group = members[name]
@@ -146,3 +125,34 @@ def _tail(table: pd.DataFrame, rule: SplitRule, count: int) -> list[int]:
             f"the split's column {rule.column!r}: no rows are left before the ones held back"
         )
     return [int(row) for row in late.to_numpy().nonzero()[0]]
+
+
+def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[int]:
+    """Take the last rows of each stretch of time, or of each group; each keeps rows to learn from.
+
+    Where these would be far more than `count`, the tails of some are taken, chosen by the seed.
+    """
+    times = times_of(table, rule).reset_index(drop=True)
+    within = periods_of(table, times, str(rule.within)).reset_index(drop=True)
+    if rule.horizon_days is None:  # the last quarter of its rows, and of two rows one
+        place, size = times.groupby(within).rank(method="max"), times.groupby(within).transform("size")
+        late = place > size - (size * _MOST).clip(lower=1).round()
+    else:
+        plain = times.dtype.kind in "iuf"
+        span = rule.horizon_days if plain else pd.Timedelta(days=rule.horizon_days)
+        late = times > times.groupby(within).transform("max") - span
+    late &= ~late.groupby(within).transform("all")
+    if not late.any():
+        raise CompetitionError(
+            f"the split's column {rule.column!r}: no {rule.within} has rows before the ones held back"
+        )
+    rows = [int(row) for row in late.to_numpy().nonzero()[0]]
+    if len(rows) <= max(count, _MOST * len(table)):
+        return rows
+    tails = _members(within, rows)
+    chosen: list[int] = []
+    for name in shuffled(list(tails), seed):
+        if len(chosen) >= count:
+            break
+        chosen += tails[name]
+    return chosen

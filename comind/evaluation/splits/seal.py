@@ -10,8 +10,8 @@ from comind.domain.competition import Competition
 from comind.errors import CompetitionError
 from comind.evaluation.folder import check_public
 from comind.evaluation.splits.folder import Split, SplitFolder
+from comind.evaluation.splits.groups import groups_of
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import groups_of
 from comind.evaluation.splits.side import hold_back_files, hold_back_tables, keep_full
 from comind.evaluation.tables import write_table
 from comind.system.files import copy_plain_tree, hash_tree, write_durably
@@ -103,21 +103,26 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
         write_durably(folder.programs / name, program)
-    _describe(plan, folder, kept_rows=len(kept), held_back_rows=len(held_back))
+    _describe(plan, folder, positions)
 
 
 def _beside(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([left, right], axis="columns")
 
 
-def _describe(plan: SplitPlan, folder: SplitFolder, *, kept_rows: int, held_back_rows: int) -> None:
+def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> None:
     rule, reason = plan.rule_with_reason
+    standing = plan.standing(positions)
+    held_back = len(positions)
     split = Split(
         key=plan.key,
         competition=plan.competition.id,
         title=plan.competition.title,
         rule=rule,
         rule_reason=reason,
+        sure=standing.sure,
+        ties=standing.ties,
+        warnings=standing.warnings,
         seed=plan.seed,
         metric=plan.metric.name,
         maximize=plan.metric.maximize,
@@ -127,8 +132,8 @@ def _describe(plan: SplitPlan, folder: SplitFolder, *, kept_rows: int, held_back
         train_id_columns=plan.train_ids,
         label_columns=plan.labels,
         target_columns=plan.targets,
-        train_rows=kept_rows,
-        validation_rows=held_back_rows,
+        train_rows=len(plan.train) - held_back,
+        validation_rows=held_back,
         test_rows=len(plan.test),
         public_sha256=hash_tree(folder.public),
         sealed_sha256=hash_tree(folder.sealed),

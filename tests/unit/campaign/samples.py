@@ -1,6 +1,6 @@
 """Values that the campaign's tests share."""
 
-from comind.campaign.events import CampaignOpened, CampaignSpec
+from comind.campaign.events import CampaignOpened, CampaignSpec, SplitMade
 from comind.campaign.history import AttemptState
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
 from comind.campaign.plan import Code
@@ -31,6 +31,19 @@ def spec(**changes: object) -> CampaignSpec:
 
 def opened(**changes: object) -> CampaignOpened:
     return CampaignOpened(spec=spec(**changes))
+
+
+def split_made(**changes: object) -> SplitMade:
+    values: dict[str, object] = {
+        "key": "demo-1",
+        "public_sha256": "a",
+        "sealed_sha256": "b",
+        "metric": "accuracy",
+        "maximize": True,
+        "validation_rows": 3,
+        "rule": "random: for a test",
+    }
+    return SplitMade.model_validate(values | changes)
 
 
 def code(title: str = "baseline", *, steps: int = 2) -> Code:

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent
 from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import attempt_lines, journal_of, plain
+from comind.campaign.journal import attempt_lines, journal_of, plain, split_notes
 from comind.campaign.outcome import CodeOutcome
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from tests.unit.agents.rounds import attempt, state_of
-from tests.unit.campaign.samples import code, failed, scored
+from tests.unit.campaign.samples import code, failed, scored, split_made
 
 
 def _tried(
@@ -52,6 +52,14 @@ def test_a_solution_bears_the_title_of_its_report() -> None:
     assert list(attempt_lines(state)) == ["- attempt-000: a forest instead: accuracy 0.8 \\[0.8, 0.8\\]"]
     titles = {node.id: node.title for node in graph_of_campaign(state, CommunityView())}
     assert titles == {"draft:attempt-000": "draft 0", "solution:attempt-000": "a forest instead"}
+
+
+def test_easier_validation_stands_in_the_journal() -> None:
+    """What scores on validation promise too much by is said below the attempts, else nothing is."""
+    assert split_notes(state_of()) == ""
+    assert split_notes(state_of(split_made())) == ""
+    said = split_notes(state_of(split_made(warnings=("too easy", "again"))))
+    assert said.splitlines() == ["", "## Validation", "", "- too easy", "- again"]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))

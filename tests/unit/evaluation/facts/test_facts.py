@@ -123,6 +123,22 @@ def test_like_columns_share_a_line(tmp_path: Path) -> None:
         (SplitRule(kind="group", column="at", by="date"), "whole days of at"),
         (SplitRule(kind="time", column="at", horizon_days=7), "the last 7 days by at"),
         (SplitRule(kind="time", column="at"), "the last rows by at"),
+        (
+            SplitRule(kind="time", column="at", within="month", horizon_days=4),
+            "the last 4 days of each month by at",
+        ),
+        (
+            SplitRule(kind="group", column="id", by="parts", parts=(1, 2)),
+            "whole groups of one id (parts 1 and 2 of it), chosen at random",
+        ),
+        (
+            SplitRule(kind="group", by="place", columns=("x", "y"), sizes=(0.5, 2.0)),
+            "whole blocks of x and y, 0.5 by 2, chosen at random",
+        ),
+        (
+            SplitRule(kind="group", by="twins", columns=("a", "b", "c", "d")),
+            "whole groups of rows that are equal in a, b, c and 1 more, chosen at random",
+        ),
     ],
 )
 def test_the_split_is_told(tmp_path: Path, rule: SplitRule, told: str) -> None:

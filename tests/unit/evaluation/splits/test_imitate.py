@@ -1,0 +1,94 @@
+"""A split says how it imitates the test set, how sure it is, and where validation is easier."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from comind.domain.competition import Competition, SplitRule
+from comind.evaluation.folder import load_competition
+from comind.evaluation.scripts.plan import plan_without_metric
+from comind.evaluation.splits.folder import Split, Tie
+from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.seal import make_split
+from comind.evaluation.splits.standing import Standing
+from comind.testing.planted import planted_world
+
+
+@pytest.fixture(scope="module")
+def patients(tmp_path_factory: pytest.TempPathFactory) -> Competition:
+    """A competition whose test rows are of other patients, which only its composite ids name."""
+    return load_competition(planted_world("groups in ids", 7).build(tmp_path_factory.mktemp("p")))
+
+
+def test_a_split_says_what_it_imitates(patients: Competition, tmp_path: Path) -> None:
+    """`split.json` has rule, reason, how sure it is, and the shares of test and validation rows."""
+    folder = make_split(patients, tmp_path, seed=0)
+    split = folder.read()
+    assert (split.rule.by, split.rule.column) == ("parts", "id")
+    assert "0% of test rows, but 100% of train rows, are of groups of one id" in split.rule_reason
+    assert split.sure is not None
+    own = split.ties[0]
+    assert (own.own, own.test, own.validation) == (True, 0.0, 0.0)
+    assert split.warnings == ()
+    assert folder.groups.is_file()
+
+
+def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp_path: Path) -> None:
+    """A user's own split is not changed; that its validation is easier is said."""
+    given = patients.model_copy(update={"split": SplitRule(kind="random")})
+    split = make_split(given, tmp_path, seed=0).read()
+    assert split.rule == given.split
+    assert split.warnings[0].startswith("validation is easier than test: ")
+    assert "but 0% of test rows, are of groups of one id" in split.warnings[0]
+
+
+def test_a_finer_rule_gives_the_split_another_name(patients: Competition) -> None:
+    """What was split by a plain rule before has another name than the same data split by a finer one."""
+    plain = SplitPlan(patients, seed=0)
+    plain.imitates = False
+    assert plain.rule_with_reason[0].kind in ("random", "stratified")
+    assert plain.key != SplitPlan(patients, seed=0).key
+
+
+def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:
+    """Where a model writes the evaluator, the rule that it is told is one that it can write."""
+    plan = plan_without_metric(patients.model_copy(update={"metric": None}))
+    assert plan.rule_with_reason[0].by is None
+
+
+def test_a_split_of_earlier_days_is_read(patients: Competition, tmp_path: Path) -> None:
+    """A `split.json` without the newer fields is a split that says nothing of them."""
+    folder = make_split(
+        patients.model_copy(update={"split": SplitRule(kind="random")}), tmp_path, seed=0
+    )
+    values = json.loads(folder.described.read_text())
+    for name in ("sure", "ties", "warnings"):
+        del values[name]
+    split = Split.model_validate(values)
+    assert (split.sure, split.ties, split.warnings) == (None, (), ())
+
+
+@pytest.mark.parametrize(
+    ("test", "validation", "rows", "warned"),
+    [
+        (0.0, 1.0, 300, True),
+        (0.5, 0.9, 300, True),
+        (0.5, 0.55, 3000, False),
+        (0.4, 0.6, 30, False),
+        (0.9, 0.2, 300, False),
+    ],
+    ids=["set apart", "partly", "hardly", "few rows", "harder"],
+)
+def test_only_easier_validation_beyond_noise_is_warned_of(
+    test: float, validation: float, rows: int, *, warned: bool
+) -> None:
+    """A difference is a warning where it is large, beyond noise, and in favour of validation."""
+    tie = Tie(rows="somehow near train rows", test=test, validation=validation)
+    assert bool(Standing((tie,), test=rows, validation=rows).warnings) == warned
+
+
+def test_nothing_is_known_of_few_rows() -> None:
+    """Without anything to compare, nothing is said."""
+    assert Standing().sure is None
+    assert Standing().warnings == ()

@@ -1,0 +1,21 @@
+"""How the test rows were set apart is found where it was planted, whatever else may mislead."""
+
+from pathlib import Path
+
+import pytest
+
+from comind.testing.planted import PLANTED, judge, planted_world
+
+_SEEDS = (100, 101)  # benchmarks/splits.py counts over twenty others
+
+
+@pytest.mark.parametrize("seed", _SEEDS)
+@pytest.mark.parametrize("kind", PLANTED)
+def test_the_planted_rule_is_found(tmp_path: Path, kind: str, seed: int) -> None:
+    """The split imitates the test set, nothing is said against it, and wrong splits are warned of."""
+    judged = judge(planted_world(kind, seed), tmp_path)
+    assert judged.right, f"{judged.rule} as {judged.reason}"
+    assert not judged.warnings
+    assert judged.warned == judged.wrong
+    assert judged.sure is not None
+    assert judged.sure > 0.7
