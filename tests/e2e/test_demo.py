@@ -1,4 +1,4 @@
-"""`make demo`: recorded replies, real code; everything that a community does can be seen in its folder."""
+"""`make demo`: recorded replies, real code; its folder shows everything that a community does."""
 
 import re
 import shlex
@@ -36,7 +36,7 @@ def _outcome(state: CampaignState, attempt: str) -> CodeOutcome:
 
 
 def test_the_demo_shows_a_community(demo: tuple[Ran, Path]) -> None:
-    """Reading, ideas, parallel drafts, a repair, a publication, a second round, blend, refit and journal."""
+    """Reading, ideas, a repair, a publication, a second round, blend, refit and journal are there."""
     ran, project = demo
     assert ran.exit_code == 0, ran.stderr
     assert ran.stderr.startswith("recorded: ")
