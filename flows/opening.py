@@ -59,8 +59,8 @@ Tell = Callable[[str], None]
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
 _CHOICES = ("baseline", "refit", "blend", "monitor", "prove", "push", "sandbox")
 _REPLAYED = (
-    "recorded: the replies of a strong language model, kept with CoMind, are played back; "
-    "all code runs here, and all scores are measured here"
+    "recorded: the replies of a strong language model are played back; "
+    "all code runs, and all scores are measured, here and now"
 )
 
 
