@@ -116,6 +116,8 @@ class SplitMade(Value):
     """How rows were held back, and why in this way; for people."""
     warnings: tuple[str, ...] = ()
     """A line for each way in which validation is easier than test."""
+    folds: int = 0
+    """Of the fold vector that all attempts find; 0 in older logs, whose attempts find none."""
 
 
 class CommunityRead(Value):
