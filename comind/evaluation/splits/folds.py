@@ -99,9 +99,9 @@ def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -
 
 def _stretches(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
     times = times_of(table, rule)
-    periods = pd.Series(0, index=table.index)
+    periods = ["all"] * len(times)
     if rule.within is not None:
-        periods = periods_of(table, times, rule.within)
-    together = times.groupby(periods)
+        periods = periods_of(table, times, rule.within).tolist()
+    together = times.groupby(np.array(periods, dtype=str))
     places = (together.rank(method="min") - 1) * folds // together.transform("size")
     return places.to_numpy(dtype=int)
