@@ -70,7 +70,7 @@ def _frame(split: SplitFolder) -> str:
 def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeReport, GradeReport, bool]:
     """Run cells one after another; return the verdicts on what the last one hands in."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
-    (workspace / "input").mkdir(parents=True)
+    (workspace / "input").mkdir(parents=True, exist_ok=True)
     (workspace / "input" / "small").symlink_to(split.public)
     write_folds(split.public, split.read(), workspace / FOLDS_AT / FOLDS_FILE)
     space: dict[str, Any] = {}
