@@ -15,7 +15,7 @@ __all__ = ["MOST_COMPARED", "correlated", "correlation", "errors_of"]
 MOST_COMPARED = 8
 """Submissions in one table; the more there are, the more it tells of the labels."""
 _STEP = 0.05
-_LEAST_ROWS = 100
+_LEAST_ROWS = 50
 _LEAST_APART = 20  # rows: the errors in fewer of them are told of nobody
 _CELLS = 50_000_000  # of all submissions together
 

@@ -76,14 +76,14 @@ def test_few_rows_are_not_asked_about(metric: str) -> None:
 
 def test_a_table_is_refused_in_a_line() -> None:
     """Texts, metrics whose rows belong together, few rows, and too many submissions have no table."""
-    truth = pd.DataFrame({"t": np.arange(99.0)})
+    truth = pd.DataFrame({"t": np.arange(49.0)})
     texts = correlated(METRICS["exact-match"], truth, [truth])
     rows = correlated(CUSTOM_METRICS["bias-auc"], truth, [truth])
     few = correlated(METRICS["rmse"], truth, [truth, truth])
     many = correlated(METRICS["rmse"], truth.iloc[[0] * 100], [truth.iloc[[0] * 100]] * 9)
     assert "no errors" in texts.reason
     assert "no errors" in rows.reason
-    assert few.reason == "99 validation rows are too few to tell of"
+    assert few.reason == "49 validation rows are too few to tell of"
     assert "too many" in many.reason
     assert not any(each.correlations for each in (texts, rows, few, many))
 
