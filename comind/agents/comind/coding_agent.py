@@ -199,7 +199,7 @@ def _opening(
 ) -> tuple[Message, ...]:
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
     large = bench.context_tokens >= _LARGE_CONTEXT
-    folds = work.opening_version >= OPENING_VERSION and large
+    folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
     task = _TEMPLATES.render(
         "coding_task",
         problem=problem,

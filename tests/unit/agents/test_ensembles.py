@@ -225,9 +225,11 @@ def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
     assert small == older
 
 
-def test_an_ensemble_begins_with_the_predictions_of_its_members(tmp_path: Path) -> None:
+@pytest.mark.parametrize("context", [_SMALL, _LARGE])
+def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tmp_path: Path) -> None:
     """They are read by a cell of ours, which is shown with what it printed and how to stack."""
-    asked, ran = _opened(tmp_path, _LARGE, members=("attempt-001", "attempt-002"))
+    asked, ran = _opened(tmp_path, context, members=("attempt-001", "attempt-002"))
+    assert "Cross-validate by it" in asked
     assert "members = ['attempt-001', 'attempt-002']" in ran[1]
     assert "It printed:\nshares: 1.0" in asked
     assert "A stack in short" in asked
