@@ -43,7 +43,7 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState
 from comind.campaign.history import apply as apply_work
 from comind.campaign.ledger import by_role
-from comind.campaign.outcome import CodeOutcome, Outcome
+from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
@@ -258,7 +258,12 @@ def _purpose(work: Think | Code) -> str:
 def _ending(outcome: Outcome) -> str:
     if isinstance(outcome, CodeOutcome) and outcome.score is not None:
         return f"done, {outcome.score}"
-    return f"failed ({outcome.failure.kind}): {outcome.failure.message}" if outcome.failure else "done"
+    if outcome.failure is not None:
+        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
+    found = outcome.result.root.items() if isinstance(outcome, ThinkOutcome) else ()
+    return ", ".join(
+        ["done", *(f"{name}: {len(each)}" for name, each in found if isinstance(each, list) and each)]
+    )
 
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:
