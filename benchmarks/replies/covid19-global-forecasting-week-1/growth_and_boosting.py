@@ -40,7 +40,8 @@ def growing(history, ahead, damping, shrinkage, window):
     chinese = countries == "China"
     shared[chinese] = rate[chinese].mean(axis=0)
     rate = (1 - shrinkage) * rate + shrinkage * shared
-    steps = np.cumsum(damping ** np.arange(1, ahead + 1))
+    days = np.arange(1, ahead + 1)
+    steps = np.cumsum(damping ** days * 0.92 ** np.maximum(days - 10, 0))  # no growth lasts: beyond the backtests it fades
     return now[:, None] + np.maximum(rate, 0)[:, None] * np.reshape(steps, (1, -1, 1))
 
 

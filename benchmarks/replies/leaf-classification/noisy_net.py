@@ -22,7 +22,7 @@ X, X_validation, X_test = (
 labels = torch.tensor(y)
 
 
-def fit_and_predict(learn, wanted, seed, epochs=90, noise=0.4):
+def fit_and_predict(learn, wanted, seed, epochs=70, noise=0.8):
     """Log probabilities of the rows `wanted`."""
     torch.manual_seed(seed)
     net = torch.nn.Sequential(
@@ -51,17 +51,17 @@ for noise in (0.0, 0.4, 0.8):
     logs = fit_and_predict(learn, X[held], seed=0, noise=noise)
     print(f"noise {noise}: log loss of one fold {log_loss(y[held], np.exp(logs), labels=range(99)):.4f}, {time.monotonic() - start:.1f} s")
 
-# %% Five folds with three seeds, sharpen, hand in
+# %% Five folds with two seeds, sharpen, hand in
 from scipy.special import softmax
 
-NOISE = 0.4
+NOISE = 0.8
 held_out = np.zeros((len(y), len(species)))
 for learn, held in folds:
-    held_out[held] = np.mean([fit_and_predict(learn, X[held], seed, noise=NOISE) for seed in range(3)], axis=0)
+    held_out[held] = np.mean([fit_and_predict(learn, X[held], seed, noise=NOISE) for seed in range(2)], axis=0)
 powers = {power: log_loss(y, softmax(power * held_out, axis=1)) for power in (0.8, 1.0, 1.25, 1.5, 2.0)}
 power = min(powers, key=powers.get)
 print({power: round(loss, 4) for power, loss in powers.items()}, "accuracy", (held_out.argmax(1) == y).mean().round(4))
 everything = torch.cat([X_validation, X_test])
-logs = np.mean([fit_and_predict(np.arange(len(y)), everything, seed, noise=NOISE) for seed in range(5)], axis=0)
+logs = np.mean([fit_and_predict(np.arange(len(y)), everything, seed, noise=NOISE) for seed in range(3)], axis=0)
 answer = softmax(power * logs, axis=1)
 submit(answer[: len(validation)], answer[len(validation):], softmax(power * held_out, axis=1))
