@@ -1,7 +1,7 @@
 # Kernel and net of warped voices, averaged
 #
-# Builds on cepstra_and_kernel: its scores of the support vector machine on warped cepstra, turned into probabilities, are averaged with
-# those of a small convolutional net on log mel pictures. Both are told on left-out speakers;
+# Builds on convolutions: the small net on log mel pictures is averaged, as log probabilities, with the
+# support vector machine on warped cepstra. Both are told on left-out speakers;
 # the share of each is the round number that does best there.
 
 # %% Cepstra of all clips at five warps
