@@ -56,7 +56,7 @@ Tell = Callable[[str], None]
 
 # What a campaign takes over from `solve` as it stands there, under the same name.
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = ("baseline", "refit", "blend", "monitor", "prove", "push", "sandbox")
+_CHOICES = ("baseline", "refit", "blend", "ensemble", "monitor", "prove", "push", "sandbox")
 
 
 def open_campaign(

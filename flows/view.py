@@ -32,6 +32,7 @@ from comind.campaign.events import (
     CampaignResumed,
     CommunityRead,
     EnvironmentRead,
+    ErrorsCompared,
     FinalPicked,
     ScriptProved,
     SplitMade,
@@ -197,7 +198,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case BlendJudged() | FinalPicked() as chosen:
+        case ErrorsCompared() | BlendJudged() | FinalPicked() as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -205,7 +206,9 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"ended: {detail}"
 
 
-def _choice_line(event: BlendJudged | FinalPicked) -> str:
+def _choice_line(event: ErrorsCompared | BlendJudged | FinalPicked) -> str:
+    if isinstance(event, ErrorsCompared):
+        return f"errors in common: {event}"
     if isinstance(event, FinalPicked):
         return f"final pick {event.work_id}: {event.reason}"
     return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
