@@ -4,10 +4,11 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from comind.campaign.state import CampaignState
+from comind.campaign.tuning import Tuning
 from comind.campaign.works import Attempt
 from comind.domain.value import one_line
 
-__all__ = ["attempt_lines", "ending_lines", "journal_of", "plain", "split_notes", "step_lines"]
+__all__ = ["attempt_lines", "ending_lines", "journal_of", "plain", "step_lines", "validation_notes"]
 
 _LENGTH = 300
 _STEPS = 12  # of an attempt that are told
@@ -19,12 +20,13 @@ def journal_of(state: CampaignState) -> str:
     return "\n".join([f"# {state.spec.id}", "", "## Attempts", "", *attempt_lines(state), ""])
 
 
-def split_notes(state: CampaignState) -> str:
-    """Return what to know of scores on validation, as Markdown; most often nothing."""
-    warnings = state.split.warnings if state.split else ()
-    if not warnings:
+def validation_notes(state: CampaignState, tuning: Tuning) -> str:
+    """Return what to know of scores on validation, as Markdown; nothing where nothing was scored."""
+    used = [f"{tuning} on {tuning.rows} rows"] if tuning.gradings else []
+    lines = [*(state.split.warnings if state.split else ()), *used, *tuning.warnings]
+    if not lines:
         return ""
-    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in warnings), ""])
+    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in lines), ""])
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:
