@@ -32,6 +32,7 @@ from comind.campaign.events import (
     CampaignResumed,
     CommunityRead,
     EnvironmentRead,
+    ErrorsCompared,
     FinalPicked,
     ScriptProved,
     SplitMade,
@@ -42,7 +43,7 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState
 from comind.campaign.history import apply as apply_work
 from comind.campaign.ledger import by_role
-from comind.campaign.outcome import CodeOutcome, Outcome
+from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
@@ -207,7 +208,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case BlendJudged() | FinalPicked() as chosen:
+        case ErrorsCompared() | BlendJudged() | FinalPicked() as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -223,7 +224,9 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
     ]
 
 
-def _choice_line(event: BlendJudged | FinalPicked) -> str:
+def _choice_line(event: ErrorsCompared | BlendJudged | FinalPicked) -> str:
+    if isinstance(event, ErrorsCompared):
+        return f"errors in common: {event}"
     if isinstance(event, FinalPicked):
         return f"final pick {event.work_id}: {event.reason}"
     return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
@@ -255,7 +258,12 @@ def _purpose(work: Think | Code) -> str:
 def _ending(outcome: Outcome) -> str:
     if isinstance(outcome, CodeOutcome) and outcome.score is not None:
         return f"done, {outcome.score}"
-    return f"failed ({outcome.failure.kind}): {outcome.failure.message}" if outcome.failure else "done"
+    if outcome.failure is not None:
+        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
+    found = outcome.result.root.items() if isinstance(outcome, ThinkOutcome) else ()
+    return ", ".join(
+        ["done", *(f"{name}: {len(each)}" for name, each in found if isinstance(each, list) and each)]
+    )
 
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:

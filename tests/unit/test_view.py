@@ -14,14 +14,15 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.events import CampaignEvent
 from comind.campaign.history import AttemptState, apply, fold
-from comind.campaign.outcome import Submitted
+from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
+from comind.domain.payload import Payload
 from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _campaign_line, _doing, _spent, _tuning_lines, _warning, _work_line
+from flows.view import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
 from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
@@ -140,3 +141,12 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
     assert told() == [split]
     assert told("too easy") == [split, "WARNING: too easy"]
     assert told("too easy", "again") == [split, "WARNING: too easy (and 1 more)"]
+
+
+def test_a_thought_ends_with_how_much_it_found() -> None:
+    """Reports, ideas and drafts are counted, whatever they are called; empty lists are not told."""
+    found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
+    assert _ending(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
+    assert _ending(ThinkOutcome()) == "done"
+    failure = Failure(kind="reply", message="no JSON")
+    assert _ending(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"

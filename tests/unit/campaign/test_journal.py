@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent
 from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import attempt_lines, journal_of, plain, validation_notes
-from comind.campaign.outcome import CodeOutcome
+from comind.campaign.journal import attempt_lines, journal_of, plain, step_lines, validation_notes
+from comind.campaign.outcome import CellSummary, CodeOutcome
 from comind.campaign.tuning import Tuning
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
@@ -53,6 +53,23 @@ def test_a_solution_bears_the_title_of_its_report() -> None:
     assert list(attempt_lines(state)) == ["- attempt-000: a forest instead: accuracy 0.8 \\[0.8, 0.8\\]"]
     titles = {node.id: node.title for node in graph_of_campaign(state, CommunityView())}
     assert titles == {"draft:attempt-000": "draft 0", "solution:attempt-000": "a forest instead"}
+
+
+def test_steps_are_told_with_what_came_of_them() -> None:
+    """A failed step, its repair and the report stand below the attempt; more steps are counted."""
+    cells = [CellSummary(step=1, goal="fit", result="KeyError: 'x'")]
+    cells += [CellSummary(step=number, goal="again", result="accuracy 0.8") for number in range(2, 15)]
+    outcome = scored(0.8).model_copy(
+        update={"cells": tuple(cells), "report": "It is a line.\n- Try `trees`."}
+    )
+    told = list(step_lines(state_of(*_tried(0, outcome=outcome), *_tried(1))))
+    assert told[:4] == [
+        "### attempt-000: draft 0",
+        "",
+        "- step 1: fit: KeyError: 'x'",
+        "- step 2: again: accuracy 0.8",
+    ]
+    assert told[-5:] == ["- and 2 steps more", "", "It is a line.\n", "- Try \\`trees\\`.", ""]
 
 
 def test_easier_validation_stands_in_the_journal() -> None:
