@@ -56,7 +56,17 @@ Tell = Callable[[str], None]
 
 # What a campaign takes over from `solve` as it stands there, under the same name.
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = ("baseline", "refit", "blend", "monitor", "prove", "push", "sandbox")
+_CHOICES = (
+    "baseline",
+    "refit",
+    "blend",
+    "folds",
+    "pick",
+    "monitor",
+    "prove",
+    "push",
+    "sandbox",
+)
 
 
 def open_campaign(

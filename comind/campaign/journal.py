@@ -19,11 +19,15 @@ def journal_of(state: CampaignState) -> str:
 
 
 def split_notes(state: CampaignState) -> str:
-    """Return what to know of scores on validation, as Markdown; most often nothing."""
+    """Return what to know of scores on validation, and of the final pick, as Markdown."""
     warnings = state.split.warnings if state.split else ()
-    if not warnings:
-        return ""
-    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in warnings), ""])
+    lines = (
+        [] if not warnings else ["", "## Validation", "", *(f"- {plain(line)}" for line in warnings), ""]
+    )
+    if state.picked is not None and state.picked.confidence is not None:
+        told = (f"{state.picked.work_id}: {state.picked.reason}", state.picked.evidence)
+        lines += ["", "## Final pick", "", *(f"- {plain(line)}" for line in told if line), ""]
+    return "\n".join(lines)
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:

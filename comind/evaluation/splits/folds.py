@@ -19,6 +19,7 @@ from comind.evaluation.splits.seal import seal
 from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
 from comind.system.files import copy_plain_tree, write_durably
+from comind.system.killpoints import passed
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
@@ -130,7 +131,9 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        return seal(FoldPlan(folder.read(), number, Path(staged)), place)
+        sealed = seal(FoldPlan(folder.read(), number, Path(staged)), place)
+    passed("fold-made")
+    return sealed
 
 
 def _too_small(split: Split, held_back: int, kept: int) -> str:
