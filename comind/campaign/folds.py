@@ -98,7 +98,7 @@ def run_folds(
     for number in range(1, folding.folds + 1):
         waiting = _waiting(campaign.state, folding, number)
         if len(_sound(campaign.state, folding)) < _LEAST:
-            return "too few scripts of finalists ran"
+            return "the scripts of too few finalists ran"
         seconds = _seconds_left(campaign.state) if waiting else math.inf
         needed = campaign.state.fold_seconds(_took(campaign.state, waiting), len(waiting))
         if seconds < needed:
@@ -122,7 +122,7 @@ def fold_runs(state: CampaignState) -> FoldRuns:
     numbers = tuple(
         number
         for number in range(1, folding.folds + 1)
-        if sound and all(number in found for found in ran.values())
+        if len(sound) >= _LEAST and all(number in found for found in ran.values())
     )
     failed = (each for each in folding.finalists if each not in sound)
     notes = tuple(f"{each} has no scores on folds: {_failure(state, each)}" for each in failed)

@@ -5,6 +5,7 @@ has the split can make the fold again, byte by byte.
 """
 
 import tempfile
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from comind.system.killpoints import passed
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
+_making = threading.Lock()
 _LEAST_SHARE = 0.5  # of the split's own rows: of validation rows, and of rows to learn from
 
 
@@ -120,9 +122,12 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
     Raises:
         CompetitionError: the labelled rows do not bear so many folds, or the split is not whole.
     """
-    made = fold_folder(folder, number)
-    if made.is_whole:
-        return made
+    with _making:  # finalists begin to run on a fold at the same moment
+        made = fold_folder(folder, number)
+        return made if made.is_whole else _made(folder, number)
+
+
+def _made(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
     write_durably(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
     with tempfile.TemporaryDirectory(prefix=".labelled-", dir=place) as staged:
