@@ -11,9 +11,7 @@ import numpy as np
 
 __all__ = ["Choice", "Contender", "choose", "pooled_error"]
 
-HOLDOUT_WEIGHT = 0.5
-"""Of a row of the first validation rows, beside a row of a fold: solutions were selected on these."""
-_TIE = 0.5  # standard errors of a difference on folds, within which other evidence decides
+_TIE = 0.25  # standard errors of a difference on folds, within which other evidence decides
 _DRAWS = 20_000
 _SEED = 20261122  # fixed: the same scores always give the same confidence
 
@@ -59,13 +57,14 @@ def choose(
 ) -> Choice:
     """Return the contender with the best expected score on other rows, and how sure that is.
 
-    `rows` are the numbers of the first validation rows and of those of each fold. The expected score of
-    a contender with folds is the mean over its parts by rows, the first ones down-weighted. That of one
-    without is its score on the first rows, less what the others lost from there to the folds: the
-    optimism of having been selected. `error(one, other)` is the standard error of the difference of
-    these means, from paired resampling. With folds, of those within half a standard error of the best
-    the one is taken with the best out-of-fold score, if all have one, else a nominated one, else the one
-    with the fewest lines of code. Without folds the best score is taken.
+    `rows` are the numbers of the first validation rows and of those of each fold. The expected score is
+    the mean over all these rows, after the optimism of having been selected was taken from the score on
+    the first ones: what those with folds lost from there to the folds, on average. All lose the same, so
+    the first rows still tell them apart; simulated, the mean by rows loses least (`docs/design/
+    0012-choosing.md`). `error(one, other)` is the standard error of the difference of two means, from
+    paired resampling. With folds, of those within a quarter of a standard error of the best the one is
+    taken with the best out-of-fold score, if all have one, else a nominated one, else the one with the
+    fewest lines of code. Without folds the best score is taken.
     """
     optimism = _optimism(contenders)
     found = {each.work_id: _expected(each, rows, optimism or 0.0) for each in contenders}
@@ -99,17 +98,12 @@ def pooled_error(errors: Sequence[float], rows: Sequence[int]) -> float:
 
 def _weights(rows: Sequence[int]) -> np.ndarray:
     """Return how much each part counts, the first validation rows first; shape (parts,)."""
-    if len(rows) == 1:
-        return np.ones(1)
-    weights = np.asarray(rows, dtype=float)
-    weights[0] *= HOLDOUT_WEIGHT
-    return np.asarray(weights / weights.sum())
+    return np.asarray(rows, dtype=float) / sum(rows)
 
 
 def _expected(contender: Contender, rows: Sequence[int], optimism: float) -> float:
-    if not contender.folds:
-        return contender.holdout - optimism
-    return float(_weights(rows) @ np.asarray([contender.holdout, *contender.folds]))
+    parts = np.asarray([contender.holdout - optimism, *contender.folds])
+    return float(_weights(rows[: len(parts)]) @ parts)
 
 
 def _optimism(contenders: Sequence[Contender]) -> float | None:

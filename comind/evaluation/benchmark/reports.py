@@ -64,6 +64,12 @@ class CompetitionReport(Value):
     validation_interval: tuple[float, float] | None = None
     validation_warnings: tuple[str, ...] = ()
     """Ways in which validation was easier than test, as far as one can tell without labels."""
+    folds: int = 0
+    """On how many further folds the final pick was compared with others."""
+    confidence: float | None = None
+    """How probable the campaign holds it that no other attempt is better than its pick."""
+    shrinkage: float | None = None
+    """How much better the pick scored on validation than on folds, in units of the metric."""
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None
