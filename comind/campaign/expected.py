@@ -45,10 +45,14 @@ def best_expected(
 ) -> FinalPicked:
     """Return the pick of the rule `best`: the best expected score on other rows (`choice.py`).
 
-    Asked about are those that the first validation rows cannot tell from the best one.
+    Asked about are those that ran on folds or that the first validation rows cannot tell from the best.
     """
     ran, folding = fold_runs(state), state.folding
-    close = [each for each in ranked if each.behind is None or not each.behind.clear]
+    close = [
+        each
+        for each in ranked
+        if each.behind is None or not each.behind.clear or each.work_id in ran.runs
+    ]
     rows = [ranked[0].score.rows, *_rows_of(ran)]
 
     def error(one: str, other: str) -> float:
