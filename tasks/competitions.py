@@ -50,4 +50,4 @@ def _told(split: Split) -> str:
         for tie in split.ties
         if tie.own
     ]
-    return f" ({split.sure:.0%} sure{''.join(shares[:1])})"
+    return f" ({split.sure:.0%} sure that it imitates the test set{''.join(shares[:1])})"
