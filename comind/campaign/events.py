@@ -161,8 +161,7 @@ class WorkFinished(Value):
 class FoldsPlanned(Value):
     """Which attempts run again on further folds of the labelled rows, and on how many at most.
 
-    Once at each end of a campaign with two scored attempts or more; the time decides how many runs
-    there are in the end.
+    Once at each end of a campaign; the time decides how many runs there are in the end.
     """
 
     type: Literal["folds-planned"] = "folds-planned"

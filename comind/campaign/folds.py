@@ -87,7 +87,7 @@ def run_folds(
     Who runs is recorded before anything follows from it. Returns why there are no more runs, in one
     line; empty where all were made, or none is wanted. The time for blend and refit is left alone.
     """
-    if not campaign.state.most_folds() or len(campaign.state.works.best_first()) < _LEAST:
+    if not campaign.state.most_folds():
         return ""
     if campaign.state.folding is None:
         campaign.record(_planned(campaign.state, campaign.folder, comparer, offer))
@@ -98,7 +98,7 @@ def run_folds(
     for number in range(1, folding.folds + 1):
         waiting = _waiting(campaign.state, folding, number)
         if len(_sound(campaign.state, folding)) < _LEAST:
-            return "the scripts of too few finalists ran"
+            return "too few scripts of finalists run on other rows"
         seconds = _seconds_left(campaign.state) if waiting else math.inf
         needed = campaign.state.fold_seconds(_took(campaign.state, waiting), len(waiting))
         if seconds < needed:
@@ -151,6 +151,8 @@ def _planned(
     """Return who runs: the best attempt, and those that cannot be told from it, as far as they can."""
     finalists, left_out, seen = list[Attempt](), list[str](), set[str]()
     first, *others = state.works.best_first()[:_LOOKED_AT]
+    if not others:
+        return FoldsPlanned(reason="one attempt alone has a score")
     tied = [first, *(each for each in others if not _clear(comparer, folder, first, each))]
     for attempt in tied:
         assert attempt.submitted is not None

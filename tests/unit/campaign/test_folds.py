@@ -8,9 +8,11 @@ import pytest
 from comind.campaign.events import FoldsPlanned
 from comind.campaign.folds import FOLD_ROLE, fold_runs
 from comind.campaign.loop import read_state
+from comind.campaign.plan import Decision
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
+from comind.testing import TinyAgent
 from tests.unit.campaign.blending import BlendingWorld, TableGrader, program
 from tests.unit.campaign.samples import split_made
 
@@ -143,6 +145,34 @@ def test_a_finalist_whose_script_fails_on_a_fold_keeps_its_first_score(tmp_path:
     assert len(ran.runs) == len(state.folding.finalists) - 1
     assert state.picked is not None
     assert any("attempt-000 has no scores on folds: fold 1" in note for note in state.picked.notes)
+
+
+class _Mounting(TinyAgent):
+    """Mounts the first attempt's solution for all others."""
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan as the tiny agent does."""
+        planned = super().plan(state)
+        if not isinstance(planned, list) or not state.works.attempts():
+            return planned
+        return [each.model_copy(update={"inputs": ("attempt-000",)}) for each in planned]
+
+
+def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path: Path) -> None:
+    """Its first score counts alone; one that only has them mounted runs, and has them no more."""
+    reads = program(2, 0.5).replace("random.Random(2)", "random.Random(len('input/solutions') - 13)")
+    world = _world(tmp_path, [*_ALIKE[:2], reads, reads, *_ALIKE[4:]])
+    world.agent = _Mounting()
+    state = _run(world)
+    assert state.folding is not None
+    assert sorted(state.folding.finalists) == ["attempt-000", "attempt-002"]
+    why = "it reads files of attempt-000, which were fitted on these rows"
+    told = f"attempt-001 has no scores on folds: {why}"
+    assert state.folding.left_out == (told,)
+    assert all(each.work.inputs == () for each in state.works.fold_runs())
+    assert state.picked is not None
+    assert told in state.picked.notes
+    assert all(each.expected is not None for each in state.picked.leaderboard)
 
 
 def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
