@@ -281,5 +281,11 @@ def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
 
 
 def _seconds_left(state: CampaignState) -> float:
-    """Return the time for runs on folds: what is left beside blend and refit."""
-    return max(0.0, state.seconds_left() - state.ending_seconds())
+    """Return the time for runs on folds: what is left beside blend and refit.
+
+    The refit of a blend takes as long as its members do; up to half of the time is left for that.
+    """
+    left, ending = state.seconds_left(), state.ending_seconds()
+    if state.spec.blend:
+        ending = max(ending, min(left / 2, state.ending_seconds(MOST_FINALISTS)))
+    return left if math.isinf(left) else max(0.0, left - ending)

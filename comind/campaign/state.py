@@ -160,11 +160,12 @@ class CampaignState:
             folds = self.most_folds() * self.fold_seconds(took, finalists)
         return min(self.budget.closing_time_share * limit, ending + folds)
 
-    def ending_seconds(self) -> float:
-        """Return about how long blend and refit of the best code take; nothing before there is one."""
+    def ending_seconds(self, members: int = 1) -> float:
+        """Return about how long blend and refit of so many of the best programs take together."""
         if self.best is None:
             return 0.0
-        took = self._code_seconds(self.best.work_id)
+        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
+        took = math.fsum(map(self._code_seconds, best or [self.best.work_id]))
         refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
         return refit + (_START_SECONDS if self.spec.blend else 0.0)
 
