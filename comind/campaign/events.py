@@ -233,8 +233,8 @@ class FinalPicked(Value):
         """What the pick rests on and how sure it is, in one line; empty where nobody asked."""
         if self.confidence is None:
             return ""
-        over = f"on validation and {self.folds} fold{'s' * (self.folds != 1)}"
-        told = [f"the best {over if self.folds else 'on validation alone'}: {self.confidence:.0%} sure"]
+        folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
+        told = [f"{self.confidence:.0%} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
             told.append(f"validation promised {self.shrinkage:.3g} more than folds hold")
         return "; ".join([*told, *self.notes])

@@ -15,6 +15,8 @@ from comind.domain.metric import Paired
 
 __all__ = ["BEYOND", "Compared", "best_expected", "blend_reason"]
 
+_ASKED = 20  # of the best by validation score
+
 BEYOND = "the best validation score, beyond the noise of all others"
 
 
@@ -45,14 +47,10 @@ def best_expected(
 ) -> FinalPicked:
     """Return the pick of the rule `best`: the best expected score on other rows (`choice.py`).
 
-    Asked about are those that ran on folds or that the first validation rows cannot tell from the best.
+    Asked about are those that ran on folds, and the first ones by validation score.
     """
     ran, folding = fold_runs(state), state.folding
-    close = [
-        each
-        for each in ranked
-        if each.behind is None or not each.behind.clear or each.work_id in ran.runs
-    ]
+    close = [each for place, each in enumerate(ranked) if place < _ASKED or each.work_id in ran.runs]
     rows = [ranked[0].score.rows, *_rows_of(ran)]
 
     def error(one: str, other: str) -> float:
@@ -63,7 +61,7 @@ def best_expected(
     choice = choose([_contender(each, state, ran) for each in close], rows, error)
     return FinalPicked(
         work_id=choice.pick,
-        reason=_reason(choice, state, rows, len(ranked)),
+        reason=_reason(choice, state, rows, ranked),
         leaderboard=tuple(_told(each, choice, ran) for each in ranked),
         folds=len(ran.folds),
         confidence=choice.confidence if len(ranked) > 1 else None,
@@ -129,17 +127,16 @@ def _error(
     return pooled_error(errors, [score.rows, *_rows_of(ran)])
 
 
-def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], scored: int) -> str:
+def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: Sequence[Ranked]) -> str:
     """Return why the pick was picked, in one line."""
     blended = state.works.attempt(choice.pick).work.blend
     if blended is not None:
         return blend_reason(blended)
-    if scored == 1:
+    if len(ranked) == 1:
         return "the only attempt with a score"
-    if len(choice.expected) == 1:
-        return BEYOND
     if len(rows) == 1:
-        return "the best validation score"
+        clear = all(each.behind.clear for each in ranked if each.behind is not None)
+        return BEYOND if clear else "the best validation score"
     over = f"over {sum(rows)} rows: the first validation rows and those of {len(rows) - 1} folds"
     leader = next(iter(choice.expected))
     if choice.pick == leader:
