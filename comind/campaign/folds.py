@@ -41,6 +41,7 @@ __all__ = [
 FOLD_ROLE = "fold"
 
 _LEAST = 2  # finalists, between whom there is something to choose
+_LEAST_SECONDS, _SLACK = 120.0, 5.0  # that a run may always take; times as long as the code took
 _STEPS = 2  # of a run, the second where the interpreter died
 _LOOKED_AT = 20  # of the best attempts: more cannot be told from the best one only by chance
 _OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
@@ -229,7 +230,8 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
     """Record that a finalist runs on a fold; `finish_begun` hands it out."""
     state = campaign.state
     attempt = state.works.attempt(work_id)
-    seconds = max(1.0, min(state.spec.attempt_seconds, _seconds_left(state)))
+    most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
+    seconds = max(1.0, min(state.spec.attempt_seconds, _seconds_left(state), most))
     work = Code(
         operator=Operator.FOLD,
         draft=Draft(

@@ -265,9 +265,11 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
-            # With an end taken back, more attempts may follow, and another final pick.
-            picked = None if state.ended else state.picked
-            return replace(state, budget=budget, ended=None, picked=picked)
+            # With an end taken back, more attempts may follow, or there is time for folds now, and
+            # another final pick.
+            if state.ended:
+                state = replace(state, picked=None, folding=None)
+            return replace(state, budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
 

@@ -33,7 +33,7 @@ class SplitPlan:
     imitates = True
     """Whether test rows are looked at closely, to find a rule; a rule that is given stands."""
     linked = False
-    """Whether files of the public folder that stay as they are may be hard links to those given."""
+    """Whether files that stay as they are may be hard links to those given: it can be made again."""
     left_out: Sequence[int] = ()
     """Positions of labelled rows that are neither learnt from nor held back: later ones, in folds."""
     programs: Mapping[str, str] = MappingProxyType({})

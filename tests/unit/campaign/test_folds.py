@@ -185,6 +185,19 @@ def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
     assert "s are left for folds" in state.folding.reason
 
 
+def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
+    """Taken up after its end, it looks again at who runs, and picks again."""
+    world = _world(tmp_path)
+    world.budget = Budget(seconds=30)
+    assert _run(world, refit=True).works.fold_runs() == []
+    campaign = world.campaign()
+    campaign.resume(Budget(seconds=3600))
+    state = world.run(campaign)
+    assert len(state.works.fold_runs()) > 1
+    assert state.picked is not None
+    assert state.picked.folds == 2
+
+
 def test_a_campaign_killed_at_any_event_of_the_end_picks_the_same(
     tmp_path: Path, root: Path, state: CampaignState
 ) -> None:

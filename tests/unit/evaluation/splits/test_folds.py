@@ -93,6 +93,7 @@ def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     there = SplitFolder(tmp_path / "elsewhere" / split.root.name)
     made = [make_fold(each, 2) for each in (split, there)]
     assert made[0].read() == made[1].read()
+    assert hash_tree(made[0].root) == hash_tree(made[1].root)
     changed = made[0].described.stat().st_mtime_ns
     assert make_fold(split, 2).described.stat().st_mtime_ns == changed
     assert (split.root / "folds" / ".gitignore").read_text() == "*\n"
