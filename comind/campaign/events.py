@@ -236,7 +236,8 @@ class FinalPicked(Value):
         folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
         told = [f"{self.confidence:.0%} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
-            told.append(f"validation promised {self.shrinkage:.3g} more than folds hold")
+            better, worse = ("validation", "folds") if self.shrinkage >= 0 else ("folds", "validation")
+            told.append(f"{better} says {abs(self.shrinkage):.3g} better than {worse}")
         return "; ".join([*told, *self.notes])
 
 

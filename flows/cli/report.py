@@ -62,9 +62,7 @@ def run(args: argparse.Namespace) -> Answer:
 
 def _chosen(report: "CompetitionReport") -> str:
     """Return what the final pick rests on, in one line."""
-    shrunk = (
-        "" if report.shrinkage is None else f", which hold {report.shrinkage:.3g} less than validation"
-    )
+    shrunk = "" if report.shrinkage is None else f", shrinkage {report.shrinkage:.3g}"
     return f"{report.confidence:.0%} sure of its final pick; {report.folds} folds{shrunk}"
 
 

@@ -45,7 +45,7 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
             work_id="a", reason="the best", leaderboard=(), folds=1, confidence=0.8, shrinkage=0.01
         ): (
             "final pick a: the best\n  80% sure that no other is better, by validation and 1 fold; "
-            "validation promised 0.01 more than folds hold"
+            "validation says 0.01 better than folds"
         ),
         FinalPicked(work_id="a", reason="the best", leaderboard=()): "final pick a: the best",
     }
