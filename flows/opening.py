@@ -60,6 +60,7 @@ _CHOICES = (
     "baseline",
     "refit",
     "blend",
+    "ensemble",
     "folds",
     "pick",
     "monitor",

@@ -80,6 +80,8 @@ class SolveParams(Value):
     pick: Literal["best", "simplest"] = "best"
     """The final one: the best expected test score, or the simplest within one standard error of the best
     validation score, which needs no folds."""
+    ensemble: bool = True
+    """Whether agents learn how far the errors of attempts go together, and may combine them."""
     monitor: bool = True
     """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
     prove: bool = True

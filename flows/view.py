@@ -32,6 +32,7 @@ from comind.campaign.events import (
     CampaignResumed,
     CommunityRead,
     EnvironmentRead,
+    ErrorsCompared,
     FinalPicked,
     FoldsPlanned,
     ScriptProved,
@@ -198,7 +199,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
+        case ErrorsCompared() | FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -206,8 +207,10 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"ended: {detail}"
 
 
-def _choice_line(event: FoldsPlanned | BlendJudged | FinalPicked) -> str:
+def _choice_line(event: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicked) -> str:
     match event:
+        case ErrorsCompared():
+            return f"errors in common: {event}"
         case FinalPicked(work_id=work_id, reason=reason, evidence=evidence):
             return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
         case BlendJudged():

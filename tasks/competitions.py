@@ -10,6 +10,7 @@ from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
 from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.folds import FOLDS
 from comind.kaggle.clock import ToldTime
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
@@ -37,8 +38,9 @@ def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; a split with this content is used as it is."""
     folder = ProjectFolder(project)
     split = split_for(folder, folder.campaign(campaign)).read()
-    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule"})
-    return SplitMade(**facts, rule=f"{split.rule.kind}: {split.rule_reason}{_told(split)}")
+    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
+    rule = f"{split.rule.kind}: {split.rule_reason}{_told(split)}"
+    return SplitMade(**facts, rule=rule, folds=FOLDS)
 
 
 def _told(split: Split) -> str:

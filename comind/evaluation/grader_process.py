@@ -12,9 +12,9 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import NO_FOLDS, BlendReport, Grader, GradeReport
+from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.folds import make_fold
+from comind.evaluation.splits.further import make_fold
 from comind.system.leash import LeashedProcess, start_leashed
 from comind.system.scratch import scratch_folder
 
@@ -74,6 +74,10 @@ class GraderProcess:
         more = (path for paths in folds.values() for path in paths)
         answer = self.request("blend", *candidates, *more, folds=list(folds))
         return BlendReport.model_validate(answer)
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
+        """Return how far the errors of validation submissions go together."""
+        return ErrorReport.model_validate(self.request("errors", *submissions))
 
     def request(self, verb: str, *files: Path, **more: object) -> dict[str, object]:
         """Return the answer to a request; a process that is gone is started once more.

@@ -10,13 +10,13 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import judge
+from comind.evaluation.blending import correlated, judge
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
 from comind.evaluation.parts import Breakdown
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.tables import read_table
 
 __all__ = [
@@ -133,6 +133,14 @@ class AnswerSheet:
         """
         tables = self.form.read(one), self.form.read(other)
         return self._resampling.compare(self.metric, self.truth, *tables)
+
+    def errors(self, paths: Sequence[Path]) -> ErrorReport:
+        """Return how far the errors of submissions go together.
+
+        Raises:
+            SubmissionError: one of them is not valid.
+        """
+        return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
 
 
 def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendReport:

@@ -9,6 +9,7 @@ answers requests on a Unix socket, one JSON object a line, each with an answer t
     {"check": [TEST]}                 a report without a score
     {"compare": [ONE, OTHER]}         how much better one validation submission is than another
     {"blend": [BEST, ...]}            the best average of validation submissions, if it is worth having
+    {"errors": [ONE, OTHER, ...]}     how far the errors of validation submissions go together
     {"ping": []}                      {}
 
 With `"fold": NUMBER` beside it, a request is about that fold of the split, which has been made. With
@@ -33,10 +34,10 @@ from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.folds import fold_folder
+from comind.evaluation.splits.further import fold_folder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
@@ -117,6 +118,10 @@ class SplitGrader:
             [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
         )
 
+    def errors(self, *submissions: Path) -> ErrorReport:
+        """Return how far the errors of validation submissions go together."""
+        return self._validation.errors(submissions)
+
 
 def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     """Return the blocks of the validation rows, which stand in the order of the answers."""
@@ -131,6 +136,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "check": SplitGrader.check,
     "compare": SplitGrader.compare,
     "blend": SplitGrader.blend,
+    "errors": SplitGrader.errors,
 }
 
 

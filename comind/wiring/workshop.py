@@ -30,7 +30,7 @@ from comind.campaign.worker import Equipment, carry_out
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import Problem
+from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.blending.program import KEPT
@@ -38,7 +38,8 @@ from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.folds import FoldCount, count_folds, make_fold
+from comind.evaluation.splits.folds import FOLDS_FILE, write_folds
+from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
@@ -87,6 +88,7 @@ class Workshop:
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
+        self._folds_lock = threading.Lock()
         self._state = state
 
     @cached_property
@@ -233,16 +235,36 @@ class Workshop:
         """Return the rows that work sees: the split's, a fold's, or all labelled ones."""
         if work.operator is Operator.REFIT:
             return self._all_labelled_rows(folder)
-        return make_fold(self.split_folder, work.fold).public if work.fold else self.split_folder.public
+        return self._split_of(work).public
+
+    def _split_of(self, work: Code) -> SplitFolder:
+        """Return the split that work is about: the campaign's, or a fold of it."""
+        return make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
         public = self._public(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
+        beside = self._split_of(work).folds
+        if work.operator is Operator.REFIT:
+            beside = folder.root / "input-folds"
         return (
             Input(public, f"input/{self.spec.competition}"),
+            *self._folds(public, beside),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
         )
+
+    def _folds(self, public: Path, beside: Path) -> tuple[Input, ...]:
+        """Return the folder with the folds of the rows in `public`, made on first use.
+
+        Nothing in campaigns that began before there were such.
+        """
+        if not self.split.folds:
+            return ()
+        with self._folds_lock:
+            if not (beside / FOLDS_FILE).is_file():
+                write_folds(public, self.split_folder.read(), beside / FOLDS_FILE)
+        return (Input(beside, FOLDS_AT),)
 
     def _members(self, work: Code) -> tuple[Input, ...]:
         """Return the submissions that a blend averages; its script and its refit make their own."""

@@ -51,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--folds", type=count_or_auto, metavar="N|auto", help="further folds for the best scripts"
     )
     parser.add_argument("--pick", choices=("best", "simplest"), help="how the final one is chosen")
+    parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
     parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
     parser.add_argument("--push", action=switch, help="send data and ref to their remotes")

@@ -8,7 +8,7 @@ from comind.campaign.events import CampaignOpened
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.draft import Operator
-from comind.evaluation.splits.folds import make_fold
+from comind.evaluation.splits.further import make_fold
 from comind.session.base import CellStatus
 from comind.wiring.workshop import Workshop
 from tasks.competitions import split_competition
@@ -18,6 +18,7 @@ from tests.unit.evaluation.folders import competition_folder
 _LOOK = """
 from pathlib import Path
 print(Path("input/small/train.csv").read_text())
+print("shared folds:", len(Path("input/folds/folds.csv").read_text().splitlines()) - 1)
 for place in [Path("input"), *map(Path, SPLITS)]:
     for path in sorted(place.rglob("*")):
         print(path)
@@ -66,7 +67,8 @@ def test_an_attempt_sees_the_split_and_no_fold(workshop: Workshop) -> None:
     assert not rows & _held_back(workshop.split_folder.answers)
     assert rows >= _held_back(made.answers)
     assert "sealed" not in printed
-    assert "fold" not in printed
+    assert "fold-1" not in printed
+    assert f"shared folds: {len(rows)}" in printed
     assert made.sealed.stat().st_mode & 0o777 == 0o700
 
 
@@ -77,3 +79,4 @@ def test_a_run_on_a_fold_learns_from_the_other_rows(workshop: Workshop) -> None:
     assert rows >= _held_back(workshop.split_folder.answers)
     assert not rows & _held_back(make_fold(workshop.split_folder, 1).answers)
     assert "sealed" not in printed
+    assert f"shared folds: {len(rows)}" in printed

@@ -1,158 +1,107 @@
-"""Further folds of a split: other validation rows by the same rule, sealed as the first ones are.
+"""The fold of each row of train.csv, the same for all attempts, cut as validation rows are."""
 
-A fold is made from the split's own folder, which holds all labelled rows in its sealed part; so whoever
-has the split can make the fold again, byte by byte.
-"""
-
-import tempfile
-import threading
+import heapq
+import io
 from pathlib import Path
-from typing import NamedTuple
 
-from comind.domain.competition import Competition, SplitRule
+import numpy as np
+import pandas as pd
+
+from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.grading import keys_of
-from comind.evaluation.metrics import known_metric
-from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import choose_fold
-from comind.evaluation.splits.seal import seal
-from comind.evaluation.splits.standing import Standing
-from comind.evaluation.tables import read_table
-from comind.system.files import copy_plain_tree, write_durably
-from comind.system.killpoints import passed
+from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.groups import groups_of, periods_of, times_of
+from comind.evaluation.splits.rules import shuffled
+from comind.evaluation.tables import read_header
+from comind.system.files import write_durably
 
-__all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
+__all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]
 
-_making = threading.Lock()
-_LEAST_SHARE = 0.5  # of the split's own rows: of validation rows, and of rows to learn from
+FOLDS = 5
+FOLDS_FILE = "folds.csv"
+FOLDS_COLUMN = "fold"
+"""The one column of the file; its rows stand in the order of train.csv."""
 
-
-class FoldCount(NamedTuple):
-    """How many folds there are beside the split's own validation rows, and why no more."""
-
-    folds: int
-    reason: str
-    """Empty where there are as many as were asked for."""
+_APART = 1_000  # added to the seed: folds are another draw than the validation rows
 
 
-class FoldPlan(SplitPlan):
-    """The plan of one fold of a split."""
+def fold_vector(train: pd.DataFrame, rule: SplitRule, seed: int, folds: int = FOLDS) -> np.ndarray:
+    """Return the fold of each row of `train` (text cells), shape (rows,), whole numbers from 0.
 
-    imitates = False
-    linked = True
-
-    def __init__(self, split: Split, number: int, labelled: Path) -> None:
-        """Choose the rows of fold `number`, from 1; `labelled` holds `public/` with all labelled rows.
-
-        Raises:
-            CompetitionError: the table does not bear so many folds.
-        """
-        competition = Competition(
-            folder=labelled,
-            id=split.competition,
-            title=split.title,
-            metric=split.metric,
-            id_columns=split.id_columns,
-            train_id_columns=split.train_id_columns,
-            label_columns=split.label_columns,
-            target_columns=split.target_columns,
-            split=split.rule,
-        )
-        super().__init__(competition, split.seed, known_metric(split.metric))
-        self._split, self._number = split, number
-        rows, self.left_out = choose_fold(self.train, split.rule, split.seed, number)
-        if why := _too_small(split, len(rows), len(self.train) - len(rows) - len(self.left_out)):
-            raise CompetitionError(f"fold {number} of {split.key}: {why}")
-        self._rows = rows
-
-    @property
-    def key(self) -> str:
-        """Name of the fold: the split's, and the fold's number."""
-        return _key(self._split, self._number)
-
-    @property
-    def rule_with_reason(self) -> tuple[SplitRule, str]:
-        """The split's own rule."""
-        return self._split.rule, f"fold {self._number} of {self._split.key}"
-
-    def validation_rows(self) -> list[int]:
-        """Return the positions of the fold's rows, ascending."""
-        return self._rows
-
-    def standing(self, positions: list[int]) -> Standing:
-        """Return nothing: the split has been held against the test set already."""
-        del positions
-        return Standing()
-
-
-def count_folds(folder: SplitFolder, most: int) -> FoldCount:
-    """Return how many folds, at most `most`, the labelled rows bear beside the first validation rows.
+    By kind of rule: `random` and `stratified` deal rows (of each class) out in turn; `group` keeps
+    groups whole, the largest first, each into the smallest fold; `time` cuts into stretches, 0 the
+    earliest, in which rows of one time stay together; with `within` it cuts each period so. A table that
+    cannot be cut so into two folds, as one of a single group, is cut at random. The same table, rule
+    and seed give the same folds on every machine.
 
     Raises:
-        CompetitionError: the split is not whole.
+        CompetitionError: the rule does not fit the table.
     """
-    split = folder.read()
-    if split.written:
-        return FoldCount(0, "the evaluator was written for the first validation rows")
-    train = read_table(folder.full / "train.csv", CompetitionError)
-    first, _ = choose_fold(train, split.rule, split.seed, 0)
-    held_back = keys_of(train.iloc[first], list(split.train_id_columns))
-    validation = read_table(folder.public / "validation.csv", CompetitionError)
-    if not held_back.equals(keys_of(validation, list(split.id_columns))):
-        return FoldCount(0, "the split was made by an earlier version of its rule")
-    for number in range(1, most + 1):
-        rows, later = choose_fold(train, split.rule, split.seed, number)
-        if why := _too_small(split, len(rows), len(train) - len(rows) - len(later)):
-            return FoldCount(number - 1, why)
-    return FoldCount(most, "")
+    for name in rule.used_columns:
+        if name not in train.columns:
+            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
+    table = train.reset_index(drop=True)
+    match rule.kind:
+        case "random":
+            found = _dealt(table, None, seed, folds)
+        case "stratified":
+            found = _dealt(table, rule.column, seed, folds)
+        case "group":
+            found = _whole_groups(table, rule, seed, folds)
+        case "time":
+            found = _stretches(table, rule, folds)
+    return found if len(np.unique(found)) > 1 else _dealt(table, None, seed, folds)
 
 
-def fold_folder(folder: SplitFolder, number: int) -> SplitFolder:
-    """Return where fold `number` of a split lies once it is made, beside the split's own parts."""
-    return SplitFolder(_place(folder) / _key(folder.read(), number))
-
-
-def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
-    """Return fold `number`, from 1, of the split in `folder`; made where it is not there yet.
-
-    It is sealed as the split itself is. Files that stay as they are take no room of their own, where the
-    file system has hard links.
+def write_folds(public: Path, split: Split, target: Path) -> None:
+    """Write the folds of `public / "train.csv"` by the split's rule; the same bytes whoever writes them.
 
     Raises:
-        CompetitionError: the labelled rows do not bear so many folds, or the split is not whole.
+        CompetitionError: train.csv is not what the split's rule needs.
     """
-    with _making:  # finalists begin to run on a fold at the same moment
-        made = fold_folder(folder, number)
-        return made if made.is_whole else _made(folder, number)
+    path = public / "train.csv"
+    try:
+        columns = read_header(path)
+        used = [name for name in columns if name in split.rule.used_columns] or columns[:1]
+        train = pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise CompetitionError(f"{path}: {error}") from None
+    text = io.StringIO()
+    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=FOLDS_COLUMN)
+    folds.to_csv(text, index=False, lineterminator="\n")
+    write_durably(target, text.getvalue())
 
 
-def _made(folder: SplitFolder, number: int) -> SplitFolder:
-    place = _place(folder)
-    write_durably(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
-    with tempfile.TemporaryDirectory(prefix=".labelled-", dir=place) as staged:
-        public = Path(staged) / "public"
-        copy_plain_tree(folder.public, public, link=True)
-        copy_plain_tree(folder.full, public, link=True)
-        for name in ("validation.csv", folder.validation_sample.name):
-            (public / name).unlink()
-        sealed = seal(FoldPlan(folder.read(), number, Path(staged)), place)
-    passed("fold-made")
-    return sealed
+def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:
+    """Deal shuffled rows out in turn, those of one class after those of another."""
+    order = np.array(shuffled(range(len(table)), seed + _APART), dtype=int)
+    if column is not None:
+        classes, _ = pd.factorize(table[column], sort=True)
+        order = order[np.argsort(classes[order], kind="stable")]
+    found = np.empty(len(table), dtype=int)
+    found[order] = np.arange(len(table)) % folds
+    return found
 
 
-def _too_small(split: Split, held_back: int, kept: int) -> str:
-    """Return why rows make no fold; empty where they do."""
-    if held_back < _LEAST_SHARE * split.validation_rows:
-        return f"the rule {split.rule.kind!r} leaves too few other rows to hold back ({held_back})"
-    if kept < _LEAST_SHARE * split.train_rows:
-        return f"{kept} rows would be left to learn from, of {split.train_rows}"
-    return ""
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -> np.ndarray:
+    numbers, names = pd.factorize(groups_of(table, rule), sort=True)
+    sizes = np.bincount(numbers, minlength=len(names))
+    order = np.array(shuffled(range(len(names)), seed + _APART), dtype=int)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    filled = [(0, fold) for fold in range(folds)]
+    fold_of = np.empty(len(names), dtype=int)
+    for group in order:
+        rows, fold = filled[0]
+        fold_of[group] = fold
+        heapq.heapreplace(filled, (rows + int(sizes[group]), fold))
+    return np.asarray(fold_of[numbers])
 
 
-def _key(split: Split, number: int) -> str:
-    return f"{split.key}-fold-{number}"
-
-
-def _place(folder: SplitFolder) -> Path:
-    return folder.root / "folds"
+def _stretches(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
+    times = times_of(table, rule)
+    periods = ["all"] * len(times)
+    if rule.within is not None:
+        periods = periods_of(table, times, rule.within).tolist()
+    together = times.groupby(np.array(periods, dtype=str))
+    places = (together.rank(method="min") - 1) * folds // together.transform("size")
+    return places.to_numpy(dtype=int)

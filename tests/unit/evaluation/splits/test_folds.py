@@ -1,9 +1,8 @@
-"""Further folds of a split: other rows by the same rule, sealed as the first ones, made again alike."""
+"""The folds that all attempts share: cut as the validation rows were, and the same for whoever asks."""
 
-import shutil
-import stat
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
@@ -11,119 +10,88 @@ from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
-from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.folds import count_folds, make_fold
-from comind.evaluation.splits.rules import choose_fold, choose_rows
+from comind.evaluation.folder import load_competition
+from comind.evaluation.splits.folds import FOLDS, FOLDS_FILE, fold_vector, write_folds
+from comind.evaluation.splits.seal import make_split
 from comind.system.files import hash_tree
-from tests.unit.evaluation.splits.worlds import World, read, worlds
-
-_MOST = 9
+from tests.unit.evaluation.folders import competition_folder
 
 
-def _rows(folder: SplitFolder, world: World, name: str) -> list[int]:
-    row_of = {world.id(row): row for row in range(world.rows)}
-    return [row_of[cells[0]] for cells in read(folder.public / name)[1:]]
+def _sizes(folds: np.ndarray) -> np.ndarray:
+    return np.bincount(folds, minlength=FOLDS)
 
 
-@pytest.mark.parametrize("kind", ["random", "stratified", "group", "time"])
-@given(data=st.data())
-@settings(max_examples=5)
-def test_folds_hold_back_other_rows_and_seal_them(
-    kind: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    """Folds share no validation row, withheld values are nowhere in public, the rule is kept."""
-    world = data.draw(worlds(kind))
-    root = tmp_path_factory.mktemp("world")
-    world.build(root)
-    split = world.split(root, seed=0)
-    before = {part: hash_tree(part) for part in (split.public, split.sealed)}
-    count = count_folds(split, _MOST)
-    taken = set(_rows(split, world, "validation.csv"))
-    for number in range(1, count.folds + 1):
-        fold = make_fold(split, number)
-        assert fold.root.name == f"{split.root.name}-fold-{number}"
-        kept, held_back = (_rows(fold, world, name) for name in ("train.csv", "validation.csv"))
-        assert not taken & {*held_back}
-        assert not {*kept} & {*held_back}
-        taken |= {*held_back}
-        _check_sealed(fold, world, kept)
-        if kind == "time":
-            assert max(world.zones[row] for row in kept) < min(world.zones[row] for row in held_back)
-        else:
-            assert len(kept) + len(held_back) == world.rows
-        if kind == "group":
-            assert not {world.zones[row] for row in kept} & {world.zones[row] for row in held_back}
-        described = fold.read()
-        assert (described.train_rows, described.validation_rows) == (len(kept), len(held_back))
-    assert (count.reason == "") == (count.folds == _MOST)
-    if count.reason:
-        with pytest.raises(CompetitionError, match="fold"):
-            make_fold(split, count.folds + 1)
-    assert before == {part: hash_tree(part) for part in before}, "the split's own files were touched"
-    shutil.rmtree(root)
+@given(st.lists(st.sampled_from("aaaabbc"), min_size=FOLDS, max_size=120), st.integers(0, 9))
+@settings(max_examples=50)
+def test_folds_and_classes_within_them_are_of_one_size(classes: list[str], seed: int) -> None:
+    """Folds differ by one row at most, and so does what they have of each class, where that is asked."""
+    table = pd.DataFrame({"c": classes})
+    for rule in (SplitRule(kind="random"), SplitRule(kind="stratified", column="c")):
+        sizes = _sizes(fold_vector(table, rule, seed))
+        assert sizes.max() - sizes.min() <= 1
+    for name in set(classes):
+        each = _sizes(fold_vector(table, rule, seed)[(table["c"] == name).to_numpy()])
+        assert each.max() - each.min() <= 1
 
 
-def _check_sealed(fold: SplitFolder, world: World, kept: list[int]) -> None:
-    """Make sure that the public part tells withheld values of the rows to learn from alone."""
-    public = [path.read_bytes() for path in fold.public.rglob("*") if path.is_file()]
-    for row in {*range(world.rows)} - {*kept}:
-        for marker in world.markers(row).values():
-            assert not any(marker.encode() in content for content in public)
-    assert stat.S_IMODE(fold.sealed.stat().st_mode) == 0o700
-    truth = [
-        [world.id(row), world.markers(row)["label"]] for row in _rows(fold, world, "validation.csv")
-    ]
-    assert read(fold.answers) == [["id", "label"], *truth]
+@given(st.lists(st.integers(0, 12), min_size=8, max_size=120), st.integers(0, 9))
+@settings(max_examples=50)
+def test_no_group_is_in_two_folds(groups: list[int], seed: int) -> None:
+    """Groups stay whole, folds differ by no more than the largest; of one group rows are dealt."""
+    table = pd.DataFrame({"c": [f"g{group}" for group in groups]})
+    found = pd.Series(fold_vector(table, SplitRule(kind="group", column="c"), seed))
+    assert len(set(found)) > 1
+    if len(set(groups)) > 1:
+        assert found.groupby(table["c"]).nunique().max() == 1
+    sizes = _sizes(found.to_numpy())
+    assert sizes.max() - sizes.min() <= table["c"].value_counts().max()
 
 
-def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
-    """Whoever has the two parts of a split has its folds; a fold that is there is left as it is."""
-    world = World(
-        kind="stratified",
-        rows=40,
-        zones=tuple(row % 2 for row in range(40)),
-        texts=("",) * 40,
-        numbered=True,
-        renamed=False,
-        derived=(),
-    )
-    world.build(tmp_path)
-    split = world.split(tmp_path, seed=0)
-    shutil.copytree(split.root, tmp_path / "elsewhere" / split.root.name)
-    there = SplitFolder(tmp_path / "elsewhere" / split.root.name)
-    made = [make_fold(each, 2) for each in (split, there)]
-    assert made[0].read() == made[1].read()
-    assert hash_tree(made[0].root) == hash_tree(made[1].root)
-    changed = made[0].described.stat().st_mtime_ns
-    assert make_fold(split, 2).described.stat().st_mtime_ns == changed
-    assert (split.root / "folds" / ".gitignore").read_text() == "*\n"
+@given(
+    st.lists(st.integers(0, 400), min_size=8, max_size=120, unique=True), st.sampled_from([None, "s"])
+)
+@settings(max_examples=50)
+def test_folds_of_times_stand_in_their_order(times: list[int], within: str | None) -> None:
+    """No row of an earlier fold is later than one of a later fold, in each period if asked."""
+    table = pd.DataFrame({"t": map(str, times), "s": ["ab"[n % 2] for n in range(len(times))]})
+    found = fold_vector(table, SplitRule(kind="time", column="t", within=within), 0)
+    assert len(np.unique(found)) > 1
+    for _, rows in table.assign(fold=found, t=times).groupby(
+        table[within] if within else [0] * len(table)
+    ):
+        ends = rows.groupby("fold")["t"].agg(["min", "max"]).to_numpy()
+        assert (ends[:-1, 1] < ends[1:, 0]).all()
 
 
-def test_rows_that_another_rule_chose_have_no_folds(tmp_path: Path) -> None:
-    """Where the rule does not give the split's own rows again, folds might share rows with them."""
-    world = World("random", 40, tuple(range(40)), ("",) * 40, numbered=True, renamed=False, derived=())
-    world.build(tmp_path)
-    split = world.split(tmp_path, seed=0)
-    described = split.read().model_copy(update={"seed": 1})
-    split.described.write_text(described.model_dump_json())
-    assert count_folds(split, 3) == (0, "the split was made by an earlier version of its rule")
+def test_rows_of_one_time_stay_together() -> None:
+    """Equal times are in one fold; where all are equal rows are dealt out."""
+    rule = SplitRule(kind="time", column="t")
+    days = pd.DataFrame({"t": ["2020-01-02"] * 4 + ["2020-01-01"] * 4 + ["2020-01-03"] * 2})
+    assert fold_vector(days, rule, 0).tolist() == [2] * 4 + [0] * 4 + [4] * 2
+    assert set(fold_vector(days.assign(t="2020-01-01"), rule, 0)) == set(range(FOLDS))
 
 
-def test_a_time_fold_is_the_stretch_before() -> None:
-    """It holds back as many days as the split does, and leaves out what is later."""
-    table = pd.DataFrame({"t": [f"2024-01-{day:02d}" for day in range(1, 31)]}, dtype=str)
-    rule = SplitRule(kind="time", column="t", horizon_days=3)
-    assert choose_fold(table, rule, 0, 0) == ([27, 28, 29], [])
-    assert choose_fold(table, rule, 0, 2) == ([21, 22, 23], [24, 25, 26, 27, 28, 29])
+def test_folds_are_the_same_everywhere() -> None:
+    """They depend on rows, rule and seed alone: this is what a vector looks like, and stays like."""
+    table = pd.DataFrame({"c": list("abcabcabcabc")})
+    rule = SplitRule(kind="stratified", column="c")
+    assert fold_vector(table, rule, 0).tolist() == [0, 2, 3, 2, 0, 0, 1, 1, 4, 3, 4, 1]
+    assert fold_vector(table, rule, 0).tolist() != fold_vector(table, rule, 1).tolist()
 
 
-def test_tails_of_other_groups_come_first() -> None:
-    """Where the split holds back the tails of some groups, a fold holds back those of others."""
-    who = [f"w{row // 4}" for row in range(400)]
-    table = pd.DataFrame({"who": who, "t": [str(row % 4) for row in range(400)]}, dtype=str)
-    rule = SplitRule(kind="time", column="t", within="who", horizon_days=3)
-    first = choose_rows(table, rule, 0)
-    second, left_out = choose_fold(table, rule, 0, 1)
-    assert left_out == []
-    assert not {who[row] for row in first} & {who[row] for row in second}
-    assert len(second) == len(first)
+def test_a_rule_without_its_column_is_refused() -> None:
+    """A table that lacks what the rule goes by is named."""
+    with pytest.raises(CompetitionError, match="column 'c' is not in train"):
+        fold_vector(pd.DataFrame({"x": ["1"]}), SplitRule(kind="group", column="c"), 0)
+
+
+def test_the_file_changes_nothing_of_the_split(tmp_path: Path) -> None:
+    """One fold for each row of train.csv, in its order; the parts of the split stay as they were."""
+    split = make_split(load_competition(competition_folder(tmp_path)), tmp_path / "splits", seed=0)
+    before = [hash_tree(part) for part in (split.public, split.sealed)]
+    for _ in range(2):
+        write_folds(split.public, split.read(), split.folds / FOLDS_FILE)
+    assert [hash_tree(part) for part in (split.public, split.sealed)] == before
+    folds = pd.read_csv(split.folds / FOLDS_FILE)["fold"]
+    assert len(folds) == len(pd.read_csv(split.public / "train.csv"))
+    assert set(folds) == set(range(FOLDS))
