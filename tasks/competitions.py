@@ -9,8 +9,8 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
+from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.folder import Split
-from comind.evaluation.splits.folds import FOLDS
 from comind.kaggle.clock import ToldTime
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings

@@ -37,8 +37,8 @@ from comind.evaluation.blending.program import KEPT
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
+from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.folds import FOLDS_FILE, write_folds
 from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder

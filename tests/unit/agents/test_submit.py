@@ -17,8 +17,8 @@ from comind.evaluation.folder import load_competition
 from comind.evaluation.grading_server import SplitGrader
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import GradeReport
+from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.folds import FOLDS_FILE, write_folds
 from comind.evaluation.splits.seal import make_split
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
