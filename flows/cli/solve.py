@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
-from flows.cli.amounts import amount, assignment, count, positive
+from flows.cli.amounts import amount, assignment, count, count_or_auto, positive
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, find_project, find_solvable
 
@@ -47,6 +47,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", action=switch, help="run attempt 0")
     parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
     parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
+    parser.add_argument(
+        "--folds", type=count_or_auto, metavar="N|auto", help="further folds for the best scripts"
+    )
+    parser.add_argument("--pick", choices=("best", "simplest"), help="how the final one is chosen")
     parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
     parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
@@ -128,13 +132,14 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
+    sure = f"\n  how sure    {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
-  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{blend}
+  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{sure}{blend}
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
   journal     {_short(result["journal"])}
