@@ -29,7 +29,9 @@ class BaselineAgent(Agent):
     def plan(self, state: CampaignState) -> Decision:
         """Plan what the search tries next; by the log alone, so that a replay plans the same."""
         if state.spec.iterations == 1:
-            return Done(reason="one iteration: the first recipe is all that runs without a language model")
+            return Done(
+                reason="one iteration: the first recipe is all that runs without a language model"
+            )
         given = state.resources()
         kinds = kinds_for(self.problem, given.packages if given else ())
         if not kinds:
@@ -52,7 +54,7 @@ class BaselineAgent(Agent):
             bench.step("Average models of several kinds.", draft.codebase)
             return Finish(report=draft.method)
         seconds = _SEARCH_SHARE * bench.seconds_left
-        searched = bench.run("Search settings.", draft.codebase, seconds=seconds)
+        searched = bench.run("Search settings.", draft.codebase, seconds=seconds, aside=True)
         found = found_in(searched.output)
         if found is None:
             return Finish(report="No settings could be fitted in time.")

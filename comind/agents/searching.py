@@ -1,7 +1,8 @@
 """What the baseline's search tries next, as a function of the campaign's log.
 
-A round tries several kinds of models, an attempt each, with a fixed number of evaluations that doubles
-from round to round, then averages the best of all kinds. So time decides how many rounds there are, and
+The first step averages several kinds of models, each with settings that are often good. Then a round
+searches the settings of each kind, an attempt each, with a fixed number of evaluations that doubles from
+round to round, and averages the best of all kinds. So time decides how many rounds there are, and
 not what a round finds. Rounds end where time does, or where one has found nothing better.
 """
 
@@ -11,7 +12,7 @@ from statistics import median
 from typing import NamedTuple
 
 from comind.baseline import Found, fit_program, found_in, search_program
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
@@ -22,9 +23,10 @@ __all__ = ["AVERAGE", "Search"]
 AVERAGE = "average"
 """Kind of the drafts that average models of several kinds."""
 
+_FIRST = 2  # rounds that are not asked for a gain: the first average, and the first searches
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
 _KINDS = (99, 5, 4, 3, 3)  # that a round tries: those whose settings had the least loss
-_MEMBERS = 5  # of an average
+_MEMBERS = 6  # of an average
 _LEAST_SECONDS = 10.0  # of an attempt
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
 _REFIT_FACTOR = 1.5  # of what code took, for more rows
@@ -72,23 +74,34 @@ class Search:
         """Return the attempts to begin now, or why the search is over."""
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
+        if not self._tried:
+            return [self._average()] if self._average_seconds() <= self._room() else self._late()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        planned = [self._search(kind) for kind in self._wanted() if self._fits(kind)]
-        if planned:
-            return planned[: self._state.free_slots()]
+        planned: list[Think | Code] = [self._search(kind) for kind in self._wanted() if self._fits(kind)]
+        if planned and self._slots() > 0:
+            return planned[: self._slots()]
         if any(each.attempt.outcome is None for each in self._now):
             return Wait()
-        if self._now and len(self._members()) > 1 and self._average_seconds() <= self._room():
+        if self._now and self._average_seconds() <= self._room():
             return [self._average()]
+        return self._late()
+
+    def _late(self) -> Done:
         left = self._state.seconds_left()
         return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
 
+    def _slots(self) -> int:
+        """Return how many attempts to begin at once: a core each, as each is busy all the time."""
+        given = self._state.resources()
+        running = sum(each.attempt.outcome is None for each in self._now)
+        return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
+
     def _why_no_round(self) -> str:
         limit = self._state.spec.iterations
-        if self._round >= len(_EVALUATIONS) or (limit is not None and self._round >= limit - 1):
+        if self._round > len(_EVALUATIONS) or (limit is not None and self._round >= limit - 1):
             return f"the search made all its {self._round} rounds"
-        if self._round > 1 and not self._gained():
+        if self._round > _FIRST and not self._gained():
             return f"round {self._round} of the search found nothing better"
         return ""
 
@@ -112,10 +125,10 @@ class Search:
     def _wanted(self) -> list[str]:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
-        if not self._round:
+        if self._round == 1:
             return [kind for kind in self._kinds if kind not in begun]
-        best = self._best([*self._before])
-        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._round]]
+        best = self._best(self._before)
+        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._round - 1]]
         return [kind for kind in ordered if kind not in begun]
 
     def _fits(self, kind: str) -> bool:
@@ -126,11 +139,11 @@ class Search:
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
         if same:
             return 2 * same[-1]
-        others = [each.seconds for each in self._tried if each.kind != AVERAGE and each.seconds]
-        return median(others) if others else _LEAST_SECONDS
+        others = [each.seconds for each in self._tried if each.seconds]
+        return max(_LEAST_SECONDS, median(others))
 
     def _search(self, kind: str) -> Code:
-        evaluations = _EVALUATIONS[self._round]
+        evaluations = _EVALUATIONS[self._round - 1]
         known = self._best(self._tried).get(kind)
         start = known.settings if known else None
         draft = Draft(
@@ -150,7 +163,6 @@ class Search:
             draft=draft,
             role=BASELINE_ROLE,
             parents=parents,
-            session="script",  # what hands in needs nothing of what searched
             budget=budget.model_copy(
                 update={"seconds": seconds, "cell_seconds": min(budget.cell_seconds, seconds)}
             ),
@@ -166,24 +178,29 @@ class Search:
                 best[each.kind] = each.found
         return best
 
-    def _members(self) -> dict[str, Found]:
+    def _members(self) -> dict[str, Found | None]:
+        """Return the best settings that were found, and kinds that are still to be searched."""
         best = self._best(self._tried)
-        return {kind: best[kind] for kind in sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]}
+        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
+        searched = {each.kind for each in self._tried}
+        members: dict[str, Found | None] = {kind: best[kind] for kind in found}
+        members |= {kind: None for kind in self._kinds if kind not in searched}
+        return dict(list(members.items())[:_MEMBERS])
 
     def _average_seconds(self) -> float:
-        """Return about how long it takes to fit the best of all kinds, once more."""
-        ended = [each for each in self._tried if each.found]
-        if not ended:
+        """Return about how long it takes to fit one more average."""
+        averages = [each.fit_seconds for each in self._before if each.kind == AVERAGE]
+        if not averages or not averages[0]:
             return _LEAST_SECONDS
-        starting = median(max(0.0, each.fit_seconds - each.found.seconds) for each in ended if each.found)
-        return starting + 1.5 * sum(found.seconds for found in self._members().values()) + 1.0
+        found = sum(each.seconds for each in self._members().values() if each)
+        return max(averages[0], found)
 
     def _average(self) -> Code:
         members = self._members()
         named = ", ".join(members)
-        settings = {kind: found.settings for kind, found in members.items()}
+        settings = {kind: found.settings if found else None for kind, found in members.items()}
         draft = Draft(
-            title=f"average of {len(members)} kinds, round {self._round + 1}",
+            title=f"average of {len(members)} kinds of models",
             method=f"A weighted average of {named}; the weights are best out of fold.",
             codebase=fit_program(self._problem, self._seed, settings),
             kind=AVERAGE,
@@ -191,6 +208,7 @@ class Search:
         parents = tuple(
             next(each.attempt.id for each in self._tried if each.kind == kind and each.found == found)
             for kind, found in members.items()
+            if found
         )
         return self._code(draft, Operator.ENSEMBLE, parents)
 

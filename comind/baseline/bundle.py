@@ -37,7 +37,9 @@ class _Module(NamedTuple):
     """What is neither docstring nor import nor `__all__`."""
 
 
-def bundle(recipe: str, ending: str, folder: Traversable = RECIPES, *, beside: Sequence[str] = ()) -> str:
+def bundle(
+    recipe: str, ending: str, folder: Traversable = RECIPES, *, beside: Sequence[str] = ()
+) -> str:
     """Return the program of a recipe, which ends with the statements `ending`; no module is imported.
 
     Modules `beside` it, which it does not import, are there for the ending.

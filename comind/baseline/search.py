@@ -49,6 +49,7 @@ _ANSWERS = (
     AnswerKind.PROBABILITY,
     AnswerKind.CLASS_PROBABILITIES,
 )
+_MANY_ROWS, _SLOW = 20_000, ("CatBoost", "kernel", "net", "nearest neighbours")
 _MOST_TARGETS = 4  # each has models of its own
 
 
@@ -76,6 +77,8 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     if wide:
         return ()
     names = _BY_SHAPE.get(problem.shape, ())
+    if problem.train_rows > _MANY_ROWS:
+        names = tuple(name for name in names if name not in _SLOW)
     known = {"scikit-learn", *packages}
     there = [name for name in names if _KINDS[name].package in known]
     if "LightGBM" in there:
@@ -93,11 +96,16 @@ def search_program(
     return bundle("searching", _told(problem, seed) + ending, beside=[_KINDS[kind].module])
 
 
-def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings]) -> str:
-    """Return the program that averages models with these settings, by kind, and hands in."""
-    listed = "".join(
-        f"    ({_KINDS[kind].constant}, {dict(settings)!r}),\n" for kind, settings in members.items()
-    )
+def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | None]) -> str:
+    """Return the program that averages models with these settings, by kind, and hands in.
+
+    None stands for the settings that a search begins with.
+    """
+    listed = ""
+    for kind, settings in members.items():
+        constant = _KINDS[kind].constant
+        told = f"{constant}.start" if settings is None else repr(dict(settings))
+        listed += f"    ({constant}, {told}),\n"
     ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, apart, members)\n"
     modules = [_KINDS[kind].module for kind in members]
     return bundle("searching", _told(problem, seed) + ending, beside=modules)

@@ -1,4 +1,4 @@
-"""A kind of model whose settings are searched: how it sees the data, what can be set, how it is fitted."""
+"""A kind of model: how it sees the data, which settings it has, how it is fitted."""
 
 import os
 from collections.abc import Callable

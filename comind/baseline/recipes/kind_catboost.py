@@ -28,8 +28,12 @@ def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Return a model of one fold."""
     task, goal = fold.task, fold.goal
     told = {
-        **without_rounds(settings), "iterations": rounds_for(fold, settings), "random_seed": task.seed, "thread_count": threads(),
-        "verbose": False, "allow_writing_files": False, 
+        **without_rounds(settings),
+        "iterations": min(rounds_for(fold, settings), 600),
+        "random_seed": task.seed,
+        "thread_count": threads(),
+        "verbose": False,
+        "allow_writing_files": False,
         "cat_features": [*fold.x.select_dtypes(exclude="number").columns],
     }
     absolute = loss_of(task.metric) == "absolute_error"
@@ -57,14 +61,17 @@ CATBOOST = Kind(
     encode=spelt_out,
     fit=fit_catboost,
     space={
-        "learning_rate": ("log", 0.02, 0.2),
-        "depth": ("whole", 3, 8),
+        "learning_rate": ("log", 0.04, 0.3),
+        "depth": ("whole", 3, 6),
         "l2_leaf_reg": ("log", 0.5, 30.0),
         "random_strength": ("log", 0.1, 10.0),
         "bagging_temperature": ("even", 0.0, 1.0),
     },
     start={
-        "learning_rate": 0.08, "depth": 5, "l2_leaf_reg": 3.0, "random_strength": 1.0,
+        "learning_rate": 0.1,
+        "depth": 4,
+        "l2_leaf_reg": 3.0,
+        "random_strength": 1.0,
         "bagging_temperature": 0.5,
     },
 )

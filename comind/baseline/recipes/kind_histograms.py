@@ -37,7 +37,11 @@ HISTOGRAMS = Kind(
         "max_features": ("even", 0.3, 1.0),
     },
     start={
-        "learning_rate": 0.06, "steps": 12.0, "max_leaf_nodes": 15, "min_samples_leaf": 10,
-        "l2_regularization": 1.0, "max_features": 0.7,
+        "learning_rate": 0.06,
+        "steps": 12.0,
+        "max_leaf_nodes": 15,
+        "min_samples_leaf": 10,
+        "l2_regularization": 1.0,
+        "max_features": 0.7,
     },
 )

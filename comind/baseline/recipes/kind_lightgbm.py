@@ -18,12 +18,20 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
     """Return a model of one fold."""
     task, goal = fold.task, fold.goal
     told = {
-        **without_rounds(settings), "n_estimators": rounds_for(fold, settings), "subsample_freq": 1, "random_state": task.seed,
-        "n_jobs": threads(), "verbose": -1, "deterministic": True, "force_row_wise": True,
+        **without_rounds(settings),
+        "n_estimators": rounds_for(fold, settings),
+        "subsample_freq": 1,
+        "random_state": task.seed,
+        "n_jobs": threads(),
+        "verbose": -1,
+        "deterministic": True,
+        "force_row_wise": True,
     }
     absolute = loss_of(task.metric) == "absolute_error"
     model = (
-        LGBMClassifier(**told) if goal.classes else LGBMRegressor(objective="l1" if absolute else "l2", **told)
+        LGBMClassifier(**told)
+        if goal.classes
+        else LGBMRegressor(objective="l1" if absolute else "l2", **told)
     )
     if "rounds" in settings:
         model.fit(plainly_named(fold.x), fold.y)
@@ -34,7 +42,7 @@ def fit_lightgbm(fold: Fold, settings: dict[str, Any]) -> Model:
         model.fit(plainly_named(fold.x), fold.y, eval_set=[held], callbacks=[stop])
 
     def predict(part: Any, rounds: int) -> NDArray[Any]:
-        few = {"num_iteration": rounds or -1}
+        few: dict[str, Any] = {"num_iteration": rounds or -1}
         if not goal.classes:
             return np.asarray(model.predict(plainly_named(part), **few))
         raw = np.zeros((len(part), len(goal.classes)))
@@ -62,7 +70,12 @@ LIGHTGBM = Kind(
         "cat_smooth": ("log", 1.0, 100.0),
     },
     start={
-        "learning_rate": 0.05, "num_leaves": 15, "min_child_samples": 10, "subsample": 0.8,
-        "colsample_bytree": 0.7, "reg_lambda": 1.0, "cat_smooth": 10.0,
+        "learning_rate": 0.05,
+        "num_leaves": 15,
+        "min_child_samples": 10,
+        "subsample": 0.8,
+        "colsample_bytree": 0.7,
+        "reg_lambda": 1.0,
+        "cat_smooth": 10.0,
     },
 )

@@ -17,7 +17,9 @@ def fit_linear(fold: Fold, settings: dict[str, Any]) -> Model:
     strength = settings["strength"]
     model = LogisticRegression(C=1 / strength, max_iter=300) if fold.goal.classes else Ridge(strength)
     knots = settings["knots"]
-    steps = [SplineTransformer(knots, degree=2, knots="quantile", extrapolation="linear")] if knots else []
+    steps = (
+        [SplineTransformer(knots, degree=2, knots="quantile", extrapolation="linear")] if knots else []
+    )
     model = make_pipeline(*steps, model).fit(fold.x, fold.y)
     return model_of(model, fold.goal)
 

@@ -21,12 +21,14 @@ MOST_ROWS = 30_000  # that one average of trees learns from
 def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
     """Return a model of one fold."""
     makers = {
-        (True, True): ExtraTreesClassifier, (True, False): RandomForestClassifier,
-        (False, True): ExtraTreesRegressor, (False, False): RandomForestRegressor,
+        (True, True): ExtraTreesClassifier,
+        (True, False): RandomForestClassifier,
+        (False, True): ExtraTreesRegressor,
+        (False, False): RandomForestRegressor,
     }
     told = {name: value for name, value in settings.items() if name != "extra"}
     model = makers[bool(fold.goal.classes), bool(settings["extra"])](
-        n_estimators=200, n_jobs=threads(), random_state=fold.task.seed, **told
+        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **told
     )
     draw = np.random.default_rng(fold.task.seed)
     rows = np.sort(draw.permutation(len(fold.y))[:MOST_ROWS])

@@ -18,8 +18,13 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     """Return a model of one fold; its classes are numbers without gaps."""
     task, goal = fold.task, fold.goal
     told = {
-        **without_rounds(settings), "n_estimators": rounds_for(fold, settings), "tree_method": "hist", "enable_categorical": True,
-        "random_state": task.seed, "n_jobs": threads(), "early_stopping_rounds": None if "rounds" in settings else PATIENCE,
+        **without_rounds(settings),
+        "n_estimators": rounds_for(fold, settings),
+        "tree_method": "hist",
+        "enable_categorical": True,
+        "random_state": task.seed,
+        "n_jobs": threads(),
+        "early_stopping_rounds": None if "rounds" in settings else PATIENCE,
     }
     absolute = loss_of(task.metric) == "absolute_error"
     objective = "reg:absoluteerror" if absolute else "reg:squarederror"
@@ -35,7 +40,7 @@ def fit_xgboost(fold: Fold, settings: dict[str, Any]) -> Model:
     trained = model.get_booster().num_boosted_rounds()
 
     def predict(part: Any, rounds: int) -> NDArray[Any]:
-        few = {"iteration_range": (0, min(rounds or trained, trained))}
+        few: dict[str, Any] = {"iteration_range": (0, min(rounds or trained, trained))}
         if seen is None:
             return np.asarray(model.predict(part, **few), dtype=float)
         raw = np.zeros((len(part), len(goal.classes)))
@@ -58,7 +63,12 @@ XGBOOST = Kind(
         "gamma": ("log", 1e-4, 1.0),
     },
     start={
-        "learning_rate": 0.05, "max_depth": 4, "min_child_weight": 1.0, "subsample": 0.8,
-        "colsample_bytree": 0.7, "reg_lambda": 1.0, "gamma": 1e-4,
+        "learning_rate": 0.05,
+        "max_depth": 4,
+        "min_child_weight": 1.0,
+        "subsample": 0.8,
+        "colsample_bytree": 0.7,
+        "reg_lambda": 1.0,
+        "gamma": 1e-4,
     },
 )

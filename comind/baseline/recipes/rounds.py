@@ -6,7 +6,7 @@ from comind.baseline.recipes.kind import Fold
 
 __all__ = ["PATIENCE", "rounds_for", "without_rounds"]
 
-PATIENCE = 40  # rounds without a gain on the rows that are held out
+PATIENCE = 30  # rounds without a gain on the rows that are held out
 
 
 def without_rounds(settings: dict[str, Any]) -> dict[str, Any]:
@@ -19,4 +19,4 @@ def rounds_for(fold: Fold, settings: dict[str, Any]) -> int:
     if "rounds" in settings:
         return int(settings["rounds"])
     a_round = len(fold.y) * max(1, len(fold.goal.classes) if len(fold.goal.classes) > 2 else 1)
-    return int(min(max(2e8 / a_round, 100), 1500))
+    return int(min(max(2e8 / a_round, 100), 1000))

@@ -1,9 +1,9 @@
 """Search settings by cross-validation, then average the models of all folds.
 
-A search tries the settings that it starts from, then a fixed number of others, by Optuna's tree-structured
-Parzen estimator (Bergstra et al. 2011) where it is there, else at random. A program that hands in has the
-settings that were found written into it, and searches no more. Of several models the weights are selected
-greedily on their out-of-fold predictions (Caruana et al. 2004).
+A search tries the settings that it starts from, then a fixed number of others, by Optuna's
+tree-structured Parzen estimator (Bergstra et al. 2011) where it is there, else at random. A program that
+hands in has the settings that were found written into it, and searches no more. Of several models the
+weights are selected greedily on their out-of-fold predictions (Caruana et al. 2004).
 """
 
 import json
@@ -81,7 +81,9 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
     def losses(rounds: int | None) -> list[float]:
         return [
             sum(
-                raw_loss(study.task, goal, model.predict(x, model.rounds if rounds is None else rounds), rows)
+                raw_loss(
+                    study.task, goal, model.predict(x, model.rounds if rounds is None else rounds), rows
+                )
                 for goal, model in zip(study.goals, of_fold, strict=True)
             )
             for of_fold, (x, rows) in zip(models, held, strict=False)
@@ -125,11 +127,14 @@ class Predicted(NamedTuple):
 def bagged(study: Study, kind: Kind, settings: dict[str, Any], goal: Goal) -> Predicted:
     """Return each row's prediction by the model that has not seen it, and the models' mean elsewhere."""
     shape = (len(goal.y), len(goal.classes)) if goal.classes else (len(goal.y),)
-    out_of_fold, sums = np.zeros(shape), [0.0 for _ in study.parts[1:]]
-    for number, (_, held) in enumerate(study.folds):
-        model = fitted(study, kind, settings, number, goal)
-        out_of_fold[held] = model.predict(rows_of(study.parts[0], held), 0)
-        sums = [total + model.predict(part, 0) for total, part in zip(sums, study.parts[1:], strict=True)]
+    out_of_fold = np.zeros(shape)
+    sums: list[Any] = [0.0 for _ in study.parts[1:]]
+    models = [fitted(study, kind, settings, number, goal) for number in range(len(study.folds))]
+    rounds = round(float(np.mean([model.rounds for model in models])))
+    for model, (_, held) in zip(models, study.folds, strict=True):
+        out_of_fold[held] = model.predict(rows_of(study.parts[0], held), rounds)
+        found = [model.predict(part, rounds) for part in study.parts[1:]]
+        sums = [total + each for total, each in zip(sums, found, strict=True)]
     return Predicted(out_of_fold, [np.asarray(total / len(study.folds)) for total in sums])
 
 
@@ -143,9 +148,7 @@ def weights_of(task: Task, goal: Goal, found: list[Predicted]) -> NDArray[Any]:
     return np.asarray(np.mean([greedy_weights(task, goal, found, rows) for rows in drawn], axis=0))
 
 
-def greedy_weights(
-    task: Task, goal: Goal, found: list[Predicted], rows: NDArray[Any]
-) -> NDArray[Any]:
+def greedy_weights(task: Task, goal: Goal, found: list[Predicted], rows: NDArray[Any]) -> NDArray[Any]:
     """Return weights: how often each was picked up to the best average on the way."""
     picks, kept, best = np.zeros(len(found)), np.zeros(len(found)), np.inf
     raws = [each.out_of_fold[rows] for each in found]
