@@ -29,6 +29,7 @@ from sklearn.metrics import log_loss
 
 from comind.baseline import fit_program, kinds_for
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.session.environment import thread_settings
 
 THREADS = 2
 FOLDS = 3
@@ -194,7 +195,7 @@ def first_average(folder: Path, kind: str, work: Path) -> dict[str, Any]:
         (given / f"{target}.csv").write_bytes((folder / "public" / f"{source}.csv").read_bytes())
     kinds = kinds_for(problem, ("lightgbm", "catboost", "xgboost-cpu"))
     code = fit_program(problem, 0, dict.fromkeys(kinds[:6]))
-    env = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
+    env = {**os.environ, **thread_settings(THREADS)}
     command = [sys.executable, "-W", "ignore", "-c", code]
     ran = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -207,7 +208,7 @@ def other(tool: str, python: str, folder: Path, kind: str, seconds: float, work:
     place = work / tool / folder.name
     place.mkdir(parents=True, exist_ok=True)
     command = [python, "-W", "ignore", "-c", TOOLS[tool], str(folder / "public")]
-    env = {**os.environ, "OMP_NUM_THREADS": str(THREADS)}
+    env = {**os.environ, **thread_settings(THREADS)}
     arguments = [*command, str(seconds), kind, str(THREADS)]
     ran = subprocess.run(arguments, cwd=place, env=env, capture_output=True, text=True, check=False)
     if ran.returncode:

@@ -1,9 +1,6 @@
-"""The baseline as an agent: what `--model offline` runs, a search that takes the time that there is.
+"""What the baseline does as an agent; which step comes next is said in searching.py."""
 
-After attempt 0, the platform's, each attempt carries out a step of the search (searching.py).
-"""
-
-from comind.agents.searching import AVERAGE, Search
+from comind.agents.baseline.searching import AVERAGE, Search
 from comind.baseline import fit_program, found_in, kinds_for
 from comind.campaign.agent import Agent
 from comind.campaign.outcome import Finish

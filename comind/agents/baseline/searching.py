@@ -140,7 +140,7 @@ class Search:
         if same:
             return 2 * same[-1]
         others = [each.seconds for each in self._tried if each.seconds]
-        return max(_LEAST_SECONDS, median(others))
+        return max(_LEAST_SECONDS, median(others) if others else 0.0)
 
     def _search(self, kind: str) -> Code:
         evaluations = _EVALUATIONS[self._round - 1]
@@ -223,6 +223,6 @@ class Search:
 
 
 def _found(attempt: Attempt) -> Found | None:
-    if attempt.outcome is None or attempt.score is None:
+    if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == AVERAGE:
         return None
     return found_in(attempt.outcome.report)
