@@ -25,7 +25,7 @@ class BaselineAgent(Agent):
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan what the search tries next; by the log alone, so that a replay plans the same."""
-        if state.spec.iterations == 1:
+        if state.spec.iterations is not None and state.spec.iterations <= 1:
             return Done(
                 reason="one iteration: the first recipe is all that runs without a language model"
             )
@@ -53,8 +53,8 @@ class BaselineAgent(Agent):
         seconds = _SEARCH_SHARE * bench.seconds_left
         searched = bench.run("Search settings.", draft.codebase, seconds=seconds, aside=True)
         found = found_in(searched.output)
-        if found is None:
-            return Finish(report="No settings could be fitted in time.")
+        if found is None or not bench.steps_left:
+            return Finish(report="No settings could be fitted in time, or no step was left for them.")
         code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
         bench.step("Fit with the best settings.", code)
         return Finish(report=f"{draft.method} It found:\n{found.model_dump_json()}")

@@ -21,7 +21,9 @@ def spelt_out(task: Task, tables: Tables) -> list[pd.DataFrame]:
     """Return tables whose categories are text, gaps among them."""
     found: list[pd.DataFrame] = columns_for_trees(task, tables)
     names = found[0].select_dtypes("category").columns
-    return [part.assign(**{name: part[name].astype(object).fillna("") for name in names}) for part in found]
+    return [
+        part.assign(**{name: part[name].astype(object).fillna("") for name in names}) for part in found
+    ]
 
 
 def fit_catboost(fold: Fold, settings: dict[str, Any]) -> Model:
