@@ -242,10 +242,10 @@ def report(runs: list[dict[str, Any]], ours: str) -> None:
         print(f"| {' | '.join(cells)} |")
     for tool, found in gains.items():
         level = sum(gain > -1 for gain in found)
-        error = np.std(found, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
+        spread = np.std(found, ddof=1) / math.sqrt(len(found)) if len(found) > 1 else math.nan
         print(
             f"\n{tool}: ahead or level (within 1 %) on {level} of {len(found)}; mean "
-            f"{np.mean(found):+.1f} % ± {error:.1f}, median {np.median(found):+.1f} %"
+            f"{np.mean(found):+.1f} % ± {spread:.1f}, median {np.median(found):+.1f} %"
         )
 
 

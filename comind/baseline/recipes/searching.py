@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from comind.baseline.recipes.folds import Apart, folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
@@ -39,7 +40,11 @@ class Study(NamedTuple):
 
 
 def study_of(task: Task, tables: Tables, apart: Apart, kind: Kind) -> Study:
-    """Return goals, folds and features of a kind of model."""
+    """Return goals, folds and features of a kind of model.
+
+    Matrices here are small: a second thread of BLAS gains nothing, and waits for the first one.
+    """
+    threadpool_limits(1, user_api="blas")
     goals = goals_of(task, tables.train)
     return Study(
         task, goals, folds_of(apart, tables.train, goals[0], task.seed), kind.encode(task, tables)
