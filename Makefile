@@ -52,8 +52,8 @@ host-image:  ## the same in a second, over this machine's own programs
 engine:
 	@infra/docker/engine.sh install
 
-demo: $(STAMP) sandbox  ## solve a built-in competition, offline, and show what came of it
-	@$(BIN)/comind solve demo-tumours --profile quick --model offline
+demo: $(STAMP) sandbox  ## watch a campaign on recorded replies of a strong model: offline, real code, real scores
+	@$(BIN)/comind solve demo-mosaic --profile quick --iterations 2 --as-of 2024-04-01T00:00:00Z --no-prove --model recorded:demo-mosaic
 
 # Three workers on two cores: end-to-end tests wait half of their time. A container engine that cannot be had fails the tests; by hand they are skipped.
 test: $(STAMP) sandbox engine check  ## everything that CI runs

@@ -1,11 +1,13 @@
 """The flow that runs a campaign."""
 
+from functools import partial
 from pathlib import Path
 
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.campaign.baseline import BaselineFirst
+from comind.campaign.comparison import compare_errors
 from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
 from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
@@ -63,7 +65,8 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
                 close_workshops()  # one that was made meanwhile does not know it
         workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
         planner = BaselineFirst(workshop.agent)
-        ending = run(running, planner, executor, housekeeping.round)
+        compare = partial(compare_errors, comparer=workshop.grader)
+        ending = run(running, planner, executor, housekeeping.round, compare)
         no_refit = finish(running, executor, workshop.grader, housekeeping.round)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})

@@ -145,8 +145,9 @@ class _Slices:
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
         """Return how much better the first is than the second; None where they are of other rows."""
         folders = [ProjectFolder(self.project).campaign(each.campaign) for each in (one, other)]
-        splits = [read_state(folder).split for folder in folders]
-        if splits[0] is None or splits[0] != splits[1]:
+        one_split, other_split = (read_state(folder).split for folder in folders)
+        # The key names the rows; other fields may be of another version of CoMind.
+        if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
         try:
             grader = workshop_of(self.project, one.campaign).grader

@@ -8,11 +8,12 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.journal import split_notes
+from comind.campaign.journal import validation_notes
 from comind.campaign.lineage import lineage_of, script_for
 from comind.campaign.outcome import Submitted
 from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CampaignState
+from comind.campaign.tuning import read_tuning
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -67,7 +68,8 @@ class Housekeeping:
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
             workshop = workshop_of(self._project, self._campaign.name)
-            journal = workshop.agent.journal(state, workshop.community) + split_notes(state)
+            notes = validation_notes(state, read_tuning(state, self._campaign))
+            journal = workshop.agent.journal(state, workshop.community) + notes
             write_durably(self._campaign.journal, journal)
         self.commit(state)
         self._kept = changed

@@ -42,6 +42,7 @@ from comind.wiring.models import (
     build_model,
     configured_model,
     only_offline,
+    replayed,
     resolved,
     settings_of,
 )
@@ -56,7 +57,11 @@ Tell = Callable[[str], None]
 
 # What a campaign takes over from `solve` as it stands there, under the same name.
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = ("baseline", "refit", "blend", "monitor", "prove", "push", "sandbox")
+_CHOICES = ("baseline", "refit", "blend", "ensemble", "monitor", "prove", "push", "sandbox")
+_REPLAYED = (
+    "recorded: the replies of a strong language model are played back; "
+    "all code runs, and all scores are measured, here and now"
+)
 
 
 def open_campaign(
@@ -74,7 +79,7 @@ def open_campaign(
     check_competition(loaded)
     params = read_params(project).with_profile(profile)
     spec = _specification(loaded, params, wishes, _store(params, project, loaded))
-    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+    _tell_where(spec, tell)
     evaluator = settings_of("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
@@ -116,7 +121,7 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
             parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
-            tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+            _tell_where(spec, tell)
             campaign.resume(budget)
     return folder
 
@@ -148,6 +153,13 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
         except Exception:
             if read_state(folder).ended is None:
                 raise  # else only telling Prefect so has failed
+
+
+def _tell_where(spec: CampaignSpec, tell: Tell) -> None:
+    """Tell who answers, where that is no model, and in which sandbox code will run."""
+    if replayed(spec.models):
+        tell(_REPLAYED)
+    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
@@ -282,7 +294,7 @@ def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
 
 def _estimate(spec: CampaignSpec) -> str:
     """Return what the campaign will about take, in one line; nothing where the agent cannot tell."""
-    expected = agent_of(spec).estimate(spec)
+    expected = None if replayed(spec.models) else agent_of(spec).estimate(spec)
     if expected is None:
         return ""
 

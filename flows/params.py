@@ -74,6 +74,8 @@ class SolveParams(Value):
     """Whether the final pick's code is run once more on all labelled rows."""
     blend: bool = True
     """Whether scored steps are averaged at the end, where that is better on rows not selected on."""
+    ensemble: bool = True
+    """Whether agents learn how far the errors of attempts go together, and may combine them."""
     monitor: bool = True
     """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
     prove: bool = True

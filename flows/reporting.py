@@ -8,6 +8,7 @@ from comind.campaign.events import NO_COMMUNITY
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
+from comind.campaign.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.benchmark.grading import BenchmarkAnswers
 from comind.evaluation.benchmark.prepared import PreparedFolder
@@ -69,21 +70,26 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         seed=spec.seed,
         track="closed" if spec.community == NO_COMMUNITY else "community",
         issues=tuple(entry.issues) if entry else (),
-        **_validation(state),
-        validation_warnings=state.split.warnings if state.split else (),
+        **_validation(state, read_tuning(state, folder)),
         **kind,
         mode=mode.value,
         **_judged(grade),
     )
 
 
-def _validation(state: CampaignState) -> dict[str, Any]:
-    """Return the score that the campaign itself gave what it delivered."""
+def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
+    """Return the score that the campaign itself gave what it delivered, and what to know of it."""
+    warnings = state.split.warnings if state.split else ()
+    fields = {
+        "gradings": tuning.gradings,
+        "optimism": tuning.optimism,
+        "validation_warnings": (*warnings, *tuning.warnings),
+    }
     chosen = state.chosen()
     if chosen is None or chosen.score is None:
-        return {}
+        return fields
     interval = chosen.score.interval.low, chosen.score.interval.high
-    return {"validation_score": chosen.score.value.value, "validation_interval": interval}
+    return {**fields, "validation_score": chosen.score.value.value, "validation_interval": interval}
 
 
 def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:

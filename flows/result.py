@@ -9,6 +9,7 @@ from comind.campaign.history import fold
 from comind.campaign.loop import read_state
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
+from comind.campaign.tuning import tuning_of
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
@@ -23,7 +24,8 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     score = picked.score if picked else None
     source = "baseline" if picked and picked.work.role == BASELINE_ROLE else "agent"
     attempts = state.works.attempts()
-    ran = [fold(read_log(log, WORK_EVENTS)) for log in folder.logs()]
+    works = {log.parent.name: fold(read_log(log, WORK_EVENTS)) for log in folder.logs()}
+    ran, tuning = list(works.values()), tuning_of(state, works)
     return {
         "campaign": folder.name,
         "competition": state.spec.competition,
@@ -40,6 +42,8 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "validation_interval": [score.interval.low, score.interval.high] if score else None,
         "metric": state.split.metric if state.split else None,
         "maximize": state.split.maximize if state.split else None,
+        "gradings": tuning.gradings,
+        "optimism": tuning.optimism,
         "attempts": len(attempts),
         "valid_attempts": sum(1 for each in attempts if each.score),
         "seconds": round(state.spend.seconds, 1),

@@ -32,6 +32,7 @@ from comind.campaign.events import (
     CampaignResumed,
     CommunityRead,
     EnvironmentRead,
+    ErrorsCompared,
     FinalPicked,
     ScriptProved,
     SplitMade,
@@ -42,9 +43,10 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState
 from comind.campaign.history import apply as apply_work
 from comind.campaign.ledger import by_role
-from comind.campaign.outcome import CodeOutcome, Outcome
+from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import LogTail, Record
@@ -98,7 +100,10 @@ class _Watch:
                 self.works[record.event.id] = _WorkWatch(tail, record.elapsed)
             if isinstance(record.event, WorkFinished):
                 yield from self._work_news(record.event.id)
-            for line in _campaign_line(record).splitlines():
+            said = _campaign_line(record)
+            if isinstance(record.event, FinalPicked):
+                said = "\n".join([said, *_tuning_lines(self.tuning)])
+            for line in said.splitlines():
                 yield f"{_clock(record.elapsed)}  {line}"
         for work_id in [record.id for record in self.state.works.in_flight()]:
             yield from self._work_news(work_id)
@@ -108,6 +113,11 @@ class _Watch:
     def spend(self) -> Spend:
         """What all work has spent so far."""
         return sum((work.state.spend for work in self.works.values()), Spend())
+
+    @property
+    def tuning(self) -> Tuning:
+        """How much the validation rows have been used so far."""
+        return tuning_of(self.state, {name: work.state for name, work in self.works.items()})
 
     def _work_news(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
@@ -148,6 +158,7 @@ def _screen(watch: _Watch) -> Group:
     spend = watch.spend
     best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
     left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
+    best += f" · {watch.tuning}"
     footer = f"{best} · {_spent(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
     return Group(table, Text(_by_role(watch), style="dim"), Text(footer, style="bold"))
 
@@ -197,7 +208,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case BlendJudged() | FinalPicked() as chosen:
+        case ErrorsCompared() | BlendJudged() | FinalPicked() as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -205,7 +216,17 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"ended: {detail}"
 
 
-def _choice_line(event: BlendJudged | FinalPicked) -> str:
+def _tuning_lines(tuning: Tuning) -> list[str]:
+    """Return how much the pick rests on, and what to be warned of."""
+    return [
+        f"{tuning} on {tuning.rows} validation rows",
+        *(f"WARNING: {each}" for each in tuning.warnings),
+    ]
+
+
+def _choice_line(event: ErrorsCompared | BlendJudged | FinalPicked) -> str:
+    if isinstance(event, ErrorsCompared):
+        return f"errors in common: {event}"
     if isinstance(event, FinalPicked):
         return f"final pick {event.work_id}: {event.reason}"
     return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
@@ -237,7 +258,12 @@ def _purpose(work: Think | Code) -> str:
 def _ending(outcome: Outcome) -> str:
     if isinstance(outcome, CodeOutcome) and outcome.score is not None:
         return f"done, {outcome.score}"
-    return f"failed ({outcome.failure.kind}): {outcome.failure.message}" if outcome.failure else "done"
+    if outcome.failure is not None:
+        return f"failed ({outcome.failure.kind}): {outcome.failure.message}"
+    found = outcome.result.root.items() if isinstance(outcome, ThinkOutcome) else ()
+    return ", ".join(
+        ["done", *(f"{name}: {len(each)}" for name, each in found if isinstance(each, list) and each)]
+    )
 
 
 def _work_line(event: WorkEvent, state: AttemptState) -> str:

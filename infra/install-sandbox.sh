@@ -11,4 +11,5 @@ if docker version > /dev/null 2>&1 && "$(dirname "$0")/docker/host-image.sh"; th
   echo "there is no bubblewrap, but a container engine: sessions run over this machine's programs"
   exit 0
 fi
-echo "bubblewrap is missing: only our own baseline can run, unsealed (apt-get install bubblewrap)" >&2
+echo "no sandbox works here, so code of models is refused (apt-get install bubblewrap);" \
+  "our own baseline runs, unsealed: .venv/bin/comind solve demo-tumours --profile quick --model offline" >&2

@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from comind.campaign.events import SplitMade
 from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
+from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.folder import Split
 from comind.kaggle.clock import ToldTime
 from comind.kaggle.fetch import Fetched, fetch_competition
@@ -37,8 +38,9 @@ def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; a split with this content is used as it is."""
     folder = ProjectFolder(project)
     split = split_for(folder, folder.campaign(campaign)).read()
-    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule"})
-    return SplitMade(**facts, rule=f"{split.rule.kind}: {split.rule_reason}{_told(split)}")
+    facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
+    rule = f"{split.rule.kind}: {split.rule_reason}{_told(split)}"
+    return SplitMade(**facts, rule=rule, folds=FOLDS)
 
 
 def _told(split: Split) -> str:
@@ -50,4 +52,4 @@ def _told(split: Split) -> str:
         for tie in split.ties
         if tie.own
     ]
-    return f" ({split.sure:.0%} sure{''.join(shares[:1])})"
+    return f" ({split.sure:.0%} sure that it imitates the test set{''.join(shares[:1])})"

@@ -17,7 +17,7 @@ from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.scripts.report import EVALUATE
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
@@ -108,6 +108,10 @@ class WrittenGrader:
     def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
         """Return no blend: nobody knows what may be averaged."""
         return BlendReport(reason="the metric was written for this competition")
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - as the port has it
+        """Return no correlations: a program says nothing of single rows."""
+        return ErrorReport(reason="the metric was written for this competition")
 
     def _interval(self, value: float, spread: float) -> Interval:
         """Return the normal interval, ended where the truth itself scores."""

@@ -16,6 +16,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple
 
+from comind.system.syntax import parse_python
+
 __all__ = ["RECIPES", "bundle"]
 
 _LINE_LENGTH = 105
@@ -50,13 +52,13 @@ def bundle(
     """
     seen: set[str] = set()
     modules = [module for name in (*beside, recipe) for module in _in_order(name, folder, seen)]
-    last = {name: "the ending's" for each in ast.parse(ending).body if (name := _defined(each))}
+    last = {name: "the ending's" for each in parse_python(ending).body if (name := _defined(each))}
     meanings = _joined([*(module.names for module in modules), last])
     imports = {meaning for meaning in meanings.values() if meaning.startswith(("import ", "from "))}
     head = f"{modules[-1].comment}\n{_statements(imports)}"
     shared = [f"{module.comment}\n{module.body}" for module in modules[:-1]]
     code = "\n\n\n".join(part.strip("\n") for part in (head, *shared, modules[-1].body, ending)) + "\n"
-    for node in ast.walk(ast.parse(code, recipe)):
+    for node in ast.walk(parse_python(code, recipe)):
         if isinstance(node, ast.Import | ast.ImportFrom) and _OURS.match(text := ast.unparse(node)):
             raise ValueError(f"{recipe}: where programs run, nobody can `{text}`")
     return code
@@ -73,7 +75,7 @@ def _in_order(name: str, folder: Traversable, seen: set[str]) -> Iterator[_Modul
 
 
 def _taken_apart(module: str, source: str) -> _Module:
-    tree, lines = ast.parse(source, module), source.splitlines()
+    tree, lines = parse_python(source, module), source.splitlines()
     siblings: list[str] = []
     names: dict[str, str] = {}
     for statement in tree.body:

@@ -10,6 +10,7 @@ import warnings
 from functools import lru_cache
 
 from comind.domain.value import Value
+from comind.system.syntax import parse_python
 
 __all__ = ["CodeMetrics", "measure"]
 
@@ -45,7 +46,7 @@ def measure(code: str) -> CodeMetrics:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
-            tree = ast.parse(code)
+            tree = parse_python(code)
             visitor = ComplexityVisitor.from_ast(tree)
             source_lines = _source_lines(code, tree)
     # Anyone may have written it: half a statement, no text at all, or too deep for the parser.

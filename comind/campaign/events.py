@@ -25,6 +25,7 @@ __all__ = [
     "CampaignSpec",
     "CommunityRead",
     "EnvironmentRead",
+    "ErrorsCompared",
     "FinalPicked",
     "Proof",
     "Ranked",
@@ -65,6 +66,8 @@ class CampaignSpec(Value):
     refit: bool = True
     blend: bool = False
     """Whether scored steps are averaged at the end; False in older logs."""
+    ensemble: bool = False
+    """Whether agents may have errors compared, and combine attempts by that; False in older logs."""
     monitor: bool = True
     push: bool = False
     """Whether data and ref go to the remotes at the end."""
@@ -116,6 +119,8 @@ class SplitMade(Value):
     """How rows were held back, and why in this way; for people."""
     warnings: tuple[str, ...] = ()
     """A line for each way in which validation is easier than test."""
+    folds: int = 0
+    """Of the fold vector that all attempts find; 0 in older logs, whose attempts find none."""
 
 
 class CommunityRead(Value):
@@ -150,6 +155,37 @@ class WorkFinished(Value):
     type: Literal["work-finished"] = "work-finished"
     id: Name
     outcome: Outcome
+
+
+class ErrorsCompared(Value):
+    """The grader has said how far the errors of the best attempts go together."""
+
+    type: Literal["errors-compared"] = "errors-compared"
+    attempts: tuple[str, ...]
+    """The best first."""
+    correlations: tuple[tuple[float, ...], ...] = ()
+    """Of each attempt with each one before it: twentieths from 0 to 1."""
+    reason: str = ""
+    """Why that is not told; then it never is in this campaign."""
+
+    def correlation(self, one: str, other: str) -> float | None:
+        """Return how far the errors of two attempts go together; None where that is not known."""
+        if self.reason or one == other or not {one, other} <= set(self.attempts):
+            return None
+        first, second = sorted((self.attempts.index(one), self.attempts.index(other)))
+        return self.correlations[second][first]
+
+    def __str__(self) -> str:
+        if self.reason:
+            return f"not told: {self.reason}"
+        pairs = (
+            (value, one, other)
+            for one, row in zip(self.attempts, self.correlations, strict=True)
+            for other, value in zip(self.attempts, row, strict=False)
+        )
+        least = min(pairs, default=None)
+        told = "" if least is None else f", the least alike {least[2]} and {least[1]}: {least[0]:g}"
+        return f"{len(self.attempts)} attempts{told}"
 
 
 class BlendJudged(Value):
@@ -234,6 +270,7 @@ CampaignEvent = Annotated[
     | CommunityRead
     | WorkPlanned
     | WorkFinished
+    | ErrorsCompared
     | BlendJudged
     | FinalPicked
     | ScriptProved

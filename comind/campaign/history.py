@@ -141,6 +141,8 @@ class CellRun(Cell):
     """The grader's verdict on what it handed in."""
     out_of_fold: GradeReport | None = None
     """The grader's verdict on its predictions for rows of train.csv."""
+    gain: Paired | None = None
+    """How much better it is than the attempt's leader before it, on the same rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,7 +353,8 @@ def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
 def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     cell = state.cells.last
     if cell is not None and cell.submitted == graded.submitted:
-        cell = replace(cell, report=graded.report, out_of_fold=graded.out_of_fold)
+        folds, gain = graded.out_of_fold, graded.gain
+        cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
     if score is None:  # of a refit, only the form is looked at

@@ -4,12 +4,14 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from comind.campaign.state import CampaignState
+from comind.campaign.tuning import Tuning
 from comind.campaign.works import Attempt
 from comind.domain.value import one_line
 
-__all__ = ["attempt_lines", "journal_of", "plain", "split_notes"]
+__all__ = ["attempt_lines", "ending_lines", "journal_of", "plain", "step_lines", "validation_notes"]
 
 _LENGTH = 300
+_STEPS = 12  # of an attempt that are told
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})
 
 
@@ -18,12 +20,13 @@ def journal_of(state: CampaignState) -> str:
     return "\n".join([f"# {state.spec.id}", "", "## Attempts", "", *attempt_lines(state), ""])
 
 
-def split_notes(state: CampaignState) -> str:
-    """Return what to know of scores on validation, as Markdown; most often nothing."""
-    warnings = state.split.warnings if state.split else ()
-    if not warnings:
+def validation_notes(state: CampaignState, tuning: Tuning) -> str:
+    """Return what to know of scores on validation, as Markdown; nothing where nothing was scored."""
+    used = [f"{tuning} on {tuning.rows} rows"] if tuning.gradings else []
+    lines = [*(state.split.warnings if state.split else ()), *used, *tuning.warnings]
+    if not lines:
         return ""
-    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in warnings), ""])
+    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in lines), ""])
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:
@@ -38,6 +41,38 @@ def attempt_lines(state: CampaignState) -> Iterator[str]:
         attempt, indent = waiting.pop()
         yield indent + _line(attempt)
         waiting += [(child, indent + "  ") for child in reversed(children[attempt.id])]
+
+
+def step_lines(state: CampaignState) -> Iterator[str]:
+    """Yield what each attempt ran, a line a step with its score or error, and what it reported."""
+    for attempt in state.works.attempts():
+        cells = attempt.outcome.cells if attempt.outcome else ()
+        if not cells:
+            continue
+        yield f"### {attempt.id}: {plain(attempt.title)}"
+        yield ""
+        for cell in cells[:_STEPS]:
+            yield f"- step {cell.step}: {plain(cell.goal)}: {plain(cell.result)}"
+        if len(cells) > _STEPS:
+            yield f"- and {len(cells) - _STEPS} steps more"
+        reported = attempt.outcome.report.splitlines() if attempt.outcome else []
+        yield from ["", *(_item(line) for line in reported if line.strip()), ""]
+
+
+def ending_lines(state: CampaignState) -> Iterator[str]:
+    """Yield how a campaign came to its submission: blend, final pick and refit, as far as they are."""
+    if state.judged is not None:
+        chosen = state.judged.blend
+        yield f"- blend: {plain(str(chosen)) if chosen else f'none, {plain(state.judged.reason)}'}"
+    if state.picked is not None:
+        yield f"- final pick: {state.picked.work_id}, {plain(state.picked.reason)}"
+        refit = state.refit()
+        if refit is not None:
+            yield f"- {refit.id}: the same program, run again on all labelled rows"
+
+
+def _item(line: str) -> str:
+    return f"- {plain(line[2:])}" if line.startswith("- ") else f"{plain(line)}\n"
 
 
 def _line(attempt: Attempt) -> str:

@@ -8,20 +8,21 @@ from comind.campaign.events import (
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
+    ErrorsCompared,
     WorkFinished,
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.plan import Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.schedule import time_shortage
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
-from comind.errors import ComindError
+from comind.errors import CampaignError, ComindError, ServiceError
 from comind.eventlog.store import EventStore
 from comind.system.killpoints import passed
 
-__all__ = ["Campaign", "Executor", "Finished", "Planner", "read_state", "run"]
+__all__ = ["Campaign", "Comparing", "Executor", "Finished", "Planner", "read_state", "run"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class Planner(Protocol):
     def plan(self, state: CampaignState) -> Decision:
         """Say what to do next."""
         ...
+
+
+Comparing = Callable[[CampaignState, CampaignFolder], ErrorsCompared]
+"""Compares the errors of attempts (`campaign/comparison.py`)."""
 
 
 class Executor(Protocol):
@@ -83,11 +88,12 @@ def run(
     planner: Planner,
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
+    compare: Comparing | None = None,
 ) -> CampaignEnded:
     """Run `campaign` until its agent is done or its budget is; returns which, not yet recorded.
 
     `progress` is called after every round with the state; what it does (tracking, versioning) is
-    repeated after a crash and must bear that.
+    repeated after a crash and must bear that. `compare` is called where the planner asks for that.
 
     Raises:
         ServiceError: something is missing or refuses; what was in flight goes on when the campaign is
@@ -102,7 +108,10 @@ def run(
     changed = True
     while True:
         if changed and halted is None:
-            ending = _hand_out(campaign, planner, executor, out)
+            try:
+                ending = _hand_out(campaign, planner, executor, out, compare)
+            except ServiceError as error:  # the grader is gone; what is out comes back first
+                halted = error
         if not out:
             break
         changed = False
@@ -124,13 +133,17 @@ def run(
 
 
 def _hand_out(
-    campaign: Campaign, planner: Planner, executor: Executor, out: set[str]
+    campaign: Campaign,
+    planner: Planner,
+    executor: Executor,
+    out: set[str],
+    compare: Comparing | None,
 ) -> CampaignEnded | None:
     """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
     limit = campaign.state.exhausted()
     if limit is not None:
         return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
-    decision = planner.plan(campaign.state)
+    decision = _decided(campaign, planner, compare)
     if isinstance(decision, Done):
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
@@ -147,6 +160,27 @@ def _hand_out(
         executor.submit(work_id, work)
         out.add(work_id)
     return None
+
+
+def _decided(
+    campaign: Campaign, planner: Planner, compare: Comparing | None
+) -> list[Think | Code] | Wait | Done:
+    """Return what the planner says, once it has had errors compared if it wants that.
+
+    Raises:
+        CampaignError: it wants a comparison that there cannot be.
+    """
+    decision = planner.plan(campaign.state)
+    if isinstance(decision, Compare) and compare is not None and campaign.state.may_compare():
+        campaign.record(compare(campaign.state, campaign.folder))
+        passed("errors-compared")
+        decision = planner.plan(campaign.state)
+    if isinstance(decision, Compare):
+        raise CampaignError(
+            f"the agent {campaign.state.spec.agent} asks for a comparison that there cannot be",
+            hint="it is to ask where `may_compare` says so",
+        )
+    return decision
 
 
 def _clock(folder: CampaignFolder) -> float:

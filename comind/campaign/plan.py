@@ -22,6 +22,7 @@ __all__ = [
     "BASELINE_ROLE",
     "CLOSING",
     "Code",
+    "Compare",
     "Decision",
     "Done",
     "FactsT",
@@ -138,4 +139,11 @@ class Done(Value):
     reason: str
 
 
-Decision = list[Think | Code] | Wait | Done
+class Compare(Value):
+    """Have the errors of the best scored attempts compared, then ask again what to do.
+
+    Only where `CampaignState.may_compare`; what comes of it is `CampaignState.compared`.
+    """
+
+
+Decision = list[Think | Code] | Wait | Done | Compare

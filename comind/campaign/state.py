@@ -15,6 +15,7 @@ from comind.campaign.events import (
     CampaignSpec,
     CommunityRead,
     EnvironmentRead,
+    ErrorsCompared,
     FinalPicked,
     ScriptProved,
     SplitMade,
@@ -29,10 +30,14 @@ from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources, resources_of
 from comind.domain.spend import Budget, Spend, WorkBudget
 from comind.errors import LogError
+from comind.evaluation.blending import MOST_COMPARED
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 
-__all__ = ["CAMPAIGN_LOG", "Best", "CampaignState", "apply"]
+__all__ = ["CAMPAIGN_LOG", "MOST_COMPARISONS", "Best", "CampaignState", "apply"]
+
+MOST_COMPARISONS = 10
+"""Tables of errors in one campaign (docs/security.md)."""
 
 _REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
 _START_SECONDS = 15.0  # to open a session and to look through a submission
@@ -70,6 +75,10 @@ class CampaignState:
     works: Works = Works()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
     """Of finished attempts; agents plan by it, so a blend never is."""
+    compared: ErrorsCompared | None = None
+    """How far the errors of the best attempts went together when that was last asked."""
+    comparisons: int = 0
+    """How often it was."""
     judged: BlendJudged | None = None
     """What was said of a blend since the last attempt was planned."""
     picked: FinalPicked | None = None
@@ -110,6 +119,20 @@ class CampaignState:
         given = self.works[work_id].work.resources
         fitting = (each for each in known if given is not None and each.toolbox == given.toolbox)
         return next(fitting, known[0] if known else None)
+
+    def comparable(self) -> tuple[str, ...]:
+        """Return the attempts whose errors are compared if that is asked now, the best first."""
+        return tuple(each.id for each in self.works.best_first()[:MOST_COMPARED])
+
+    def may_compare(self) -> bool:
+        """Whether the planner may ask for a comparison: it is wanted, new, and not one too many.
+
+        Each table tells something of the validation labels, so their number is bounded.
+        """
+        known, asked = self.compared, self.comparable()
+        if not self.spec.ensemble or self.comparisons >= MOST_COMPARISONS or len(asked) <= 1:
+            return False
+        return known is None or (not known.reason and not set(asked) <= set(known.attempts))
 
     def refit(self) -> Attempt | None:
         """Return the finished, valid refit of the final pick, if there is one."""
@@ -227,8 +250,8 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case BlendJudged() | FinalPicked() as chosen:
-            return _with_choice(state, chosen)
+        case ErrorsCompared() | BlendJudged() | FinalPicked() as told:
+            return _with_told(state, told)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
@@ -254,10 +277,14 @@ def _with_given(
             return replace(state, communities=(*state.communities, found))
 
 
-def _with_choice(state: CampaignState, chosen: BlendJudged | FinalPicked) -> CampaignState:
-    if isinstance(chosen, BlendJudged):
-        return replace(state, judged=chosen)
-    return replace(state, picked=chosen)
+def _with_told(state: CampaignState, told: ErrorsCompared | BlendJudged | FinalPicked) -> CampaignState:
+    match told:
+        case ErrorsCompared():
+            return replace(state, compared=told, comparisons=state.comparisons + 1)
+        case BlendJudged():
+            return replace(state, judged=told)
+        case FinalPicked():
+            return replace(state, picked=told)
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:

@@ -42,6 +42,8 @@ class Draft(Value):
     notebook: str = ""
     """Language of the public notebook that `codebase` is, where it is to be run first, adapted to the
     split; empty for code of ours, and in older logs, where such a notebook is shown alone."""
+    members: tuple[str, ...] = ()
+    """The attempts whose predictions it combines; only of an ensemble."""
     preparation: str = ""
     """A cell that all fresh drafts of a round begin with, after the tables were read."""
 

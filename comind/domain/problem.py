@@ -5,7 +5,10 @@ from enum import StrEnum
 from comind.domain.competition import SplitRule
 from comind.domain.value import Name, Value
 
-__all__ = ["AnswerKind", "DataShape", "Problem", "Task"]
+__all__ = ["FOLDS_AT", "AnswerKind", "DataShape", "Problem", "Task"]
+
+FOLDS_AT = "input/folds"
+"""Where attempts find `folds.csv`, the fold of each row of train.csv, below their working directory."""
 
 
 class AnswerKind(StrEnum):

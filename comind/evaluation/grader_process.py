@@ -11,7 +11,7 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.system.leash import LeashedProcess, start_leashed
 from comind.system.scratch import scratch_folder
 
@@ -56,6 +56,10 @@ class GraderProcess:
     def blend(self, candidates: Sequence[Path]) -> BlendReport:
         """Return the best average of validation submissions, given the best first."""
         return BlendReport.model_validate(self._request("blend", *candidates))
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
+        """Return how far the errors of validation submissions go together."""
+        return ErrorReport.model_validate(self._request("errors", *submissions))
 
     def _request(self, verb: str, *files: Path) -> dict[str, object]:
         """Return the answer to a request; a process that is gone is started once more.

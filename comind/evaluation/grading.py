@@ -10,13 +10,13 @@ import pandas as pd
 
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
-from comind.evaluation.blending import judge
+from comind.evaluation.blending import correlated, judge
 from comind.evaluation.interval import Resampling
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
 from comind.evaluation.parts import Breakdown
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.tables import read_table
 
 __all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "parsed", "refuse_columns"]
@@ -136,6 +136,14 @@ class AnswerSheet:
         report = judge(self._metric, self._truth, predictions, self._groups)
         columns = {"ids": tuple(self._form.ids), "targets": tuple(self._form.targets)}
         return report.model_copy(update=columns)
+
+    def errors(self, paths: Sequence[Path]) -> ErrorReport:
+        """Return how far the errors of submissions go together.
+
+        Raises:
+            SubmissionError: one of them is not valid.
+        """
+        return correlated(self._metric, self._truth, (self._form.read(path) for path in paths))
 
 
 def _invalid(path: Path, error: Exception) -> GradeReport:

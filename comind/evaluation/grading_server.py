@@ -9,6 +9,7 @@ answers requests on a Unix socket, one JSON object a line, each with an answer t
     {"check": [TEST]}                 a report without a score
     {"compare": [ONE, OTHER]}         how much better one validation submission is than another
     {"blend": [BEST, ...]}            the best average of validation submissions, if it is worth having
+    {"errors": [ONE, OTHER, ...]}     how far the errors of validation submissions go together
     {"ping": []}                      {}
 
 Labels are read once, at the start; nothing is ever written.
@@ -30,7 +31,7 @@ from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.tables import read_table
@@ -93,6 +94,10 @@ class SplitGrader:
         """Return the best average of validation submissions, given the best first."""
         return self._validation.blend(candidates)
 
+    def errors(self, *submissions: Path) -> ErrorReport:
+        """Return how far the errors of validation submissions go together."""
+        return self._validation.errors(submissions)
+
 
 def _blocks(folder: SplitFolder, split: Split) -> Blocks | None:
     """Return the blocks of the validation rows, which stand in the order of the answers."""
@@ -107,6 +112,7 @@ _VERBS: dict[str, Callable[..., Value]] = {
     "check": SplitGrader.check,
     "compare": SplitGrader.compare,
     "blend": SplitGrader.blend,
+    "errors": SplitGrader.errors,
 }
 
 

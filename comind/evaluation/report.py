@@ -7,7 +7,7 @@ from typing import Protocol
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
-__all__ = ["BlendReport", "ClosingGrader", "GradeReport", "Grader", "Part", "Parts"]
+__all__ = ["BlendReport", "ClosingGrader", "ErrorReport", "GradeReport", "Grader", "Part", "Parts"]
 
 
 class Part(Value):
@@ -66,6 +66,14 @@ class BlendReport(Value):
     """Over the best single submission, on rows that neither of the two was selected on."""
 
 
+class ErrorReport(Value):
+    """How far the errors of submissions go together, or the one line that says why it is not told."""
+
+    reason: str = ""
+    correlations: tuple[tuple[float, ...], ...] = ()
+    """Of each submission with each one before it in the request: twentieths from 0 to 1."""
+
+
 class Grader(Protocol):
     """Scores submissions against labels that only it can read.
 
@@ -102,7 +110,15 @@ class Grader(Protocol):
 
 
 class ClosingGrader(Grader, Protocol):
-    """What only the end of a campaign may ask; no attempt has a grader that answers it."""
+    """What only the campaign itself may ask; no attempt has a grader that answers it."""
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
+        """Return how far the errors of valid validation submissions go together; asked between rounds.
+
+        Raises:
+            GraderError: also where it cannot read one of them.
+        """
+        ...
 
     def blend(self, candidates: Sequence[Path]) -> BlendReport:
         """Return the best average of valid validation submissions, given the best first.

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from comind.llm.sentences import both_ends
 from comind.llm.tokens import count_tokens
+from comind.system.syntax import parse_python
 
 __all__ = ["cut_code"]
 
@@ -63,7 +64,7 @@ def cut_code(source: str, tokens: int) -> str:
 def _parsed(source: str) -> ast.Module | None:
     for text in (source, _MAGIC.sub(r"\1pass", source)):
         try:
-            return ast.parse(text)
+            return parse_python(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             continue
     return None

@@ -1,8 +1,7 @@
 """Find the program in what a model wrote."""
 
-import ast
-
 from comind.errors import ReplyError
+from comind.system.syntax import parse_python
 
 __all__ = ["program_in"]
 
@@ -57,7 +56,7 @@ def _joined(lines: list[str]) -> str:
 
 def _is_python(code: str) -> bool:
     try:
-        ast.parse(code)
+        parse_python(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -33,6 +33,7 @@ KILL_POINTS = (
 """Of every campaign."""
 
 BLENDING_POINTS = (
+    "errors-compared",  # the event that says how far errors go together | the plan that rests on it
     "blend-judged",  # the event that says what is averaged | the plan of the blend
 )
 """Of a campaign with several scored steps, beside those of every campaign."""

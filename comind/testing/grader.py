@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 
 __all__ = ["ColumnGrader"]
 
@@ -56,3 +56,7 @@ class ColumnGrader:
     def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
         """Return no blend: there are no rows to average."""
         return BlendReport(reason="a number has no rows")
+
+    def errors(self, submissions: Sequence[Path]) -> ErrorReport:  # noqa: ARG002 - as the port has it
+        """Return no correlations: there are no rows to be wrong about."""
+        return ErrorReport(reason="a number has no rows")

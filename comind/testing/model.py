@@ -1,32 +1,33 @@
 """A model that says what it was told to say."""
 
-import json
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-import yaml
-
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelReply, ModelRequest, Usage
+from comind.llm.tokens import count_tokens
+from comind.testing.rules import Rules
 
 __all__ = ["ScriptedModel"]
+
+_USAGE = Usage(prompt_tokens=100, completion_tokens=20)
 
 
 class ScriptedModel:
     """Answers each request with the next text of a script, or with what a function makes of it.
 
-    `requests` holds what was asked, in order.
+    `requests` holds what was asked, in order. With `usage` None the tokens of each reply are counted.
     """
 
     reply_tokens: int | None = None
 
     def __init__(
         self,
-        script: Iterable[str] | Callable[[ModelRequest], str],
+        script: Iterable[str] | Callable[[ModelRequest], str | ModelReply],
         *,
         name: str = "scripted",
-        usage: Usage = Usage(prompt_tokens=100, completion_tokens=20),  # noqa: B008 - frozen
+        usage: Usage | None = _USAGE,
         context_tokens: int = 128_000,
     ) -> None:
         self.name = name
@@ -41,38 +42,35 @@ class ScriptedModel:
             self._answer = lambda _request: next(replies)
 
     @classmethod
-    def from_file(cls, path: Path) -> "ScriptedModel":
-        """Return a model that answers by the rules in a YAML file.
+    def from_file(cls, path: Path, name: str = "") -> "ScriptedModel":
+        """Return a model that answers by the rules in a YAML file (`rules.py`), and so can be resumed.
 
-        A rule is `{reply: NAME, contains: TEXT, say: OBJECT}`; the first one fits whose reply is asked
-        for and whose text (optional) stands in the last message. Without memory, it can be resumed.
+        Raises:
+            UsageError: the file is no list of rules.
         """
-        rules = yaml.safe_load(path.read_text(encoding="utf-8"))
-
-        def answer(request: ModelRequest) -> str:
-            last = request.messages[-1].content
-            for rule in rules:
-                if rule["reply"] == request.reply_name and rule.get("contains", "") in last:
-                    return json.dumps(rule["say"])
-            raise ModelServiceError(f"{path}: no rule for {request.reply_name} after: {last[-200:]}")
-
-        return cls(answer, name=path.stem)
+        return cls(Rules(path).answer, name=name or path.stem, usage=None if name else _USAGE)
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the usage that every reply reports."""
-        del request
-        return self._usage
+        """Return the usage that every reply reports, or the most that this one can take."""
+        return self._usage or Usage(prompt_tokens=_read(request), completion_tokens=request.max_tokens)
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the next reply.
 
         Raises:
-            ModelServiceError: the script is at its end.
+            ModelServiceError: the script is at its end, or has no reply to this request.
         """
         with self._lock:
             self.requests.append(request)
             try:
-                text = self._answer(request)
+                said = self._answer(request)
             except StopIteration:
                 raise ModelServiceError("the script has no more replies") from None
-        return ModelReply(text=text, model=self.name, usage=self._usage)
+        reply = ModelReply(text=said, model=self.name) if isinstance(said, str) else said
+        written = count_tokens(reply.text)
+        usage = self._usage or Usage(prompt_tokens=_read(request), completion_tokens=written)
+        return reply.model_copy(update={"model": self.name, "usage": usage})
+
+
+def _read(request: ModelRequest) -> int:
+    return sum(count_tokens(each.content) for each in request.messages)

@@ -19,6 +19,7 @@ __all__ = [
     "build_model",
     "configured_model",
     "only_offline",
+    "replayed",
     "resolved",
     "settings_of",
 ]
@@ -32,19 +33,20 @@ PLATFORM_ROLES = {
 }
 """The platform's own roles, beside those of the campaign's agent."""
 
-_SCRIPTED = "scripted:"
+_SCRIPTED, _RECORDED = "scripted:", "recorded:"
 _DEFAULT_AT_OPENAI = "gpt-5-mini"
 
 
 def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatModel:  # noqa: B008 - frozen
     """Return the model of that name.
 
-    `offline` stands for no model and refuses every request; `scripted:FILE` answers from a file; any
+    `offline` stands for no model and refuses every request; `scripted:FILE` answers by the rules of a
+    file; `recorded:DEMO` does so by those that come with a built-in demo, replies of a real model; any
     other name is a model at the endpoint of its settings, else at the one that `OPENAI_BASE_URL` and
     `OPENAI_API_KEY` tell of.
 
     Raises:
-        UsageError: the script does not exist.
+        UsageError: the script or the recording does not exist.
         ModelServiceError: neither a base URL nor a key is set.
     """
     if name == OFFLINE:
@@ -56,6 +58,15 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
         if not path.is_file():
             raise UsageError(f"{path}: there is no such script")
         return ScriptedModel.from_file(path)
+    if name.startswith(_RECORDED):
+        from comind.evaluation.demos import recordings
+        from comind.testing.model import ScriptedModel
+
+        known = recordings()
+        if name.removeprefix(_RECORDED) not in known:
+            named = ", ".join(f"{_RECORDED}{each}" for each in known)
+            raise UsageError(f"--model {name}: there is no such recording", hint=f"one of {named}")
+        return ScriptedModel.from_file(known[name.removeprefix(_RECORDED)], name)
     base_url, key = _known_endpoint(name, settings)
     from comind.llm.openai_model import OpenAIModel
 
@@ -146,7 +157,8 @@ def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
     unknown: dict[str, str] = {}
     for role, settings in models.items():
         name = settings.name or OFFLINE
-        real = role != EMBEDDINGS_ROLE and name != OFFLINE and not name.startswith(_SCRIPTED)
+        real = role != EMBEDDINGS_ROLE and name != OFFLINE
+        real = real and not name.startswith((_SCRIPTED, _RECORDED))
         if real and settings.context_tokens is None:
             unknown.setdefault(name, role)
     return [
@@ -156,6 +168,11 @@ def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
     ]
 
 
+def replayed(models: Mapping[str, ModelSettings]) -> bool:
+    """Return whether a role is answered with recorded replies."""
+    return any((each.name or "").startswith(_RECORDED) for each in models.values())
+
+
 def _complete(settings: ModelSettings, name: str) -> ModelSettings:
     context = settings.context_tokens or _context_of(name, settings)
     return settings.model_copy(update={"name": name, "context_tokens": context})
@@ -163,7 +180,7 @@ def _complete(settings: ModelSettings, name: str) -> ModelSettings:
 
 def _context_of(name: str, settings: ModelSettings) -> int | None:
     """Return how many tokens a model reads, from its endpoint or the price list, or None."""
-    if name == OFFLINE or name.startswith(_SCRIPTED):
+    if name == OFFLINE or name.startswith((_SCRIPTED, _RECORDED)):
         return None
     from comind.llm.connection import served_context
     from comind.llm.prices import known_context

@@ -30,13 +30,14 @@ from comind.campaign.worker import Equipment, carry_out
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
-from comind.domain.problem import Problem
+from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.resources import MEMORY_SHARE
 from comind.errors import CampaignError
 from comind.evaluation.blending.program import KEPT
 from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
+from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
@@ -86,6 +87,7 @@ class Workshop:
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
+        self._folds_lock = threading.Lock()
         self._state = state
 
     @cached_property
@@ -220,11 +222,25 @@ class Workshop:
         refit = work.operator is Operator.REFIT
         public = self._all_labelled_rows(folder) if refit else self.split_folder.public
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
+        beside = folder.root / "input-folds" if refit else self.split_folder.folds
         return (
             Input(public, f"input/{self.spec.competition}"),
+            *self._folds(public, beside),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
         )
+
+    def _folds(self, public: Path, beside: Path) -> tuple[Input, ...]:
+        """Return the folder with the folds of the rows in `public`, made on first use.
+
+        Nothing in campaigns that began before there were such.
+        """
+        if not self.split.folds:
+            return ()
+        with self._folds_lock:
+            if not (beside / FOLDS_FILE).is_file():
+                write_folds(public, self.split_folder.read(), beside / FOLDS_FILE)
+        return (Input(beside, FOLDS_AT),)
 
     def _members(self, work: Code) -> tuple[Input, ...]:
         """Return the submissions that a blend averages; its script and its refit make their own."""

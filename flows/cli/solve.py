@@ -52,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", action=switch, help="run attempt 0")
     parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
     parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
+    parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
     parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
     parser.add_argument("--push", action=switch, help="send data and ref to their remotes")

@@ -26,7 +26,8 @@ Names that hold for every agent:
                               asked about it; tokens and dollars are those of the run; of a `Think`,
                               at the campaign's run; tags comind.campaign comind.work
     metrics of a campaign     best_score best_score_low best_score_high by number of finished attempts;
-                              attempts valid_attempts seconds tokens usd
+                              attempts valid_attempts gradings optimism seconds tokens usd; the tag
+                              comind.tuning_warning
     artifacts of a campaign   leaderboard.csv attempts.csv compare.html environment.json
     metrics of what is followed   by number of looks: best_public_score rank percentile teams
                               public_score validation_score submissions_left notebooks discussions

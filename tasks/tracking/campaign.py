@@ -26,6 +26,7 @@ from comind.campaign.ledger import as_csv as ledger_csv
 from comind.campaign.ledger import by_role
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState, apply
+from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
 from comind.system.killpoints import passed
@@ -150,6 +151,7 @@ class CampaignTracker:
             return
         self._parent.tags({"comind.picked": chosen.work_id, "comind.pick_reason": chosen.reason})
         self._parent.texts({"leaderboard.csv": as_csv(chosen.leaderboard)})
+        self._parent.tags({"comind.tuning_warning": "; ".join(self._tuning().warnings) or "none"})
 
     def _track_split(self, split: SplitMade) -> None:
         """Write how rows were held back; a tag says where validation is easier than test."""
@@ -218,7 +220,7 @@ class CampaignTracker:
             self._parent.trace(trace_of(self._folder.work(work_id), work, state))
 
     def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
-        self._parent.metrics(points(self._totals(), record, step=record.seq))
+        self._parent.metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))
         if work_id not in {attempt.id for attempt in self._state.works.rankable()}:
             return
         self._ended.append(work_id)
@@ -248,6 +250,17 @@ class CampaignTracker:
             **{f"budget/{unit}": share for unit, share in shares.items()},
             **self._by_role(),
         }
+
+    def _tuning(self) -> Tuning:
+        """Return how much the validation rows were used by the work that has ended."""
+        states, works = self._states(), self._state.works
+        ended = (each.id for each in works.rankable() if each.outcome is not None)
+        return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
+
+    def _tuning_values(self) -> dict[str, float]:
+        tuning = self._tuning()
+        known = {} if tuning.optimism is None else {"optimism": tuning.optimism}
+        return {"gradings": float(tuning.gradings), **known}
 
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""

@@ -17,7 +17,7 @@ MODULES = sorted(
     path
     for package in PACKAGES
     for path in (ROOT / package).rglob("*.py")
-    if "communities" not in path.parts  # notebooks of the demos are data
+    if not {"communities", "recordings"} & {*path.parts}  # programs of the demos are data
 )
 
 _MODULE_LINES = 400

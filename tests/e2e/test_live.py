@@ -107,7 +107,8 @@ def test_the_kaggle_command_lives_through_a_day(tmp_path: Path) -> None:
     ) = [result["stdout"] for result in told["commands"]]
     limits, board, _, listed_again, unknown, refused = rest
 
-    assert [row["ref"] for row in _table(listed)] == ["demo-diabetes", "demo-digits", "demo-tumours"]
+    demos = ["demo-diabetes", "demo-digits", "demo-mosaic", "demo-tumours"]
+    assert [row["ref"] for row in _table(listed)] == demos
     names = ["description.md", "sample_submission.csv", "test.csv", "train.csv"]
     assert [row["name"] for row in _table(files)] == names
     with zipfile.ZipFile(tmp_path / "got" / f"{_DEMO}.zip") as archive:

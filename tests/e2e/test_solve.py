@@ -54,6 +54,7 @@ def test_the_answer_has_the_promised_keys(solved: tuple[Path, dict[str, Any]]) -
     low, high = answer["validation_interval"]
     assert low < answer["validation_score"] <= high
     assert (answer["attempts"], answer["valid_attempts"]) == (1, 1)
+    assert answer["gradings"] >= 1
 
 
 def test_without_a_model_nobody_reads_or_thinks(solved: tuple[Path, dict[str, Any]]) -> None:

@@ -111,6 +111,11 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"
     assert parent["params"]["split.metric"] == "accuracy"
     assert parent["tags"]["comind.split_warning"] == _SPLIT.warnings[0]
+    assert parent["metrics"]["gradings"][-1][0] == 5
+    assert [step for _, step, _ in parent["metrics"]["gradings"]] == sorted(
+        step for _, step, _ in parent["metrics"]["gradings"]
+    )
+    assert parent["tags"]["comind.tuning_warning"] == "none"
     assert child["status"] == "FINISHED"
     assert child["tags"]["comind.parents"] == "attempt-000"
     assert [value for value, _, _ in child["metrics"]["step/score"]] == [0.95, 0.9]

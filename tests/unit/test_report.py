@@ -70,6 +70,7 @@ def test_campaigns_on_our_folders(
     assert (other["score"], other["rank"], other["any_medal"]) == (0.7, 4, False)
     assert best["validation_score"] == 0.9
     assert best["validation_warnings"] == ["too easy"]
+    assert (best["gradings"], best["optimism"]) == (0, None)
     every = told["summaries"][0]["lines"][0]
     assert (every["seeds"], every["shares"]["gold_medal"]["mean"]) == (2, 50.0)
     assert every["shares"]["gold_medal"]["standard_error"] == 50.0

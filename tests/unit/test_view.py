@@ -14,13 +14,15 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.events import CampaignEvent
 from comind.campaign.history import AttemptState, apply, fold
-from comind.campaign.outcome import Submitted
+from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
+from comind.campaign.tuning import Tuning
+from comind.domain.payload import Payload
 from comind.domain.spend import Budget, Reached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _campaign_line, _doing, _spent, _warning, _work_line
+from flows.view import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
 from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
@@ -60,6 +62,15 @@ def test_a_score_is_told_with_that_of_the_folds() -> None:
     result = CellResult(status=CellStatus.OK)
     ended = CellEnded(ordinal=0, result=result, submitted=submitted, refused="not a plain file")
     assert "not scored" not in _work_line(ended, AttemptState())
+
+
+def test_the_pick_is_told_with_what_it_rests_on() -> None:
+    """How often the validation rows were asked is told, and a warning where they cannot tell."""
+    tuning = Tuning(gradings=9, rows=40, error=0.02, optimism=0.03, others=2, near=2, lead=0.01)
+    told, *warnings = _tuning_lines(tuning)
+    assert told == "9 gradings, optimism about 0.03 on 40 validation rows"
+    assert [line.startswith("WARNING: ") for line in warnings] == [True, True]
+    assert _tuning_lines(Tuning(gradings=1, rows=40)) == ["1 grading on 40 validation rows"]
 
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
@@ -130,3 +141,12 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
     assert told() == [split]
     assert told("too easy") == [split, "WARNING: too easy"]
     assert told("too easy", "again") == [split, "WARNING: too easy (and 1 more)"]
+
+
+def test_a_thought_ends_with_how_much_it_found() -> None:
+    """Reports, ideas and drafts are counted, whatever they are called; empty lists are not told."""
+    found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
+    assert _ending(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
+    assert _ending(ThinkOutcome()) == "done"
+    failure = Failure(kind="reply", message="no JSON")
+    assert _ending(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"

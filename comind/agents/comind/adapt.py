@@ -6,7 +6,6 @@ What it writes for these rows is split by ids afterwards. Labels of validation r
 its files. All of it is code in cells, so it stays in the attempt's script.
 """
 
-import ast
 import re
 import warnings
 from collections.abc import Iterable
@@ -15,6 +14,7 @@ from typing import NamedTuple
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape, Problem
 from comind.llm.templates import Templates
+from comind.system.syntax import parse_python
 
 __all__ = ["MOST_CHARACTERS", "Adapted", "adapt"]
 
@@ -140,7 +140,7 @@ def _fault(code: str) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
-            ast.parse(code)
+            parse_python(code)
     except SyntaxError as error:
         return f"line {error.lineno}: {error.msg}"
     # Anyone may have written it: no text at all, or too deep for the parser.

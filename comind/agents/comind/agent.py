@@ -5,7 +5,7 @@ from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from comind.agents.comind.analyzer import analyze, readings_of
-from comind.agents.comind.coding_agent import OPENING_VERSION, implement
+from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION, implement
 from comind.agents.comind.coordinator import coordinate, drafting_of
 from comind.agents.comind.estimate import estimate
 from comind.agents.comind.idea_proposer import propose, proposing_of
@@ -18,7 +18,7 @@ from comind.campaign.agent import Agent, Role
 from comind.campaign.estimate import Expected
 from comind.campaign.events import CampaignSpec
 from comind.campaign.outcome import Finish
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Desk, Workbench
 from comind.campaign.works import Thought, WorkRecord
@@ -113,6 +113,8 @@ class CoMind(Agent):
         empty = _empty_rounds(rounds)
         if stage == ANALYZE.name:
             return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
+        if stage == PROPOSE.name and rounds and state.may_compare():
+            return Compare()
         if stage == PROPOSE.name:
             return [COORDINATE.work(drafting_of(state, pool, self.community, empty.reason))]
         end = _end_of_rounds(state, self.settings)
@@ -169,13 +171,15 @@ def _finished(state: CampaignState) -> int:
 
 def _attempt(state: CampaignState, draft: Draft) -> Code:
     known = {attempt.id for attempt in state.works.attempts()}
+    operator = Operator.IMPROVE if draft.codebase else Operator.DRAFT
+    shares_folds = state.split is not None and state.split.folds > 0
     return Code(
-        operator=Operator.IMPROVE if draft.codebase else Operator.DRAFT,
+        operator=Operator.ENSEMBLE if draft.members else operator,
         draft=draft,
         parents=tuple(source for source in draft.sources if source in known),
         inputs=draft.inputs,
         budget=state.work_budget(),
-        opening_version=OPENING_VERSION,
+        opening_version=OPENING_VERSION if shares_folds else UNSHARED_VERSION,
     )
 
 

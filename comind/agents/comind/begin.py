@@ -28,15 +28,19 @@ class Begun(NamedTuple):
     """Whether the notebook was run and failed; it may have handed in before."""
     prepared: CellResult | None = None
     """What came of the preparation that all fresh drafts of the round share."""
+    stacked: CellResult | None = None
+    """What came of reading what the members of an ensemble predict."""
+    stack: str = ""
+    """The cell that did."""
 
 
-def begin(problem: Problem, work: Code, bench: Workbench, frame: str) -> Begun:
+def begin(problem: Problem, work: Code, bench: Workbench, frame: str, stack: str = "") -> Begun:
     """Run what the attempt builds on.
 
     That is the program that the draft starts from, unscored, as its score is known; or the public
     notebook, adapted to our split and scored. Where there is neither, where it fails, or where it would
     take too much of the attempt's time, it is the frame that reads the tables, and then the preparation
-    that the drafts of the round share.
+    that the drafts of the round share or, of an ensemble, the cell `stack` that reads predictions.
     """
     if bench.steps_left <= 1:
         return Begun()
@@ -51,6 +55,9 @@ def begin(problem: Problem, work: Code, bench: Workbench, frame: str) -> Begun:
         return begun
     if bench.run("Read the tables.", frame).status is not CellStatus.OK:
         return begun
+    if stack and bench.steps_left > 1:
+        read = bench.run("Read what the solutions predict that this draft combines.", stack)
+        return begun._replace(ran="frame", stacked=read, stack=stack)
     return begun._replace(ran="frame", prepared=_prepare(work, bench))
 
 

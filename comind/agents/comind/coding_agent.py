@@ -12,7 +12,7 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
-from comind.domain.problem import Problem
+from comind.domain.problem import FOLDS_AT, Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.llm.base import Message
@@ -21,15 +21,18 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["OPENING_VERSION", "AttemptReport", "CodingStep", "implement"]
+__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "AttemptReport", "CodingStep", "implement"]
 
-OPENING_VERSION = 1
-"""How the notebook begins: 0 in old logs, whose frame hands in pairs alone."""
+OPENING_VERSION = 2
+"""How the notebook begins, in campaigns whose attempts share folds: the frame reads them."""
+UNSHARED_VERSION = 1
+"""The same without shared folds; 0 in old logs, whose frame hands in pairs alone."""
 
 _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _FEW_STEPS = 2  # with no more left none is spent on a function
 _LARGE_CONTEXT = 16_384  # tokens, from which on prompts give advice that small models do not follow
+_FOLDS_LINE = f'folds = pd.read_csv("{FOLDS_AT}/folds.csv")["fold"]\n'
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from here on seconds do not matter
@@ -99,7 +102,8 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     """
     sizes = Sizes.of(bench.context_tokens)
     frame = _TEMPLATES.render("coding_frame", problem=problem, opening_version=work.opening_version)
-    begun = begin(problem, work, bench, frame)
+    stack = _stack(problem, work)
+    begun = begin(problem, work, bench, frame, stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, bench)
     opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
     history = History(
@@ -193,6 +197,9 @@ def _opening(
     frame: str,
     submit: bool,
 ) -> tuple[Message, ...]:
+    starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
+    large = bench.context_tokens >= _LARGE_CONTEXT
+    folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
     task = _TEMPLATES.render(
         "coding_task",
         problem=problem,
@@ -200,14 +207,16 @@ def _opening(
         budget=work.budget,
         begun=begun,
         scored=bench.state.best_score,
-        frame=frame,
+        # Small models are not told of the folds; what runs is the same.
+        frame=frame if folds else frame.replace(_FOLDS_LINE, ""),
+        folds=folds,
         sizes=sizes,
         resources=bench.resources,
-        inputs=[_mounted(each, ran=begun.ran == "codebase") for each in work.inputs],
+        inputs=[_mounted(each, ran=each in starts[:1]) for each in work.inputs],
         steps=bench.steps_left,
         reply_tokens=bench.reply_tokens(sizes.cell_reply),
         submit=submit,
-        large_context=bench.context_tokens >= _LARGE_CONTEXT,
+        large_context=large,
         time=format_duration(work.budget.seconds),
         cell_time=format_duration(work.budget.cell_seconds),
     )
@@ -227,6 +236,12 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
     return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
+
+
+def _stack(problem: Problem, work: Code) -> str:
+    """Return the cell that reads what an ensemble's members predict; nothing for other drafts."""
+    members = work.draft.members
+    return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
 def _in_short(goal: str, step: Step, bench: Workbench) -> str:

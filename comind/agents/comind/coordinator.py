@@ -1,7 +1,7 @@
 """The Coordinator: selected ideas become distinct drafts, each with something to start from."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
@@ -9,6 +9,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from comind.agents.comind.adapt import MOST_CHARACTERS
+from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusal
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.lineage import complements
 from comind.agents.comind.pool import Pool, runs_of
@@ -82,9 +83,23 @@ _PreparedDrafts = create_model(
 )
 
 
+# Where solutions may be combined, a draft can name them.
+_CombiningIdea = create_model(
+    "DraftIdea",
+    __base__=DraftIdea,
+    kind=(str, Field(default=NOVEL, description="baseline, extend, novel or ensemble")),
+    combine=(list[str], Field(default=[], description="ids of what an ensemble combines")),
+)
+_CombiningDrafts = create_model(
+    "Drafts",
+    __base__=_PreparedDrafts,
+    drafts=(list[_CombiningIdea], ...),
+)
+
+
 def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
     """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
-    attempts = state.works.attempts()
+    attempts, table = state.works.attempts(), compared(state)
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts = [
         StartingPoint(
@@ -94,6 +109,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
             code=a.outcome.code,
             seconds=a.outcome.code_seconds,
             report=a.outcome.report[:_REPORT_KEPT],
+            inputs=tuple(each for each in a.work.inputs if each in a.outcome.code),
         )
         for a in state.works.best_first()[:_SOLUTIONS_KEPT]
         if a.outcome is not None and len(a.outcome.code) <= _CODE_KEPT
@@ -124,6 +140,9 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         refused=refused,
         complements=complements(state, view, pool),
         preparation=_latest_preparation(attempts),
+        folds=state.split.folds if state.split else 0,
+        compared=table,
+        alike=offered_below(table),
     )
 
 
@@ -145,7 +164,7 @@ def _latest_preparation(attempts: list[Attempt]) -> str:
 def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
     """Ask for drafts, then make sure that they differ and that each part is played.
 
-    A list in which nothing is new is asked for once more, with the reason.
+    A list in which nothing is new, or whose ensemble cannot be, is asked for once more, with the reason.
     """
     sizes = Sizes.of(desk.context_tokens)
     asked = _TEMPLATES.render(
@@ -157,28 +176,38 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     )
     reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
-        reply_type = _PreparedDrafts
-    table, refused = _Table(view, facts), ""
+        reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
+    table, refused, found = _Table(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         answer = desk.ask(prompt, reply_type)
         said = answer.value.drafts
-        drafts = table.distinct([table.draft(each) for each in said])[: facts.wanted]
+        wrong = table.wrong_ensembles(said)
+        fine = [table.draft(each) for each in said if each.title not in wrong]
+        drafts = table.distinct(fine)[: facts.wanted]
         if drafts:
             preparation = _preparation(answer.value, facts)
             planned = table.with_every_part(drafts)
-            return RoundDrafts(
+            found = RoundDrafts(
                 drafts=tuple(_prepared(each, preparation) for each in planned), preparation=preparation
             )
-        titles = ", ".join(f'"{each.title}"' for each in said)
-        refused = f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
-        again = _TEMPLATES.render("coordinator_again", refused=refused, wanted=facts.wanted)
+        if found.drafts and not wrong:
+            break
+        refused = "; ".join(f'"{title}": {why}' for title, why in wrong.items()) or _nothing_new(said)
+        again = _TEMPLATES.render(
+            "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
+        )
         messages = (
             *messages,
             Message(role="assistant", content=answer.text),
             Message(role="user", content=again),
         )
-    return RoundDrafts(refused=refused)
+    return found if found.drafts else RoundDrafts(refused=refused)
+
+
+def _nothing_new(said: Sequence[DraftIdea]) -> str:
+    titles = ", ".join(f'"{each.title}"' for each in said)
+    return f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
 
 
 def _preparation(said: Drafts, facts: Drafting) -> str:
@@ -194,8 +223,12 @@ def _preparation(said: Drafts, facts: Drafting) -> str:
 
 
 def _prepared(draft: Draft, preparation: str) -> Draft:
-    """Return a draft with the preparation, unless it starts from a program of its own."""
-    return draft if draft.codebase else draft.model_copy(update={"preparation": preparation})
+    """Return a draft with the preparation, unless it starts from a program or from predictions."""
+    return (
+        draft
+        if draft.codebase or draft.members
+        else draft.model_copy(update={"preparation": preparation})
+    )
 
 
 def _is_said(idea: str, method: str) -> bool:
@@ -211,6 +244,7 @@ class _Table:
         self._starts = {each.id: each for each in facts.solutions}
         self._best = facts.best if facts.best in self._starts else ""
         self._notebooks = {each.ref: each for each in view.notebooks}
+        self._facts = facts
         self._ideas = facts.ideas
         self._datasets = {each.ref for each in facts.datasets}
         self._with_files = {each.ref for each in view.datasets if each.files}
@@ -219,9 +253,11 @@ class _Table:
     def draft(self, said: DraftIdea) -> Draft:
         """Return what a model said as a draft: ids looked up, code of its start put in."""
         ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
-        start = said.start_from.strip()
+        members = _members(said)
+        start = "" if members else said.start_from.strip()
         base = self._base(start)
         datasets = [ref for ref in said.datasets if ref in self._datasets]
+        came_from = [start] if base else members
         parts = [said.method.strip()]
         unsaid = [idea.text for idea in ideas if not _is_said(idea.text, said.method)]
         if unsaid:
@@ -229,14 +265,15 @@ class _Table:
             parts.append("\n".join([heading, *(f"- {text}" for text in unsaid)]))
         if said.code.strip():
             parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
-        mounted = [start] if base else []
+        mounted = [start, *self._read_by(start)] if base else members
         if start in self._notebooks:  # what its author read
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
             title=" ".join(said.title.split())[:_TITLE_LENGTH],
-            kind=said.kind.strip().lower(),
+            kind=ENSEMBLE if members else said.kind.strip().lower(),
+            members=tuple(members),
             method="\n\n".join(parts),
-            sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *mounted, *datasets])),
+            sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
             inputs=tuple(dict.fromkeys([*mounted, *datasets])),
             **base,
         )
@@ -257,8 +294,10 @@ class _Table:
         A model that forgets a part gets it filled by the draft that comes closest to it; of one or two
         drafts, those that are to be a baseline or new stay so.
         """
+        ensembles = [draft for draft in drafts if draft.members]
+        drafts = [draft for draft in drafts if not draft.members]
         if not drafts:
-            return []
+            return ensembles
         drafts = [self._extending(d) if d.kind == EXTEND else d for d in drafts]
         room = len(drafts) >= _KINDS_NEED or any(d.kind not in (BASELINE, NOVEL) for d in drafts)
         if room and self._best and not any(self._best in draft.sources for draft in drafts):
@@ -267,7 +306,16 @@ class _Table:
         if len(drafts) >= _KINDS_NEED:
             drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
             drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
-        return [_named(draft) for draft in drafts]
+        return [*(_named(draft) for draft in drafts), *ensembles]
+
+    def wrong_ensembles(self, said: Sequence[DraftIdea]) -> dict[str, str]:
+        """Return the titles of ensembles that cannot be, and why."""
+        found = ((each.title, refusal(_members(each), self._facts)) for each in said if _members(each))
+        return {title: why for title, why in found if why}
+
+    def _read_by(self, start: str) -> tuple[str, ...]:
+        """Return what the code of a solution may read beside the competition's data."""
+        return self._starts[start].inputs if start in self._starts else ()
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
@@ -277,7 +325,7 @@ class _Table:
             "kind": EXTEND,
             **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
-            "inputs": tuple(dict.fromkeys(draft.inputs + ids)),
+            "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._read_by(self._best))),
         }
         return draft.model_copy(update=values)
 
@@ -297,6 +345,12 @@ class _Table:
             found = self._notebooks[start]
             return {"codebase": found.source[:MOST_CHARACTERS], "notebook": found.language}
         return {}
+
+
+def _members(said: DraftIdea) -> list[str]:
+    """Return the solutions that a draft combines, each once."""
+    named = getattr(said, "combine", ())
+    return list(dict.fromkeys(each.strip() for each in named if each.strip()))
 
 
 def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:

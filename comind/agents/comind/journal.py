@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
-from comind.campaign.journal import attempt_lines, plain
+from comind.campaign.journal import attempt_lines, ending_lines, plain, step_lines
 from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
 from comind.community.graph import NodeKind
 from comind.domain.community import CommunityView
+from comind.domain.draft import Draft
 
 __all__ = ["journal_of"]
 
@@ -20,18 +21,24 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
     """Return the journal as Markdown; what strangers wrote in it is cut and made plain."""
     pool = pool_of(state)
     stages = _stages(state, pool)
+    readings = {each.id for each in state.works.thoughts(ANALYZE)}
     lines = [f"# {state.spec.id}", ""]
-    number = 0
+    number, reading = 0, False
     for record in state.works:
         if record.id not in stages:
             continue
-        opens = record.id in {each.id for each in state.works.thoughts(ANALYZE)}
-        if number == 0 or opens:
+        goes_on = reading and record.id in readings  # the readers of a round are several
+        reading = record.id in readings
+        if number == 0 or (reading and not goes_on):
             number += 1
             lines += [f"## Round {number}", ""]
-        lines += [*stages[record.id], ""]
-    lines += ["## Attempts", "", *attempt_lines(state)]
-    lines += ["", "## What came of the community", "", *_influence(state, view), ""]
+        if goes_on:
+            lines.pop()
+        lines += [*(stages[record.id][1:] if goes_on else stages[record.id]), ""]
+    lines += ["## Attempts", "", *attempt_lines(state), "", *step_lines(state)]
+    ending = list(ending_lines(state))
+    lines += ["## The end", "", *ending, ""] if ending else []
+    lines += ["## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
 
 
@@ -58,7 +65,9 @@ def _stages(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
             ]
     for drafted in works.thoughts(COORDINATE):
         if drafted.result is not None:
-            stages[drafted.id] = [f"Drafts: {len(drafted.result.drafts)}"]
+            refused = drafted.result.refused
+            told = [f"- {_draft(each)}" for each in drafted.result.drafts] or [f"none, {plain(refused)}"]
+            stages[drafted.id] = ["Drafts:", *told]
     for record in works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
             stages[record.id] = [
@@ -74,12 +83,19 @@ def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:
     return f"- {idea.id} (value {idea.value}{origin}): {plain(idea.text)}{tried}"
 
 
+def _draft(draft: Draft) -> str:
+    return f"{plain(draft.title)} ({plain(draft.kind)}): {plain(draft.method)}"
+
+
 def _report(report: Report, why: str) -> str:
     rated = (
         f"novelty {report.novelty}, feasibility {report.feasibility}, effectiveness "
         f"{report.effectiveness}, efficiency {report.efficiency}, confidence {report.confidence}"
     )
-    return f"- {plain(report.item)} ({why}): {plain(report.summary)} ({rated})"
+    name = f"discussion {report.item}" if report.kind == "discussion" else report.item
+    if report.kind != "notebook":
+        name = f"{name}, {report.title}"
+    return f"- {plain(name)} ({why}): {plain(report.summary)} ({rated})"
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:

@@ -14,6 +14,7 @@ __all__ = [
     "ANALYZE",
     "COORDINATE",
     "PROPOSE",
+    "Comparison",
     "Complement",
     "Component",
     "DatasetTitle",
@@ -178,6 +179,20 @@ class StartingPoint(Value):
     seconds: float
     report: str = ""
     """What its author found out."""
+    inputs: tuple[str, ...] = ()
+    """What was mounted for it and is named in its code."""
+
+
+class Comparison(Value):
+    """A scored solution in the table of errors."""
+
+    id: str
+    title: str
+    result: str
+    out_of_fold: str = ""
+    """What its out-of-fold predictions scored, in words; empty where it has none."""
+    correlations: tuple[float, ...] = ()
+    """Of its errors with those of each solution before it: twentieths from 0 to 1."""
 
 
 class Tried(Value):
@@ -241,6 +256,12 @@ class Drafting(Value):
     """What the graph has beside the best solution's lineage, the most promising first."""
     preparation: str | None = None
     """The latest preparation that ran well, empty while none has; None in older logs."""
+    folds: int = 0
+    """Of the vector that all attempts share; 0 in older logs."""
+    compared: tuple[Comparison, ...] = ()
+    """How far the errors of the best solutions go together."""
+    alike: float | None = None
+    """Below this errors differ enough for a draft to combine solutions; None where none may."""
 
 
 class RoundDrafts(Value):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.history import CellRun
 from comind.session.base import CellResult, CellStatus
+from comind.system.syntax import parse_python
 
 __all__ = ["RanCell", "cells_of", "parsed", "ran_part", "to_python"]
 
@@ -79,7 +80,7 @@ def parsed(code: str) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
-            return ast.parse(code)
+            return parse_python(code)
     # Anyone may have written it: half a statement, no text at all, or too deep for the parser.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None

@@ -63,7 +63,11 @@ class CompetitionReport(Value):
     validation_score: float | None = None
     validation_interval: tuple[float, float] | None = None
     validation_warnings: tuple[str, ...] = ()
-    """Ways in which validation was easier than test, as far as one can tell without labels."""
+    """Ways in which validation was easier than test, and what it cannot tell, as far as is known."""
+    gradings: int = 0
+    """Submissions of this campaign that were scored on its validation rows."""
+    optimism: float | None = None
+    """By how much the best of them is expected to score worse on other rows, in units of the metric."""
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None

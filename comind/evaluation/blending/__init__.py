@@ -4,11 +4,13 @@
     means.py       which averages fit a metric
     selection.py   greedy forward selection with replacement (Caruana et al. 2004)
     verdict.py     select on one half of the rows, judge on the other, both ways
+    errors.py      how far the errors of submissions go together, as agents may know it
 
 It runs inside the grader, which alone holds the labels. Which attempts there are, and what becomes of a
 blend, does not belong here.
 """
 
+from comind.evaluation.blending.errors import MOST_COMPARED, correlated
 from comind.evaluation.blending.verdict import MOST_CANDIDATES, judge
 
-__all__ = ["MOST_CANDIDATES", "judge"]
+__all__ = ["MOST_CANDIDATES", "MOST_COMPARED", "correlated", "judge"]

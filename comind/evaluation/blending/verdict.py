@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import Interval, Paired
+from comind.evaluation.blending.errors import correlation, errors_of
 from comind.evaluation.blending.means import means_of
-from comind.evaluation.blending.program import scaled
 from comind.evaluation.blending.selection import Pool, Selection, select
 from comind.evaluation.interval import CLUSTERS, Resampling
 from comind.evaluation.metrics.base import Metric
@@ -81,8 +81,8 @@ def differing(
     tables: list[pd.DataFrame] = []
     errors: list[np.ndarray] = []
     for place, table in enumerate(predictions):
-        wrong = _errors(mean, truth, table)
-        if all(_correlation(wrong, other) < ALIKE for other in errors):
+        wrong = errors_of(mean, truth, table)
+        if all(correlation(wrong, other) < ALIKE for other in errors):
             places.append(place)
             tables.append(table)
             errors.append(wrong)
@@ -162,21 +162,6 @@ def _weights(selection: Selection, number: int) -> tuple[int, ...]:
     same = (selection.weights == selection.weights[:, :1]).all()
     row = selection.weights[number]
     return (int(row[0]),) if same else tuple(int(each) for each in row)
-
-
-def _errors(mean: str, truth: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Return how far off each cell is, shape (cells,); of labels, whether it is wrong."""
-    true, guess = truth.to_numpy(), table.to_numpy()
-    if mean == "vote":
-        return np.asarray(true != guess, dtype=float).ravel()
-    numbers = (scaled(mean, np.asarray(each, dtype=float)) for each in (guess, true))
-    return np.asarray(np.subtract(*numbers)).ravel()
-
-
-def _correlation(one: np.ndarray, other: np.ndarray) -> float:
-    if one.std() == 0 or other.std() == 0:
-        return float(np.array_equal(one, other))
-    return float(np.corrcoef(one, other)[0, 1])
 
 
 def _rounded(value: float) -> float:

@@ -5,14 +5,17 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from comind.system.files import staged_folder
 
-__all__ = ["DEMOS", "make_demo"]
+__all__ = ["DEMOS", "make_demo", "recordings"]
 
 _TEST_SHARE = 0.3
 _HERE = Path(__file__).parent
+_PATCH, _APART = 5, 10  # pixels: the side of a patch, and from one patch to the next
+_SITES = ((0, 1), (1, 2))  # which colour of red, green and blue a sensor sees where (Bayer's pattern)
 
 
 def make_demo(name: str, folder: Path) -> Path:
@@ -34,6 +37,11 @@ def make_demo(name: str, folder: Path) -> Path:
         shutil.copyfile(described / "description.md", staged / "public" / "description.md")
         shutil.copytree(_HERE / "communities" / name, staged / "community")
     return target
+
+
+def recordings() -> dict[str, Path]:
+    """Return the files of recorded replies that there are, by the demo that they are for."""
+    return {each.parent.name: each for each in sorted(_HERE.glob("recordings/*/replies.yaml"))}
 
 
 def _tumours(folder: Path) -> None:
@@ -66,7 +74,6 @@ def _diabetes(folder: Path) -> None:
 
 
 def _digits(folder: Path) -> None:
-    import numpy as np
     from PIL import Image
     from sklearn.datasets import load_digits
 
@@ -78,6 +85,24 @@ def _digits(folder: Path) -> None:
     for name, grey in zip(table["file"], data.images, strict=True):
         Image.fromarray((grey * 255 / 16).astype(np.uint8)).save(folder / "public" / name)
     _write_tables(folder, table, ["image_id"], ["digit"], constant=0)
+
+
+def _mosaic(folder: Path) -> None:
+    from sklearn.datasets import load_sample_images
+
+    centres, rows = _PATCH // 2, []
+    colours = np.array([[_SITES[y % 2][x % 2] for x in range(_PATCH)] for y in range(_PATCH)])
+    across, down = np.meshgrid(np.arange(_PATCH), np.arange(_PATCH))
+    for photo in load_sample_images().images:
+        height, width, _ = photo.shape
+        for top in range(0, height - _PATCH, _APART):
+            for left in range(0, width - _PATCH, _APART):
+                patch = photo[top : top + _PATCH, left : left + _PATCH]
+                rows.append([*patch[down, across, colours].ravel(), patch[centres, centres, 1]])
+    names = [f"{'rgb'[colours[y, x]]}{y}{x}" for y in range(_PATCH) for x in range(_PATCH)]
+    table = pd.DataFrame(rows, columns=[*names, "green"])
+    table.insert(0, "pixel_id", range(1, len(table) + 1))
+    _write_tables(folder, table, ["pixel_id"], ["green"], constant=128)
 
 
 def _write_tables(
@@ -100,5 +125,6 @@ DEMOS: dict[str, Callable[[Path], None]] = {
     "demo-tumours": _tumours,
     "demo-diabetes": _diabetes,
     "demo-digits": _digits,
+    "demo-mosaic": _mosaic,
 }
 """What makes the tables of each demo, by its name."""

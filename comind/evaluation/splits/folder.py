@@ -56,6 +56,8 @@ class SplitFolder:
         """Which validation rows belong together, in the order of the answers; group splits only."""
         self.facts = root / "facts.txt"
         """What models are told of the public files, once one was; later ones see the same."""
+        self.folds = root / "folds"
+        """The fold of each row of train.csv, made from the split by whoever needs it first."""
         self.programs = self.sealed / "evaluator"
         """The evaluator that a model wrote, frozen; only where the competition names no metric."""
         self.full = self.sealed / "full"

@@ -32,6 +32,27 @@ def test_a_round_is_told_from_reading_to_result() -> None:
         assert line in told
 
 
+def test_readers_of_a_round_are_one_round() -> None:
+    """What several readers report side by side stands below one heading; the next reading is a round."""
+    solution = REPORT | {"item": "attempt-000", "kind": "solution", "title": "a line"}
+    state = state_of(
+        *baseline(),
+        *thought(0, ANALYZE, {"reports": [REPORT]}, sampled=_SAMPLED),
+        *thought(1, ANALYZE, {"reports": [solution]}),
+        *thought(2, PROPOSE, {"ideas": [IDEA]}),
+        *thought(3, COORDINATE, {"drafts": [], "refused": "all were tried"}),
+        *thought(4, ANALYZE, {"reports": [REPORT]}, sampled=_SAMPLED),
+    )
+    told = journal_of(state, VIEW)
+    assert [line for line in told.splitlines() if line.startswith("## R")] == [
+        "## Round 1",
+        "## Round 2",
+    ]
+    assert told.count("Read:") == 2
+    assert "- attempt-000, a line (a solution of this campaign): " in told
+    assert "none, all were tried" in told
+
+
 def test_strangers_write_no_markup() -> None:
     """Text from the community is one short plain line, whatever it holds."""
     hostile = REPORT | {"summary": "# big\n![x](http://evil)<script>" + "y" * 9_000}

@@ -369,7 +369,9 @@ def test_ideas_are_not_said_twice(method: str, added: bool) -> None:
 _LONG = "x = 'word ' * 3  # a line that says little\n" * 1_000
 
 
-@pytest.mark.parametrize("kind", ["ran", "failed", "refused", "prepared", "unprepared"])
+@pytest.mark.parametrize(
+    "kind", ["ran", "failed", "refused", "prepared", "unprepared", "stacked", "unread"]
+)
 def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     """However long notebook, preparation, output or error are, a small model can read the opening."""
 
@@ -383,10 +385,14 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     values: dict[str, Any] = {"codebase": source, "notebook": "python"}
     if kind.endswith("prepared"):
         values = {"preparation": _LONG}
+    members = tuple(f"attempt-{number:03d}" for number in range(5))
+    if kind in ("stacked", "unread"):
+        values = {"members": members, "inputs": members}
     draft = Draft(title="t", method=_LONG, **values)
     adapted = adapt(PROBLEM, draft)
-    runs = prints if kind in ("ran", "prepared") else breaks
-    cells: dict[str, object] = {FRAME: prints, _LONG: runs, adapted.after: hand_in("0.7")}
+    runs = prints if kind in ("ran", "prepared", "stacked") else breaks
+    stack = Templates("comind.agents.comind").render("coding_stack", problem=PROBLEM, members=members)
+    cells: dict[str, object] = {FRAME: prints, _LONG: runs, stack: runs, adapted.after: hand_in("0.7")}
     if kind != "refused":
         cells |= {adapted.before: prints, adapted.program: runs}
     if kind == "failed":
@@ -395,7 +401,7 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     said = json.dumps({"goal": "g", "code": "better", "summary": "Done."})
     world.model = ScriptedModel(lambda _request: said, context_tokens=_SMALL)
     problem = PROBLEM.model_copy(update={"description": _LONG, "preview": _LONG})
-    work = code(steps=6).model_copy(update={"draft": draft})
+    work = code(steps=6).model_copy(update={"draft": draft, "inputs": draft.inputs})
     carry_out(CoMind(problem, seed=0), work, world.folder.work("work-000"), world.equipment())
     opening = world.model.requests[0].messages
     assert sum(count_tokens(each.content) for each in opening) < 6_000

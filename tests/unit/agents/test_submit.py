@@ -12,10 +12,12 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
 from comind.campaign.script import RanCell, derive
+from comind.domain.problem import FOLDS_AT
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grading_server import SplitGrader
 from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import GradeReport
+from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split
 from comind.llm.templates import Templates
@@ -68,8 +70,9 @@ def _frame(split: SplitFolder) -> str:
 def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeReport, GradeReport, bool]:
     """Run cells one after another; return the verdicts on what the last one hands in."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
-    (workspace / "input").mkdir(parents=True)
+    (workspace / "input").mkdir(parents=True, exist_ok=True)
     (workspace / "input" / "small").symlink_to(split.public)
+    write_folds(split.public, split.read(), workspace / FOLDS_AT / FOLDS_FILE)
     space: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as here:
         here.chdir(workspace)

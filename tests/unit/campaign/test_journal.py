@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent
 from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import attempt_lines, journal_of, plain, split_notes
-from comind.campaign.outcome import CodeOutcome
+from comind.campaign.journal import attempt_lines, journal_of, plain, step_lines, validation_notes
+from comind.campaign.outcome import CellSummary, CodeOutcome
+from comind.campaign.tuning import Tuning
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from tests.unit.agents.rounds import attempt, state_of
@@ -54,12 +55,37 @@ def test_a_solution_bears_the_title_of_its_report() -> None:
     assert titles == {"draft:attempt-000": "draft 0", "solution:attempt-000": "a forest instead"}
 
 
+def test_steps_are_told_with_what_came_of_them() -> None:
+    """A failed step, its repair and the report stand below the attempt; more steps are counted."""
+    cells = [CellSummary(step=1, goal="fit", result="KeyError: 'x'")]
+    cells += [CellSummary(step=number, goal="again", result="accuracy 0.8") for number in range(2, 15)]
+    outcome = scored(0.8).model_copy(
+        update={"cells": tuple(cells), "report": "It is a line.\n- Try `trees`."}
+    )
+    told = list(step_lines(state_of(*_tried(0, outcome=outcome), *_tried(1))))
+    assert told[:4] == [
+        "### attempt-000: draft 0",
+        "",
+        "- step 1: fit: KeyError: 'x'",
+        "- step 2: again: accuracy 0.8",
+    ]
+    assert told[-5:] == ["- and 2 steps more", "", "It is a line.\n", "- Try \\`trees\\`.", ""]
+
+
 def test_easier_validation_stands_in_the_journal() -> None:
     """What scores on validation promise too much by is said below the attempts, else nothing is."""
-    assert split_notes(state_of()) == ""
-    assert split_notes(state_of(split_made())) == ""
-    said = split_notes(state_of(split_made(warnings=("too easy", "again"))))
+    assert validation_notes(state_of(), Tuning()) == ""
+    assert validation_notes(state_of(split_made()), Tuning()) == ""
+    said = validation_notes(state_of(split_made(warnings=("too easy", "again"))), Tuning())
     assert said.splitlines() == ["", "## Validation", "", "- too easy", "- again"]
+
+
+def test_how_often_validation_was_asked_stands_in_the_journal() -> None:
+    """Gradings and optimism are told, and warned of where the best cannot be told from others."""
+    tuning = Tuning(gradings=9, rows=40, error=0.02, optimism=0.03, others=2, near=2, lead=0.01)
+    said = validation_notes(state_of(split_made()), tuning).splitlines()
+    assert said[3] == "- 9 gradings, optimism about 0.03 on 40 rows"
+    assert [line for line in said if "cannot tell" in line or "too good" in line] == said[4:]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))

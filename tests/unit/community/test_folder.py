@@ -22,12 +22,15 @@ def _read(folder: Path, **files: list[object]) -> tuple[CommunityItems, list[str
     return items, [remark.text(numbered=True) for remark in items.remarks]
 
 
-@pytest.mark.parametrize("name", ["demo-tumours", "demo-diabetes", "demo-digits"])
-def test_the_demos_are_read_whole(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "notebooks"),
+    [("demo-tumours", 3), ("demo-diabetes", 3), ("demo-digits", 3), ("demo-mosaic", 4)],
+)
+def test_the_demos_are_read_whole(name: str, notebooks: int) -> None:
     """Of the communities that come with the demos nothing is left out."""
     items = read_community(_DEMOS / name)
     assert items.remarks == ()
-    assert len(items.notebooks) == 3
+    assert len(items.notebooks) == notebooks
     assert all(notebook.source.strip() for notebook in items.notebooks)
 
 

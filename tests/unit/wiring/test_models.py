@@ -12,6 +12,7 @@ from comind.wiring.models import (
     build_embedder,
     build_model,
     only_offline,
+    replayed,
     resolved,
     settings_of,
 )
@@ -185,3 +186,22 @@ def test_embeddings_write_no_code() -> None:
     found = resolved("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
     assert found["embeddings"].name == "e"
     assert only_offline("offline", found)
+
+
+def test_recorded_replies_are_a_model() -> None:
+    """A demo's recording answers under its whole name, and nothing is asked of an endpoint for it."""
+    name = "recorded:demo-mosaic"
+    model = build_model(name)
+    assert model.name == name
+    found = resolved(name, {}, _ROLES)
+    assert replayed(found)
+    assert assumed_contexts(found) == []
+    assert not only_offline(name, found)
+    assert not replayed(resolved("large", {}, _ROLES))
+
+
+def test_an_unknown_recording_is_told_with_the_known_ones() -> None:
+    """A demo without a recording is refused in one line."""
+    with pytest.raises(UsageError, match="recorded:demo-tumours: there is no such recording") as caught:
+        build_model("recorded:demo-tumours")
+    assert "recorded:demo-mosaic" in caught.value.hint

@@ -1,0 +1,62 @@
+"""Drafts that combine several solutions: when they are offered, and what such a draft has to be."""
+
+from collections.abc import Sequence
+
+from comind.agents.comind.thoughts import Comparison, Drafting
+from comind.campaign.state import CampaignState
+
+__all__ = ["ENSEMBLE", "compared", "offered_below", "refusal"]
+
+ENSEMBLE = "ensemble"
+"""The part of such a draft among those of its round."""
+
+_ALIKE = 0.95  # solutions whose errors go together as far as this hardly gain from each other
+_LEAST, _MOST = 2, 5
+_TITLE_LENGTH, _RESULT_LENGTH = 120, 80
+
+
+def compared(state: CampaignState) -> tuple[Comparison, ...]:
+    """Return the table of errors as it was recorded last, for attempts that have a score."""
+    table = state.compared
+    if table is None or table.reason:
+        return ()
+    found = []
+    for work_id, row in zip(table.attempts, table.correlations, strict=True):
+        attempt = state.works.attempt(work_id)
+        out_of_fold = attempt.outcome.out_of_fold if attempt.outcome else None
+        found.append(
+            Comparison(
+                id=work_id,
+                title=attempt.title[:_TITLE_LENGTH],
+                result=" ".join(attempt.result.split())[:_RESULT_LENGTH],
+                out_of_fold=str(out_of_fold)[:_RESULT_LENGTH] if out_of_fold else "",
+                correlations=row,
+            )
+        )
+    return tuple(found)
+
+
+def offered_below(table: Sequence[Comparison]) -> float | None:
+    """Return below which correlation solutions may be combined; None where no two of them are so far."""
+    return _ALIKE if any(value < _ALIKE for each in table for value in each.correlations) else None
+
+
+def refusal(members: Sequence[str], facts: Drafting) -> str:
+    """Return why a draft cannot combine these solutions; empty where it can."""
+    names = [each.id for each in facts.compared]
+    unknown = [each for each in members if each not in names]
+    if facts.alike is None:
+        return "no solutions can be combined yet"
+    if unknown:
+        return f"{', '.join(unknown)}: no solution of the table of errors ({', '.join(names)})"
+    if not _LEAST <= len(members) <= _MOST:
+        return f"it combines {len(members)} solutions instead of two to five"
+    numbers = sorted(names.index(each) for each in members)
+    least = min(
+        facts.compared[one].correlations[other]
+        for place, one in enumerate(numbers)
+        for other in numbers[:place]
+    )
+    if least >= facts.alike:
+        return f"the errors of {', '.join(members)} go together by {least:g} and more"
+    return ""

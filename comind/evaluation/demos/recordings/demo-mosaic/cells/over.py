@@ -1,0 +1,1 @@
+# goal: Nothing more: what is left is for the report

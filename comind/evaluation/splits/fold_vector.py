@@ -1,0 +1,107 @@
+"""The fold of each row of train.csv, the same for all attempts, cut as validation rows are."""
+
+import heapq
+import io
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from comind.domain.competition import SplitRule
+from comind.errors import CompetitionError
+from comind.evaluation.splits.folder import Split
+from comind.evaluation.splits.groups import groups_of, periods_of, times_of
+from comind.evaluation.splits.rules import shuffled
+from comind.evaluation.tables import read_header
+from comind.system.files import write_durably
+
+__all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]
+
+FOLDS = 5
+FOLDS_FILE = "folds.csv"
+FOLDS_COLUMN = "fold"
+"""The one column of the file; its rows stand in the order of train.csv."""
+
+_APART = 1_000  # added to the seed: folds are another draw than the validation rows
+
+
+def fold_vector(train: pd.DataFrame, rule: SplitRule, seed: int, folds: int = FOLDS) -> np.ndarray:
+    """Return the fold of each row of `train` (text cells), shape (rows,), whole numbers from 0.
+
+    By kind of rule: `random` and `stratified` deal rows (of each class) out in turn; `group` keeps
+    groups whole, the largest first, each into the smallest fold; `time` cuts into stretches, 0 the
+    earliest, in which rows of one time stay together; with `within` it cuts each period so. A table that
+    cannot be cut so into two folds, as one of a single group, is cut at random. The same table, rule
+    and seed give the same folds on every machine.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
+    for name in rule.used_columns:
+        if name not in train.columns:
+            raise CompetitionError(f"the split's column {name!r} is not in train.csv")
+    table = train.reset_index(drop=True)
+    match rule.kind:
+        case "random":
+            found = _dealt(table, None, seed, folds)
+        case "stratified":
+            found = _dealt(table, rule.column, seed, folds)
+        case "group":
+            found = _whole_groups(table, rule, seed, folds)
+        case "time":
+            found = _stretches(table, rule, folds)
+    return found if len(np.unique(found)) > 1 else _dealt(table, None, seed, folds)
+
+
+def write_folds(public: Path, split: Split, target: Path) -> None:
+    """Write the folds of `public / "train.csv"` by the split's rule; the same bytes whoever writes them.
+
+    Raises:
+        CompetitionError: train.csv is not what the split's rule needs.
+    """
+    path = public / "train.csv"
+    try:
+        columns = read_header(path)
+        used = [name for name in columns if name in split.rule.used_columns] or columns[:1]
+        train = pd.read_csv(path, usecols=used, dtype=str, keep_default_na=False, encoding="utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise CompetitionError(f"{path}: {error}") from None
+    text = io.StringIO()
+    folds = pd.Series(fold_vector(train, split.rule, split.seed), name=FOLDS_COLUMN)
+    folds.to_csv(text, index=False, lineterminator="\n")
+    write_durably(target, text.getvalue())
+
+
+def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:
+    """Deal shuffled rows out in turn, those of one class after those of another."""
+    order = np.array(shuffled(range(len(table)), seed + _APART), dtype=int)
+    if column is not None:
+        classes, _ = pd.factorize(table[column], sort=True)
+        order = order[np.argsort(classes[order], kind="stable")]
+    found = np.empty(len(table), dtype=int)
+    found[order] = np.arange(len(table)) % folds
+    return found
+
+
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, folds: int) -> np.ndarray:
+    numbers, names = pd.factorize(groups_of(table, rule), sort=True)
+    sizes = np.bincount(numbers, minlength=len(names))
+    order = np.array(shuffled(range(len(names)), seed + _APART), dtype=int)
+    order = order[np.argsort(-sizes[order], kind="stable")]
+    filled = [(0, fold) for fold in range(folds)]
+    fold_of = np.empty(len(names), dtype=int)
+    for group in order:
+        rows, fold = filled[0]
+        fold_of[group] = fold
+        heapq.heapreplace(filled, (rows + int(sizes[group]), fold))
+    return np.asarray(fold_of[numbers])
+
+
+def _stretches(table: pd.DataFrame, rule: SplitRule, folds: int) -> np.ndarray:
+    times = times_of(table, rule)
+    periods = ["all"] * len(times)
+    if rule.within is not None:
+        periods = periods_of(table, times, rule.within).tolist()
+    together = times.groupby(np.array(periods, dtype=str))
+    places = (together.rank(method="min") - 1) * folds // together.transform("size")
+    return places.to_numpy(dtype=int)

@@ -1,0 +1,96 @@
+"""Replies of a scripted model as data: rules in a YAML file, of which the first that fits answers."""
+
+import json
+from pathlib import Path
+
+import yaml
+from pydantic import JsonValue, TypeAdapter, ValidationError, model_validator
+
+from comind.domain.value import Value
+from comind.errors import ModelRefusedError, UsageError
+from comind.llm.base import ModelReply, ModelRequest
+
+__all__ = ["Rule", "Rules"]
+
+
+class Rule(Value):
+    """A reply, and the requests that it answers: those that meet all conditions that are given.
+
+    Nothing else of a request counts, so other words in a prompt, other scores or attempts that end in
+    another order are answered all the same.
+    """
+
+    reply: str
+    """Name of the reply that is asked for, such as `Analysis`."""
+    about: str = ""
+    """Stands in the conversation's first message of a user, where the task is."""
+    contains: str = ""
+    """Stands in the last message."""
+    turn: int | None = None
+    """Number of the reply in its conversation, from 1."""
+    say: dict[str, JsonValue] | None = None
+    """The reply, as an object."""
+    file: str | None = None
+    """Or a file beside that of the rules, which is the reply word for word: a cell of Python."""
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "Rule":
+        if (self.say is None) == (self.file is None):
+            raise ValueError("a rule has either `say` or `file`")
+        return self
+
+
+class Rules:
+    """The rules of one file. They have no memory, so a campaign that they answer can be resumed."""
+
+    def __init__(self, path: Path) -> None:
+        """Read the rules.
+
+        Raises:
+            UsageError: the file, or one that it names, is not there or is no list of rules.
+        """
+        self._path = path
+        self._rules = _read(path)
+        self._files = {rule.file: _text(path, rule.file) for rule in self._rules if rule.file}
+
+    def answer(self, request: ModelRequest) -> ModelReply:
+        """Return the reply of the first rule that fits.
+
+        Raises:
+            ModelRefusedError: none does; the message says what was asked for.
+        """
+        turn = 1 + sum(each.role == "assistant" for each in request.messages)
+        task = next((each.content for each in request.messages if each.role == "user"), "")
+        last = request.messages[-1].content
+        asked = [r for r in self._rules if r.reply == request.reply_name and r.about in task]
+        for rule in asked:
+            if rule.turn in (None, turn) and rule.contains in last:
+                if rule.file is not None:
+                    return ModelReply(text=self._files[rule.file], form="text", model=self._path.stem)
+                return ModelReply(text=json.dumps(rule.say), model=self._path.stem)
+        titles = list(dict.fromkeys(rule.about for rule in asked if rule.about))
+        about = f" about {titles[0]!r}" if titles else ""
+        raise ModelRefusedError(
+            f"{self._path}: no {request.reply_name} of {request.role}{about}, turn {turn}, "
+            f"after: {' '.join(last[-200:].split())}",
+            hint="add a rule for it, or name a language model with --model",
+        )
+
+
+def _read(path: Path) -> list[Rule]:
+    try:
+        found = yaml.safe_load(path.read_text(encoding="utf-8"))
+        return TypeAdapter(list[Rule]).validate_python(found)
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: {error}", hint="it has to be a YAML file of rules") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{path}: rule {place}: {first['msg']}") from None
+
+
+def _text(path: Path, name: str) -> str:
+    try:
+        return (path.parent / name).read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"{path}: {name}: {error}") from None

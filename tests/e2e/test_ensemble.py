@@ -1,0 +1,85 @@
+"""Two attempts that err apart are stacked by a third, which is proved, refitted and had again."""
+
+from pathlib import Path
+
+import yaml
+
+from comind.campaign.folder import ProjectFolder
+from comind.campaign.loop import read_state
+from comind.domain.draft import Operator
+from tests.e2e.command import QUIET, comind
+from tests.e2e.test_blend import _competition
+
+_GUESS = """
+import random
+draw = random.Random({seed})
+said = lambda rows: [x + draw.gauss(0, 0.5) for x in rows['x']]
+submit(said(validation), said(test), said(train))
+"""
+_STACK = """
+from sklearn.linear_model import LinearRegression
+assert len(folds) == len(train)
+known = stack_train.notna().all(axis=1)
+second = LinearRegression().fit(stack_train[known], train['y'][known])
+print('rows', known.sum())
+submit(second.predict(stack_validation), second.predict(stack_test))
+"""
+
+
+def _script(root: Path) -> Path:
+    """Write what the model says: two guesses, then a stack of both."""
+    first = [
+        {"title": title, "kind": "novel", "method": f"Guess {title}."} for title in ("alpha", "beta")
+    ]
+    stack = {"title": "stack", "method": "Stack.", "combine": ["attempt-000", "attempt-001"]}
+    cells = {title: _GUESS.format(seed=seed) for seed, title in enumerate(("alpha", "beta"))}
+    rules = [
+        *QUIET,
+        {"reply": "Selection", "say": {"ideas": []}},
+        {"reply": "Drafts", "contains": "One of them may be an `ensemble`", "say": {"drafts": [stack]}},
+        {"reply": "Drafts", "say": {"drafts": first}},
+        {"reply": "CodingStep", "contains": "Best so far", "say": {"goal": "Done.", "code": ""}},
+        *(
+            {
+                "reply": "CodingStep",
+                "contains": f"Guess {title}",
+                "say": {"goal": "Hand in.", "code": code},
+            }
+            for title, code in cells.items()
+        ),
+        {
+            "reply": "CodingStep",
+            "contains": "A stack in short",
+            "say": {"goal": "Stack.", "code": _STACK},
+        },
+    ]
+    path = root / "script.yaml"
+    path.write_text(yaml.safe_dump(rules))
+    return path
+
+
+def test_an_ensemble_is_picked_refitted_and_reproduced(tmp_path: Path, shared_server: str) -> None:
+    """Its members' predictions are mounted wherever its code runs; a refit learns from more of them."""
+    project = tmp_path / "project"
+    ran = comind(
+        "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
+        "--no-blend", "--iterations", "2", "--coders", "2", "--out", project, "--json",
+        prove=True,
+    )  # fmt: skip
+    assert ran.exit_code == 0, ran.stderr
+    folder = ProjectFolder(project).campaign(ran.json["campaign"])
+    state = read_state(folder)
+    assert state.compared is not None
+    assert state.compared.correlation("attempt-000", "attempt-001") == 0.0
+    stacked = state.works.attempt("attempt-002")
+    assert stacked.work.operator is Operator.ENSEMBLE
+    assert ran.json["picked"] == "attempt-002"
+    assert ran.json["refitted"]
+    assert set(state.proofs) == {"attempt-000", "attempt-001", "attempt-002", "refit-000"}
+    assert {proof.proof for proof in state.proofs.values()} == {"identical"}
+    rows = (folder.root / "refit-000" / "log.jsonl").read_text()
+    assert "rows 400" in rows
+    again = comind("reproduce", ran.json["campaign"], "--out", project, "--json")
+    assert again.exit_code == 0, again.stderr
+    assert [part["attempt"] for part in again.json["parts"]] == ["attempt-002", "refit-000"]
+    assert again.json["verdict"] == "identical"

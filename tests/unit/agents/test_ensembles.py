@@ -1,0 +1,279 @@
+"""Drafts that combine solutions: when they are offered, what they must be, and what they begin with."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from comind.agents.comind import CoMind
+from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.campaign.events import CampaignEvent, ErrorsCompared
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import Code, Compare, Think
+from comind.campaign.state import CampaignState
+from comind.campaign.worker import carry_out
+from comind.domain.draft import Draft, Operator
+from comind.domain.metric import ValidationScore
+from comind.evaluation.preview import describe_problem
+from comind.llm.base import ModelRequest
+from comind.llm.templates import Templates
+from comind.llm.tokens import count_tokens
+from comind.testing import ScriptedModel
+from tests.unit.agents.community import VIEW
+from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
+from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.test_submit import _hand_in, _split
+from tests.unit.campaign.samples import code, score, scored, split_made
+from tests.unit.campaign.world import World
+
+_LARGE, _SMALL = 131_072, 8_192
+_AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
+_TEMPLATES = Templates("comind.agents.comind")
+_TABLE = ErrorsCompared(
+    attempts=("attempt-002", "attempt-001", "attempt-000"), correlations=((), (0.8,), (0.95, 1.0))
+)
+
+
+def _ran(value: float, text: str, out_of_fold: ValidationScore | None = None) -> CodeOutcome:
+    return scored(value).model_copy(
+        update={"code": text, "code_seconds": 2.0, "out_of_fold": out_of_fold}
+    )
+
+
+def _rounds(*more: CampaignEvent, **spec: Any) -> CampaignState:
+    """Return a campaign of a baseline and a round of two solutions, in which ideas were had again."""
+    drafts = [Draft(title=title, method="m").model_dump(mode="json") for title in ("trees", "lines")]
+    works = [code("trees"), code("lines")]
+    return state_of(
+        split_made(folds=5),
+        *baseline(),
+        *thought(0, PROPOSE, {"ideas": []}),
+        *thought(1, COORDINATE, {"drafts": drafts}, finished=1),
+        *attempt(1, works[0], _ran(0.8, "trees = 1", score(0.79))),
+        *attempt(2, works[1], _ran(0.85, "lines = 1")),
+        *thought(2, ANALYZE, {"reports": []}),
+        *thought(3, PROPOSE, {"ideas": []}),
+        *more,
+        **{"ensemble": True, "coders": 3, **spec},
+    )
+
+
+def _said(title: str, **values: Any) -> dict[str, Any]:
+    return {"title": title, "kind": "novel", "method": "Do it.", **values}
+
+
+def _drafted(
+    root: Path, state: CampaignState, *replies: list[dict[str, Any]], context: int = _LARGE
+) -> tuple[dict[str, Any], list[ModelRequest]]:
+    world = World(root)
+    said = [json.dumps({"drafts": each}) for each in replies]
+    world.model = ScriptedModel(said, context_tokens=context)
+    outcome = carry_out(_AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.equipment())
+    assert outcome.kind == "think"
+    assert outcome.failure is None, outcome.failure
+    return dict(outcome.result.root), world.model.requests
+
+
+# --- the table, and when it is offered -------------------------------------------------------------
+
+
+def test_errors_are_compared_before_drafts_are_written() -> None:
+    """From the second round on the planner asks for the table once, then for drafts that know it."""
+    assert _AGENT.plan(_rounds()) == Compare()
+    planned = _AGENT.plan(_rounds(_TABLE))
+    assert isinstance(planned, list)
+    assert isinstance(planned[0], Think)
+    facts = COORDINATE.facts_of(planned[0])
+    assert [each.id for each in facts.compared] == list(_TABLE.attempts)
+    assert [each.out_of_fold for each in facts.compared] == ["", str(score(0.79)), ""]
+    assert facts.alike == 0.95
+    for other in (
+        _rounds(ensemble=False),
+        state_of(*baseline(), *thought(0, PROPOSE, {}), ensemble=True),
+    ):
+        planned = _AGENT.plan(other)
+        assert isinstance(planned, list)
+        assert isinstance(planned[0], Think)
+        assert COORDINATE.facts_of(planned[0]).compared == ()
+
+
+def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
+    """A large model is shown how far errors go together and may combine; a small one is not."""
+    _, [large] = _drafted(tmp_path / "large", _rounds(_TABLE), [_said("a")])
+    asked = large.messages[-1].content
+    assert "| number | solution | scored | out of fold | 1 | 2 | 3 |" in asked
+    assert (
+        "| 2 | attempt-001: trees | accuracy 0.8 [0.8, 0.8] | accuracy 0.79 [0.79, 0.79] | 0.8 |"
+        in asked
+    )
+    assert "One of them may be an `ensemble`" in asked
+    assert "leaves `folds` as it is" in asked
+    small = [
+        _drafted(tmp_path / name, state, [_said("a")], context=_SMALL)[1][0].fingerprint()
+        for name, state in (("with", _rounds(_TABLE)), ("without", _rounds(ensemble=False)))
+    ]
+    assert small[0] == small[1]
+
+
+def test_where_all_err_alike_nothing_is_offered(tmp_path: Path) -> None:
+    """The table is shown, but no draft may combine solutions that gain nothing from each other."""
+    alike = _TABLE.model_copy(update={"correlations": ((), (0.95,), (0.95, 1.0))})
+    drafts, [request] = _drafted(tmp_path, _rounds(alike), [_said("a", combine=["attempt-001"])])
+    assert "How far the errors of solutions go together" in request.messages[-1].content
+    assert "`ensemble`" not in request.messages[-1].content
+    assert not any(each["members"] for each in drafts["drafts"])
+
+
+# --- what comes back -------------------------------------------------------------------------------
+
+
+def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
+    """Its members are its parents and inputs; it starts from no program and plays no other part."""
+    members = ["attempt-002", "attempt-001"]
+    said = [
+        _said("stack", combine=members, start_from="attempt-001", kind="stacking"),
+        _said("b"),
+        _said("c"),
+    ]
+    found, _ = _drafted(tmp_path, _rounds(_TABLE), said)
+    ensemble = next(each for each in found["drafts"] if each["members"])
+    assert ensemble["members"] == ensemble["inputs"] == ensemble["sources"] == members
+    assert (ensemble["kind"], ensemble["codebase"]) == ("ensemble", "")
+    assert sorted(each["kind"] for each in found["drafts"]) == ["ensemble", "novel", "novel"]
+    state = _rounds(_TABLE, *thought(4, COORDINATE, {"drafts": [ensemble]}))
+    planned = _AGENT.plan(state)
+    assert isinstance(planned, list)
+    work = planned[0]
+    assert isinstance(work, Code)
+    assert work.operator is Operator.ENSEMBLE
+    assert work.parents == work.inputs == tuple(members)
+    assert work.opening_version == OPENING_VERSION
+
+
+@pytest.mark.parametrize(
+    ("members", "why"),
+    [
+        (["attempt-001", "attempt-009"], "attempt-009: no solution of the table of errors"),
+        (["attempt-001"], "it combines 1 solutions instead of two to five"),
+        (
+            ["attempt-001", "attempt-000"],
+            "the errors of attempt-001, attempt-000 go together by 1 and more",
+        ),
+    ],
+    ids=["unknown", "one", "alike"],
+)
+def test_an_ensemble_that_cannot_be_is_asked_for_again(
+    members: list[str], why: str, tmp_path: Path
+) -> None:
+    """The reason is told once; if it comes again the other drafts are taken without it."""
+    said = [_said("stack", combine=members), _said("b")]
+    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, [_said("stack", combine=members)])
+    assert why in requests[1].messages[-1].content
+    assert [each["title"] for each in found["drafts"]] == ["b"]
+
+
+def test_what_extends_an_ensemble_finds_its_members() -> None:
+    """What the code of a solution names among its inputs is mounted for whoever starts from it."""
+    draft = Draft(title="stack", method="m", members=("attempt-001", "attempt-002"))
+    work = code().model_copy(update={"draft": draft, "inputs": (*draft.members, "ada/extra-rows")})
+    outcome = _ran(0.9, "members = ['attempt-001', 'attempt-002']")
+    facts = COORDINATE.facts_of(drafting(_rounds(_TABLE, *attempt(3, work, outcome)), VIEW))
+    assert facts.solutions[0].inputs == draft.members
+    assert facts.solutions[1].inputs == ()
+
+
+def test_without_shared_folds_notebooks_begin_as_before() -> None:
+    """A campaign whose split has no fold vector plans the older opening."""
+    drafts = [Draft(title="a", method="m").model_dump(mode="json")]
+    planned = _AGENT.plan(state_of(*baseline(), *thought(0, COORDINATE, {"drafts": drafts})))
+    assert isinstance(planned, list)
+    assert isinstance(planned[0], Code)
+    assert planned[0].opening_version == UNSHARED_VERSION
+
+
+# --- what an attempt begins with -------------------------------------------------------------------
+
+
+def _opened(root: Path, context: int, **draft: Any) -> tuple[str, list[str]]:
+    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=OPENING_VERSION)
+    stack = _TEMPLATES.render("coding_stack", problem=PROBLEM, members=draft.get("members", ()))
+    world = World(root, cells={frame: lambda _: "", FRAME: lambda _: "", stack: lambda _: "shares: 1.0"})
+    said = {"goal": "g", "code": "good", "summary": "Done."}
+    world.model = ScriptedModel(lambda _request: json.dumps(said), context_tokens=context)
+    plain = code(steps=4)
+    version = draft.pop("version", OPENING_VERSION)
+    changed = plain.draft.model_copy(update=draft)
+    work = plain.model_copy(
+        update={"draft": changed, "inputs": changed.members, "opening_version": version}
+    )
+    carry_out(_AGENT, work, world.folder.work("attempt-003"), world.equipment())
+    return world.model.requests[0].messages[-1].content, world.ran
+
+
+def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
+    """The frame reads them for every model; a small one is shown and told what it was before."""
+    large, ran = _opened(tmp_path / "large", _LARGE)
+    assert 'folds = pd.read_csv("input/folds/folds.csv")["fold"]' in large
+    assert "Cross-validate by it" in large
+    small, also = _opened(tmp_path / "small", _SMALL)
+    older, _ = _opened(tmp_path / "older", _SMALL, version=UNSHARED_VERSION)
+    assert ran == also
+    assert small == older
+
+
+@pytest.mark.parametrize("context", [_SMALL, _LARGE])
+def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tmp_path: Path) -> None:
+    """They are read by a cell of ours, which is shown with what it printed and how to stack."""
+    asked, ran = _opened(tmp_path, context, members=("attempt-001", "attempt-002"))
+    assert "Cross-validate by it" in asked
+    assert "members = ['attempt-001', 'attempt-002']" in ran[1]
+    assert "It printed:\nshares: 1.0" in asked
+    assert "A stack in short" in asked
+    assert "- input/solutions/attempt-002/: a solution" in asked
+
+
+@pytest.mark.parametrize(
+    "kind", ["labels", "ids of two columns", "other ids in train", "targets of two columns"]
+)
+def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path) -> None:
+    """Whatever ids are, each row gets what each member said of it, and NaN where that said nothing."""
+    split = _split(tmp_path, kind)
+    problem = describe_problem(split, count_tokens)
+    ids, train_ids, targets = (
+        list(each) for each in (problem.id_columns, problem.train_id_columns, problem.target_columns)
+    )
+    tables = {
+        name: pd.read_csv(split.public / f"{name}.csv") for name in ("train", "validation", "test")
+    }
+    solutions = tmp_path / "workspace" / "input" / "solutions"
+    train = tables["train"]
+    for member, shown in (("attempt-001", train.iloc[::-1][:-3]), ("attempt-002", None)):
+        (solutions / member).mkdir(parents=True)
+        for name, file in (("validation", "validation_submission.csv"), ("test", "submission.csv")):
+            rows = tables[name][ids].iloc[::-1]
+            rows.assign(**dict.fromkeys(targets, member)).to_csv(solutions / member / file, index=False)
+        if shown is not None:
+            given = shown[[*train_ids, *targets]]
+            given.to_csv(solutions / member / "out_of_fold.csv", index=False)
+    cells = [
+        _TEMPLATES.render("coding_frame", problem=problem, opening_version=OPENING_VERSION),
+        _TEMPLATES.render("coding_stack", problem=problem, members=("attempt-001", "attempt-002")),
+        *(f"stack_{name}.to_pickle('{name}.pickle')" for name in tables),
+        "some = lambda table: train.loc[[0] * len(table), [" + ", ".join(map(repr, targets)) + "]]\n"
+        "submit(some(validation), some(test), some(train))",
+    ]
+    _hand_in(split, tmp_path, cells)
+    found = {name: pd.read_pickle(tmp_path / "workspace" / f"{name}.pickle") for name in tables}
+    for name in ("validation", "test"):
+        assert len(found[name]) == len(tables[name])
+        assert (found[name] == [m for m in ("attempt-001", "attempt-002") for _ in targets]).all().all()
+    first = found["train"][[f"attempt-001 {target}" for target in targets]].to_numpy()
+    assert (first[3:] == train[targets].to_numpy()[3:]).all()
+    assert pd.isna(first[:3]).all()
+    second = found["train"][[f"attempt-002 {target}" for target in targets]]
+    assert second.isna().all().all()
+    assert np.array_equal(found["train"].index, train.index)

@@ -1,0 +1,107 @@
+"""What a campaign has asked of its validation rows, read from its logs."""
+
+from pathlib import Path
+
+from comind.campaign.attempt import CellEnded, CellStarted, Graded, WorkEvent
+from comind.campaign.events import WorkFinished, WorkPlanned
+from comind.campaign.history import AttemptState, fold
+from comind.campaign.outcome import Submitted
+from comind.campaign.tuning import Tuning, read_tuning, tuning_of
+from comind.domain.metric import Interval, Paired
+from comind.evaluation.report import GradeReport
+from comind.session.base import CellResult, CellStatus
+from tests.unit.agents.rounds import state_of
+from tests.unit.campaign.samples import code, score, scored, split_made
+from tests.unit.campaign.work_logs import records_of
+from tests.unit.campaign.world import World
+
+
+def _attempt(
+    *values: float, error: float = 0.02, folds: bool = False, maximize: bool = True
+) -> AttemptState:
+    """Return an attempt whose steps got these scores."""
+    events: list[WorkEvent] = []
+    best = None
+    for step, value in enumerate(values, start=1):
+        submitted = Submitted(step=step, validation_sha256=f"a{step}", test_sha256="b")
+        paired = None
+        if best is not None:
+            around = Interval(low=value - best, high=value - best)
+            paired = Paired(difference=value - best, standard_error=error, interval=around)
+        report = GradeReport(valid=True, score=score(value, maximize=maximize))
+        result = CellResult(status=CellStatus.OK)
+        events += [
+            CellStarted(ordinal=2 * step, step=step, goal="Fit.", code="fit()"),
+            CellEnded(ordinal=2 * step, result=result, submitted=submitted),
+            Graded(
+                ordinal=2 * step + 1,
+                submitted=submitted,
+                report=report,
+                gain=paired,
+                out_of_fold=report if folds else None,
+            ),
+        ]
+        best = value
+    return fold(records_of(*events))
+
+
+def _tuning(*attempts: AttemptState) -> Tuning:
+    works = {f"attempt-{number:03d}": each for number, each in enumerate(attempts)}
+    planned = [WorkPlanned(id=name, work=code()) for name in works]
+    ended = [WorkFinished(id=name, outcome=scored(0.5)) for name in works]
+    return tuning_of(state_of(split_made(validation_rows=300), *planned, *ended), works)
+
+
+def test_every_graded_step_counts() -> None:
+    """Steps of all attempts are counted, and out-of-fold predictions apart."""
+    found = _tuning(_attempt(0.7, 0.8, folds=True), _attempt(0.75))
+    assert (found.gradings, found.out_of_fold, found.rows) == (3, 2, 300)
+    assert str(found).startswith("3 gradings, optimism about 0.0")
+
+
+def test_one_grading_chooses_nothing() -> None:
+    """A campaign of the baseline alone has neither optimism nor warning."""
+    found = _tuning(_attempt(0.7))
+    assert (found.gradings, found.optimism, found.warnings) == (1, None, ())
+    assert str(found) == "1 grading"
+    assert _tuning() == Tuning(rows=300)
+
+
+def test_attempts_within_the_noise_are_warned_of() -> None:
+    """Where half of the others, at least two, are within one standard error, the rows are too few."""
+    [rows, tuned] = _tuning(_attempt(0.80, 0.81), _attempt(0.80, 0.805), _attempt(0.79, 0.8)).warnings
+    assert rows == (
+        "300 validation rows cannot tell the best attempt from others: 2 of 2 are within one standard "
+        "error (0.02)"
+    )
+    assert "as the best of 6 gradings on the same 300 rows; it leads by 0.005" in tuned
+
+
+def test_a_clear_leader_is_not_warned_of() -> None:
+    """Where the best score leads by more than its optimism nothing is said."""
+    found = _tuning(_attempt(0.5, 0.9, error=0.005), _attempt(0.6, 0.7), _attempt(0.65, 0.66))
+    assert found.warnings == ()
+
+
+def test_less_may_be_better() -> None:
+    """Losses are told in units of the metric, the same as scores."""
+    more = _tuning(_attempt(0.80, 0.81), _attempt(0.79, 0.805))
+    less = _tuning(_attempt(-0.80, -0.81, maximize=False), _attempt(-0.79, -0.805, maximize=False))
+    assert (less.lead, less.near, less.optimism) == (more.lead, more.near, more.optimism)
+
+
+def test_a_campaign_is_read_from_its_folder(tmp_path: Path) -> None:
+    """What the logs on the disk amount to is told; work without a log counts for nothing."""
+    world = World(tmp_path)
+    campaign = world.campaign()
+    campaign.record(split_made())
+    world.run(campaign)
+    found = read_tuning(campaign.state, world.folder)
+    assert found.gradings == sum(len(_graded(log)) for log in world.folder.logs())
+    assert found.gradings >= 3
+    (world.folder.work("attempt-001").log).unlink()
+    assert read_tuning(campaign.state, world.folder).gradings < found.gradings
+
+
+def _graded(log: Path) -> list[str]:
+    return [line for line in log.read_text().splitlines() if '"graded"' in line]
