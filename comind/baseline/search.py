@@ -7,7 +7,7 @@ program that hands in has them written into it, so that running it again takes n
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError
 
@@ -92,7 +92,7 @@ def search_program(
     """Return the program of a search that begins with `start`, or with the kind's own settings."""
     constant = _KINDS[kind].constant
     begin = f"{constant}.start" if start is None else repr(dict(start))
-    ending = f"search(task, tables, apart, {constant}, {evaluations}, {begin})\n"
+    ending = f"search(task, tables, {constant}, {evaluations}, {begin})\n"
     return bundle("searching", _told(problem, seed) + ending, beside=[_KINDS[kind].module])
 
 
@@ -106,7 +106,7 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | No
         constant = _KINDS[kind].constant
         told = f"{constant}.start" if settings is None else repr(dict(settings))
         listed += f"    ({constant}, {told}),\n"
-    ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, apart, members)\n"
+    ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, members)\n"
     modules = [_KINDS[kind].module for kind in members]
     return bundle("searching", _told(problem, seed) + ending, beside=modules)
 
@@ -126,9 +126,4 @@ def _told(problem: Problem, seed: int) -> str:
     """Return the statements that tell a program of the competition, and read its tables."""
     task = task_of(problem, seed)
     told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
-    rule = problem.rule
-    apart: dict[str, Any] = {"kind": "random", "column": "", "by": "", "parts": ()}
-    if rule is not None and rule.kind in ("group", "time") and rule.column is not None:
-        apart = {"kind": rule.kind, "column": rule.column, "by": rule.by or "", "parts": rule.parts}
-    listed = ", ".join(f"{name}={value!r}" for name, value in apart.items())
-    return f"task = Task(\n{told})\ntables = read_tables(task)\napart = Apart({listed})\n"
+    return f"task = Task(\n{told})\ntables = read_tables(task)\n"

@@ -2,7 +2,6 @@
 
 from enum import StrEnum
 
-from comind.domain.competition import SplitRule
 from comind.domain.value import Name, Value
 
 __all__ = ["FOLDS_AT", "AnswerKind", "DataShape", "Problem", "Task"]
@@ -68,8 +67,6 @@ class Problem(Task):
 
     description: str
     shape: DataShape
-    rule: SplitRule | None = None
-    """How validation rows were taken, so that folds can imitate it; None where nobody says."""
     preview: str
     """Facts on the public files, over all rows, the most telling first; empty where no model asks."""
 

@@ -27,7 +27,6 @@ def describe_problem(folder: SplitFolder, measure: Measure | None = None) -> Pro
         **split.model_dump(include=set(Task.model_fields)),
         description=text[:_DESCRIPTION_LENGTH],
         shape=shape_of(folder.public, split),
-        rule=split.rule,
         preview=_facts(folder, split, measure) if measure else "",
     )
 

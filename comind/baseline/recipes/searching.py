@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from comind.baseline.recipes.folds import Apart, folds_of
+from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.kind import Fold, Kind, Model
 from comind.baseline.recipes.sampling import Sampler
@@ -39,16 +39,14 @@ class Study(NamedTuple):
     parts: list[Any]
 
 
-def study_of(task: Task, tables: Tables, apart: Apart, kind: Kind) -> Study:
+def study_of(task: Task, tables: Tables, kind: Kind) -> Study:
     """Return goals, folds and features of a kind of model.
 
     Matrices here are small: a second thread of BLAS gains nothing, and waits for the first one.
     """
     threadpool_limits(1, user_api="blas")
     goals = goals_of(task, tables.train)
-    return Study(
-        task, goals, folds_of(apart, tables.train, goals[0], task.seed), kind.encode(task, tables)
-    )
+    return Study(task, goals, folds_of(tables.train, goals[0], task.seed), kind.encode(task, tables))
 
 
 def rows_of(x: Any, rows: NDArray[Any]) -> Any:
@@ -102,11 +100,9 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
     return Tried(settings | ({"rounds": rounds} if rounds else {}), losses(rounds))
 
 
-def search(
-    task: Task, tables: Tables, apart: Apart, kind: Kind, evaluations: int, start: dict[str, Any]
-) -> None:
+def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:
     """Print settings whenever they are the best so far, as a line of JSON with loss and seconds."""
-    study = study_of(task, tables, apart, kind)
+    study = study_of(task, tables, kind)
     sampler = Sampler(kind.space, task.seed + evaluations)
     best: list[float] = []
     for number in range(evaluations):
@@ -168,11 +164,9 @@ def greedy_weights(task: Task, goal: Goal, found: list[Predicted], rows: NDArray
     return kept
 
 
-def fit_and_hand_in(
-    task: Task, tables: Tables, apart: Apart, members: list[tuple[Kind, dict[str, Any]]]
-) -> None:
+def fit_and_hand_in(task: Task, tables: Tables, members: list[tuple[Kind, dict[str, Any]]]) -> None:
     """Average models of all folds and kinds; write both submissions and out_of_fold.csv."""
-    studies = [study_of(task, tables, apart, kind) for kind, _ in members]
+    studies = [study_of(task, tables, kind) for kind, _ in members]
     columns: list[list[pd.DataFrame]] = [[], [], []]
     for goal in studies[0].goals:
         found = [

@@ -1,6 +1,5 @@
 """Programs that search settings, and those that hand in what was found."""
 
-import ast
 import os
 import subprocess
 import sys
@@ -12,18 +11,16 @@ import pandas as pd
 import pytest
 
 from comind.baseline import Found, fit_program, found_in, kinds_for, search_program
-from comind.baseline.recipes.folds import Apart, folds_of
+from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
 from comind.baseline.recipes.task import Task
-from comind.domain.competition import SplitRule
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.session.environment import thread_settings
 from tests.unit.baseline import tiny
 
 _ALL = ("lightgbm", "catboost", "xgboost-cpu")
-_RANDOM = Apart(kind="random", column="", by="", parts=())
 
 
 def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
@@ -110,16 +107,6 @@ def test_an_average_needs_no_search(tmp_path: Path) -> None:
     assert len(pd.read_csv(tmp_path / "submission.csv")) == problem.test_rows
 
 
-def test_programs_tell_how_rows_were_set_apart(tmp_path: Path) -> None:
-    """The rule of the split is in the program, so that folds can imitate it."""
-    problem = tiny.table(tmp_path)
-    rule = SplitRule(kind="group", column="site")
-    told = search_program(problem.model_copy(update={"rule": rule}), 0, "linear", 2)
-    assert "Apart(kind='group', column='site', by='', parts=())" in told
-    assert "Apart(kind='random'" in search_program(problem, 0, "linear", 2)
-    ast.parse(told)
-
-
 def test_what_a_search_printed_is_read() -> None:
     """The last line of settings counts; what is none is no settings."""
     first = Found(settings={"a": 1}, loss=0.5, seconds=1.0).model_dump_json()
@@ -131,35 +118,23 @@ def test_what_a_search_printed_is_read() -> None:
 # --- folds ----------------------------------------------------------------------------------------
 
 
-def test_folds_hold_each_row_out_once() -> None:
-    """Whatever the rule, each row is held out once, and groups and stretches of time stay together."""
-    rows = pd.DataFrame({"site": np.arange(100) % 20, "day": np.arange(100)[::-1]})
-    goal = Goal("y", ["a", "b"], np.arange(100) % 2)
-    for apart in (_RANDOM, Apart("group", "site", "", ()), Apart("time", "day", "", ())):
-        folds = folds_of(apart, rows, goal, 0)
-        assert sorted(np.concatenate([held for _, held in folds])) == list(range(100))
-        for fit, held in folds:
-            assert not set(fit) & set(held)
-            if apart.kind == "group":
-                assert not set(rows["site"][fit]) & set(rows["site"][held])
-            if apart.kind == "time":
-                days = sorted(rows["day"][held])
-                assert days == list(range(days[0], days[0] + len(days)))
-
-
-def test_groups_are_parts_of_ids() -> None:
-    """Days of a time and parts of an id make groups as they do for the split."""
-    goal = Goal("y", [], np.zeros(60))
-    ids = [f"p{row % 12}_s{row}" for row in range(60)]
-    days = [f"2020-01-{1 + row % 12:02d} 0{row % 9}:00" for row in range(60)]
-    rows = pd.DataFrame({"id": ids, "when": days})
-    for apart, cut in (
-        (Apart("group", "id", "parts", (1,)), "_"),
-        (Apart("group", "when", "date", ()), " "),
-    ):
-        names = rows[apart.column].str.split(cut).str[0]
-        for fit, held in folds_of(apart, rows, goal, 0):
-            assert not set(names[fit]) & set(names[held])
+def test_folds_hold_each_row_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folds that attempts share are taken where they fit train.csv, else random ones."""
+    monkeypatch.chdir(tmp_path)
+    rows, goal = pd.DataFrame({"x": range(60)}), Goal("y", ["a", "b"], np.arange(60) % 2)
+    drawn = folds_of(rows, goal, 0)
+    (tmp_path / "input" / "folds").mkdir(parents=True)
+    shared = np.arange(60) // 20
+    pd.DataFrame({"fold": shared}).to_csv("input/folds/folds.csv", index=False)
+    taken = folds_of(rows, goal, 0)
+    assert [held.tolist() for _, held in taken] == [
+        np.nonzero(shared == n)[0].tolist() for n in range(3)
+    ]
+    for folds in (drawn, taken):
+        assert sorted(np.concatenate([held for _, held in folds])) == list(range(60))
+        assert not any(set(fit) & set(held) for fit, held in folds)
+    fewer = folds_of(rows[:50], Goal("y", [], np.zeros(50)), 0)
+    assert len(fewer) == 5
 
 
 # --- goals ----------------------------------------------------------------------------------------
