@@ -1,8 +1,8 @@
 """Programs that search settings, and those that hand in what was found."""
 
-import os
-import subprocess
-import sys
+import contextlib
+import io
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
-from comind.session.environment import thread_settings
 from tests.unit.baseline import tiny
 
 _ALL = ("lightgbm", "catboost", "xgboost-cpu")
@@ -28,11 +27,18 @@ def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
 
 
 def _run(code: str, workspace: Path) -> str:
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    env = {**os.environ, **thread_settings(1)}
-    ran = subprocess.run(command, cwd=workspace, capture_output=True, text=True, env=env, check=False)
-    assert not ran.returncode, ran.stderr
-    return ran.stdout
+    """Run a program in this process, as imports take longer than fits; return what it printed."""
+    said = io.StringIO()
+    with contextlib.chdir(workspace), contextlib.redirect_stdout(said), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(compile(code, "program", "exec"), {"__name__": "program"})
+    return said.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let programs use one thread, as others are busy."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
 def _labels(workspace: Path, rows: int = 120) -> Problem:
