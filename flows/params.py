@@ -46,7 +46,7 @@ class SolveParams(Value):
     """Model name; None for the configured endpoint, else `offline`."""
     seed: int = 0
     iterations: int | None = Field(default=None, ge=0)
-    """Rounds of ideation; None for as many as the time allows."""
+    """Rounds of ideation, or of the baseline's search; None for as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
     """Attempts that run at once (paper, section 5.1)."""
     steps: int = Field(default=30, ge=1)

@@ -164,7 +164,7 @@ def _code(
         return run_on_fold(work, bench)
     if work.operator is Operator.BLEND:
         return average_members(work, bench)
-    if work.role == BASELINE_ROLE:
+    if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
         return run_programs(equipment.baseline(), bench, records)
     return agent.code(work, bench)
 

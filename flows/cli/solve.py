@@ -19,6 +19,11 @@ __all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
 
 SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
 
+_ADVICE = """
+  no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
+              published, and write features and models for this data; the baseline does neither
+"""
+
 running: str | None = None
 """The campaign that this process is running, for whoever is told to stop."""
 
@@ -126,6 +131,8 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
+    from comind.llm.offline import OFFLINE
+
     low, high = result["validation_interval"]
     program = _program()
     where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"
@@ -134,6 +141,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
     sure = f"\n  how sure    {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
+    advice = _ADVICE if result["model"] == OFFLINE else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}
@@ -146,7 +154,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
   look        {program} ui{where}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
   lineage     git{git} show --stat {result["dvc_rev"][:12]}
-"""
+{advice}"""
 
 
 def _program() -> str:
