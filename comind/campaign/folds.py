@@ -150,35 +150,29 @@ def _planned(
     state: CampaignState, folder: CampaignFolder, compared: Compared, offer: Offer, members: Members
 ) -> FoldsPlanned:
     """Return who runs, as far as time allows: who ties with the best, then members of a blend."""
-    finalists, left_out, seen = list[Attempt](), list[str](), set[str]()
     first, *others = state.works.best_first()[:_LOOKED_AT]
     if not others:
         return FoldsPlanned(reason="one attempt alone has a score")
     tied = [first, *(each for each in others if not _clear(compared, folder, first, each))]
-    for attempt in tied:
-        assert attempt.submitted is not None
-        if attempt.submitted.validation_sha256 in seen:
-            left_out.append(f"{attempt.id} hands in the same as one before it")
-        elif why := _why_not(attempt, folder):
-            left_out.append(f"{attempt.id} has no scores on folds: {why}")
-        else:
-            seen.add(attempt.submitted.validation_sha256)
-            finalists.append(attempt)
-    told = FoldsPlanned(left_out=tuple(left_out))
+    best, left_out = _able(tied, folder)
+    told = FoldsPlanned(left_out=left_out)
 
     def none(reason: str) -> FoldsPlanned:
         return told.model_copy(update={"reason": reason})
 
+    few = "fewer than two of the best attempts can run on folds"
+    if len(tied) < _LEAST:
+        few = f"no attempt is within noise of {first.id}"
+    if len(best) < _LEAST and not state.spec.blend:
+        return none(few)
     count = offer(state.most_folds())
     if not count.folds:
         return none(count.reason)
-    able = [each.id for each in state.works.best_first() if not _why_not(each, folder)]
-    chosen, best = members(able), [each.id for each in finalists[:MOST_FINALISTS]]
+    chosen = members(_able(state.works.best_first(), folder)[0])
+    best = best[:MOST_FINALISTS]
     names = list(dict.fromkeys((*best, *chosen)))
-    if len(tied) < _LEAST and len(names) < _LEAST:
-        return none(f"no attempt is within noise of {first.id}")
     if len(names) < _LEAST:
-        return none("fewer than two of the best attempts can run on folds")
+        return none(few)
     fitting = [
         count
         for count in range(_LEAST, len(names) + 1)
@@ -195,6 +189,21 @@ def _planned(
         "reason": count.reason,
     }
     return told.model_copy(update=made)
+
+
+def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
+    """Return which of some attempts can run on folds, and a line for each of the others."""
+    able, others, seen = list[str](), list[str](), set[str]()
+    for attempt in attempts:
+        assert attempt.submitted is not None
+        if attempt.submitted.validation_sha256 in seen:
+            others.append(f"{attempt.id} hands in the same as one before it")
+        elif why := _why_not(attempt, folder):
+            others.append(f"{attempt.id} has no scores on folds: {why}")
+        else:
+            seen.add(attempt.submitted.validation_sha256)
+            able.append(attempt.id)
+    return able, tuple(others)
 
 
 def _left(
