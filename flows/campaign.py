@@ -67,7 +67,8 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         planner = BaselineFirst(workshop.agent)
         compare = partial(compare_errors, comparer=workshop.grader)
         ending = run(running, planner, executor, housekeeping.round, compare)
-        no_refit = finish(running, executor, workshop.grader, housekeeping.round)
+        grader, offer = workshop.grader, workshop.count_folds
+        no_refit = finish(running, executor, grader, housekeeping.round, offer)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
         housekeeping.round(running.state)

@@ -57,7 +57,18 @@ Tell = Callable[[str], None]
 
 # What a campaign takes over from `solve` as it stands there, under the same name.
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = ("baseline", "refit", "blend", "ensemble", "monitor", "prove", "push", "sandbox")
+_CHOICES = (
+    "baseline",
+    "refit",
+    "blend",
+    "ensemble",
+    "folds",
+    "pick",
+    "monitor",
+    "prove",
+    "push",
+    "sandbox",
+)
 _REPLAYED = (
     "recorded: the replies of a strong language model are played back; "
     "all code runs, and all scores are measured, here and now"

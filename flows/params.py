@@ -2,7 +2,7 @@
 
 from datetime import date
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BeforeValidator, Field
@@ -46,7 +46,7 @@ class SolveParams(Value):
     """Model name; None for the configured endpoint, else `offline`."""
     seed: int = 0
     iterations: int | None = Field(default=None, ge=0)
-    """Rounds of ideation; None for as many as the time allows."""
+    """Rounds of ideation, or of the baseline's search; None for as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
     """Attempts that run at once (paper, section 5.1)."""
     steps: int = Field(default=30, ge=1)
@@ -61,8 +61,8 @@ class SolveParams(Value):
     """Tokens of the whole campaign, read and written."""
     closing_share: float = Field(default=0.05, ge=0, lt=1)
     """Of money and tokens: kept back for the calls that bring work to its end."""
-    closing_time_share: float = Field(default=0.15, ge=0, lt=1)
-    """Of `minutes`: the most that is kept back for the refit; what the best code took is enough."""
+    closing_time_share: float = Field(default=0.2, ge=0, lt=1)
+    """Of `minutes`: the most that is kept back for folds, blend and refit, by what code took."""
     round_share: float = Field(default=0.45, gt=0, le=1)
     """Of `minutes`: the most that an attempt gets while another round can follow."""
     models: dict[str, ModelSettings] = {}
@@ -74,6 +74,12 @@ class SolveParams(Value):
     """Whether the final pick's code is run once more on all labelled rows."""
     blend: bool = True
     """Whether scored steps are averaged at the end, where that is better on rows not selected on."""
+    folds: Literal["auto"] | Annotated[int, Field(ge=0, le=9)] = "auto"
+    """Further folds on which scripts that cannot be told apart run again at the end, to choose by more
+    rows; `auto` for up to four, as the time allows."""
+    pick: Literal["best", "simplest"] = "best"
+    """The final one: the best expected test score, or the simplest within one standard error of the best
+    validation score, which needs no folds."""
     ensemble: bool = True
     """Whether agents learn how far the errors of attempts go together, and may combine them."""
     monitor: bool = True

@@ -71,10 +71,18 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         track="closed" if spec.community == NO_COMMUNITY else "community",
         issues=tuple(entry.issues) if entry else (),
         **_validation(state, read_tuning(state, folder)),
+        **_choice(state),
         **kind,
         mode=mode.value,
         **_judged(grade),
     )
+
+
+def _choice(state: CampaignState) -> dict[str, Any]:
+    """Return what the final pick rests on."""
+    if state.picked is None:
+        return {}
+    return {name: getattr(state.picked, name) for name in ("folds", "confidence", "shrinkage")}
 
 
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:

@@ -162,7 +162,7 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
         sha256_found = hash_file(test) if test.is_file() else None
         score = None
         if expected_score is not None and validation.is_file() and test.is_file():
-            report = workshop.grader.grade(validation, test)
+            report = workshop.grader_of(attempt.work.fold).grade(validation, test)
             score = report.score.value.value if report.score else None
     return _Part(
         attempt=work_id,

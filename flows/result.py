@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.blend import BLEND_ROLE
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import read_state
@@ -22,8 +23,10 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     state = read_state(folder)
     picked = state.chosen()
     score = picked.score if picked else None
-    source = "baseline" if picked and picked.work.role == BASELINE_ROLE else "agent"
     attempts = state.works.attempts()
+    own = [each for each in (picked, *attempts) if each] if picked and picked.work.blend else [picked]
+    roles = {each.work.role for each in own if each} - {BLEND_ROLE}
+    source = "baseline" if roles == {BASELINE_ROLE} else "agent"
     works = {log.parent.name: fold(read_log(log, WORK_EVENTS)) for log in folder.logs()}
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
@@ -36,6 +39,10 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "best_from": source if picked else None,
         "picked": picked.id if picked else None,
         "pick_reason": state.picked.reason if state.picked else None,
+        "pick_evidence": state.picked.evidence if state.picked else None,
+        "folds": state.picked.folds if state.picked else None,
+        "confidence": state.picked.confidence if state.picked else None,
+        "shrinkage": state.picked.shrinkage if state.picked else None,
         "refitted": state.refit() is not None,
         "blend": _blend(state),
         "validation_score": score.value.value if score else None,

@@ -34,6 +34,7 @@ from comind.campaign.events import (
     EnvironmentRead,
     ErrorsCompared,
     FinalPicked,
+    FoldsPlanned,
     ScriptProved,
     SplitMade,
     WorkFinished,
@@ -208,7 +209,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case ErrorsCompared() | BlendJudged() | FinalPicked() as chosen:
+        case ErrorsCompared() | FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -224,12 +225,19 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
     ]
 
 
-def _choice_line(event: ErrorsCompared | BlendJudged | FinalPicked) -> str:
-    if isinstance(event, ErrorsCompared):
-        return f"errors in common: {event}"
-    if isinstance(event, FinalPicked):
-        return f"final pick {event.work_id}: {event.reason}"
-    return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
+def _choice_line(event: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicked) -> str:
+    match event:
+        case ErrorsCompared():
+            return f"errors in common: {event}"
+        case FinalPicked(work_id=work_id, reason=reason, evidence=evidence):
+            return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
+        case BlendJudged():
+            return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
+        case FoldsPlanned(finalists=finalists, folds=folds, reason=reason, left_out=left_out):
+            more = "".join(f"; {line}" for line in (reason, *left_out) if line)
+            if not finalists:
+                return f"no folds{more.replace(';', ':', 1)}"
+            return f"{folds} folds for {', '.join(finalists)}{more}"
 
 
 def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:

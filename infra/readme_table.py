@@ -1,11 +1,19 @@
-"""Print the README's table of the seven shared competitions from the folders of their campaigns.
+"""Print the README's tables of the seven shared competitions from the folders of their campaigns.
 
-Usage: PYTHONPATH=. .venv/bin/python infra/readme_table.py RUN...   (as for `comind report`)
+    PYTHONPATH=. .venv/bin/python infra/readme_table.py RUN...   (as for `comind report`)
+
+With campaigns of more than one length a second table has a column for each: those of one iteration (the
+profile `quick`) count as one minute, others as the minutes of their budget. How to get them, here for
+five minutes, one after another on an idle machine:
+
+    for folder in FOLDERS; do comind solve $folder --model offline --minutes 5 --no-prove; done
 """
 
 import sys
 from pathlib import Path
 
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.loop import read_state
 from comind.errors import ComindError
 from comind.evaluation.benchmark.reports import CompetitionReport
 from flows.reporting import campaigns_in, report_on
@@ -38,11 +46,15 @@ def _rank(report: CompetitionReport) -> str:
     return "scored on other rows" if "scored on other rows" in report.message else ""
 
 
-def _row(report: CompetitionReport) -> str:
+def _metric(report: CompetitionReport) -> str:
     metric = report.metric.replace("multiclass-", "").replace("-", " ")
+    return f"{metric} {'↓' if report.is_lower_better else '↑'}"
+
+
+def _row(report: CompetitionReport) -> str:
     cells = (
         _NAMES.get(report.competition_id, report.competition_id),
-        f"{metric} {'↓' if report.is_lower_better else '↑'}",
+        _metric(report),
         _with_interval(report.validation_score, report.validation_interval),
         _with_interval(report.score, report.interval),
         _rank(report),
@@ -55,15 +67,48 @@ def _place(report: CompetitionReport) -> int:
     return names.index(report.competition_id) if report.competition_id in names else len(names)
 
 
+def _minutes(run: Path) -> int:
+    """Return how long a campaign was to last, for people."""
+    state = read_state(CampaignFolder(run))
+    if state.spec.iterations == 1 or state.budget.seconds is None:
+        return 1
+    return round(state.budget.seconds / 60)
+
+
+def _by_length(reports: dict[int, dict[str, CompetitionReport]]) -> list[str]:
+    """Return the lines of a table with the scores of each length: validation, then true."""
+    lengths = sorted(reports)
+    names = {report.competition_id: report for each in reports.values() for report in each.values()}
+    heads = "".join(f" {minutes} min |" for minutes in lengths)
+    lines = [f"| competition | metric |{heads}", f"|---|---|{'---|' * len(lengths)}"]
+    for report in sorted(names.values(), key=_place):
+        found = [reports[minutes].get(report.competition_id) for minutes in lengths]
+        cells = "".join(f" {_scores(each)} |" for each in found)
+        metric, name = _metric(report), _NAMES.get(report.competition_id, report.competition_id)
+        lines.append(f"| {name} | {metric} |{cells}")
+    return lines
+
+
+def _scores(report: CompetitionReport | None) -> str:
+    if report is None or report.validation_score is None:
+        return ""
+    true = "" if report.score is None else f", true {report.score:.3f}"
+    return f"{report.validation_score:.3f}{true}"
+
+
 def main() -> None:
-    """Print the table; the last campaign on a competition counts."""
+    """Print the tables; of the campaigns on a competition the last one of each length counts."""
+    reports: dict[int, dict[str, CompetitionReport]] = {}
     try:
-        found = [report_on(run) for given in sys.argv[1:] for run in campaigns_in(Path(given))]
+        for run in (run for given in sys.argv[1:] for run in campaigns_in(Path(given))):
+            report = report_on(run)
+            reports.setdefault(_minutes(run), {})[report.competition_id] = report
     except ComindError as error:
         sys.exit(f"readme_table: {error}")
-    latest = {report.competition_id: report for report in found}
-    rows = [_row(report) for report in sorted(latest.values(), key=_place)]
-    sys.stdout.write("\n".join([_HEAD, *rows]) + "\n")
+    shortest = reports[min(reports)] if reports else {}
+    rows = [_row(report) for report in sorted(shortest.values(), key=_place)]
+    lines = [_HEAD, *rows, *(["", *_by_length(reports)] if len(reports) > 1 else [])]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from comind.campaign.events import ScriptProved
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Think
 from comind.domain.metric import Paired
-from comind.evaluation.report import GradeReport
+from comind.evaluation.report import Grader, GradeReport
 from comind.wiring.proof import prove
 from comind.wiring.workshop import workshop_of
 from tasks.submissions import grade_submission
@@ -38,7 +38,8 @@ def prove_script(project: Path, campaign: str, work_id: str, seconds: float) -> 
 
 def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
     workshop = workshop_of(project, campaign)
-    return workshop.carry_out(work_id, work, _GradingTask(project, campaign))
+    fold = work.fold if isinstance(work, Code) else 0
+    return workshop.carry_out(work_id, work, _GradingTask(project, campaign, fold))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,19 +48,25 @@ class _GradingTask:
 
     project: Path
     campaign: str
+    fold: int = 0
+    """Of the split, whose submissions it grades; 0 is the split itself."""
+
+    @property
+    def _grader(self) -> Grader:
+        return workshop_of(self.project, self.campaign).grader_of(self.fold)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions."""
-        return grade_submission(self.project, self.campaign, validation, test)
+        return grade_submission(self.project, self.campaign, validation, test, self.fold)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
         """Return the score of predictions for rows of train.csv."""
-        return workshop_of(self.project, self.campaign).grader.out_of_fold(predictions)
+        return self._grader.out_of_fold(predictions)
 
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
-        return workshop_of(self.project, self.campaign).grader.check(test)
+        return self._grader.check(test)
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one validation submission is than another."""
-        return workshop_of(self.project, self.campaign).grader.compare(one, other)
+        return self._grader.compare(one, other)

@@ -46,7 +46,9 @@ def publish_solution(
     source = folder.campaign(campaign).work(work_id)
     with staged_folder(target) as staged:
         copy_plain_tree(source.submissions(outcome.submitted.step), staged)
-        note = _copy_checkpoints(source.workspace / "checkpoints", staged / "checkpoints")
+        checkpoints = source.workspace / "checkpoints"
+        # Nobody goes on from what was fitted on a fold.
+        note = "" if work.fold else _copy_checkpoints(checkpoints, staged / "checkpoints")
         (staged / "code.py").write_text(outcome.code + "\n")
         (staged / "report.md").write_text(outcome.report + "\n")
         solution = PublishedSolution(

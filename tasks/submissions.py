@@ -13,9 +13,11 @@ __all__ = ["grade_submission", "hand_in"]
 
 
 @task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1)  # grading has no side effects
-def grade_submission(project: Path, campaign: str, validation: Path, test: Path) -> GradeReport:
-    """Return the grader's verdict on a pair of submissions."""
-    return workshop_of(project, campaign).grader.grade(validation, test)
+def grade_submission(
+    project: Path, campaign: str, validation: Path, test: Path, fold: int = 0
+) -> GradeReport:
+    """Return the grader's verdict on a pair of submissions, for the split or a fold of it."""
+    return workshop_of(project, campaign).grader_of(fold).grade(validation, test)
 
 
 @task(cache_policy=NO_CACHE)

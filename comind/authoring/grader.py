@@ -5,7 +5,7 @@ this one request.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
 from comind.evaluation.forms import test_form
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.scripts.report import EVALUATE
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.tables import read_table
@@ -105,7 +105,19 @@ class WrittenGrader:
             interval=Interval(low=value - _Z * spread, high=value + _Z * spread),
         )
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
+    def fold(self, number: int) -> Grader:
+        """Refuse: there are no folds of rows that the program's answers are about.
+
+        Raises:
+            GraderError: always.
+        """
+        raise GraderError(f"fold {number}: the evaluator was written for the first validation rows")
+
+    def blend(
+        self,
+        candidates: Sequence[Path],  # noqa: ARG002 - as the port has it
+        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+    ) -> BlendReport:
         """Return no blend: nobody knows what may be averaged."""
         return BlendReport(reason="the metric was written for this competition")
 

@@ -6,5 +6,14 @@ themselves. Who runs programs, and what becomes of them, does not.
 """
 
 from comind.baseline.programs import Program, programs
+from comind.baseline.search import Found, fit_program, found_in, kinds_for, search_program
 
-__all__ = ["Program", "programs"]
+__all__ = [
+    "Found",
+    "Program",
+    "fit_program",
+    "found_in",
+    "kinds_for",
+    "programs",
+    "search_program",
+]

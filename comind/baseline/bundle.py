@@ -9,7 +9,7 @@ notebook keeps comments with their statements, and a docstring with none.
 import ast
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import groupby
@@ -39,14 +39,19 @@ class _Module(NamedTuple):
     """What is neither docstring nor import nor `__all__`."""
 
 
-def bundle(recipe: str, ending: str, folder: Traversable = RECIPES) -> str:
+def bundle(
+    recipe: str, ending: str, folder: Traversable = RECIPES, *, beside: Sequence[str] = ()
+) -> str:
     """Return the program of a recipe, which ends with the statements `ending`; no module is imported.
+
+    Modules `beside` it, which it does not import, are there for the ending.
 
     Raises:
         ValueError: a name would stand for two things, or a module has what no program can have.
         SyntaxError: it would be no Python.
     """
-    modules = list(_in_order(recipe, folder, set()))
+    seen: set[str] = set()
+    modules = [module for name in (*beside, recipe) for module in _in_order(name, folder, seen)]
     last = {name: "the ending's" for each in parse_python(ending).body if (name := _defined(each))}
     meanings = _joined([*(module.names for module in modules), last])
     imports = {meaning for meaning in meanings.values() if meaning.startswith(("import ", "from "))}

@@ -7,7 +7,7 @@ from comind.baseline.recipes.task import Task
 from comind.domain.problem import DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Program", "programs"]
+__all__ = ["Program", "programs", "task_of"]
 
 _RECIPES = {
     DataShape.TABLE: "table",
@@ -32,7 +32,17 @@ class Program(Value):
 
 def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
     """Return programs, the best first; each of the others is for when those before it have failed."""
-    task = Task(
+    task = task_of(problem, seed)
+    recipes = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
+    return tuple(
+        Program(name=recipe.replace("_", " "), code=bundle(recipe, _ending(recipe, task)))
+        for recipe in recipes
+    )
+
+
+def task_of(problem: Problem, seed: int) -> Task:
+    """Return what programs are told of a problem."""
+    return Task(
         folder=problem.folder,
         id_columns=list(problem.id_columns),
         train_id_columns=list(problem.train_id_columns),
@@ -41,11 +51,6 @@ def programs(problem: Problem, seed: int) -> tuple[Program, ...]:
         answer_kind=problem.answer_kind.value,
         metric=problem.metric,
         seed=seed,
-    )
-    recipes = dict.fromkeys((_RECIPES[problem.shape], _RECIPES[DataShape.TABLE], _LAST_RESORT))
-    return tuple(
-        Program(name=recipe.replace("_", " "), code=bundle(recipe, _ending(recipe, task)))
-        for recipe in recipes
     )
 
 

@@ -1,6 +1,6 @@
 """A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -10,10 +10,11 @@ from comind.baseline.bundle import bundle
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import BlendJudged, WorkPlanned
 from comind.campaign.folder import CampaignFolder
+from comind.campaign.folds import fold_runs
 from comind.campaign.history import AttemptState, CellRun, fold
-from comind.campaign.loop import Campaign, Executor, run
+from comind.campaign.loop import Campaign, Executor, finish_begun
 from comind.campaign.outcome import Finish, Submitted
-from comind.campaign.plan import Code, Decision, Done
+from comind.campaign.plan import Code
 from comind.campaign.script import cells_of, derive
 from comind.campaign.state import CampaignState
 from comind.campaign.workbench import Workbench
@@ -22,7 +23,7 @@ from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
-from comind.evaluation.report import BlendReport
+from comind.evaluation.report import NO_FOLDS, BlendReport
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
 from comind.session.environment import thread_settings
@@ -41,8 +42,13 @@ _LEAST_SECONDS = 5.0  # to open a session and to average files
 class Blender(Protocol):
     """Whoever knows the labels, and selects an average by them."""
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:
-        """Return the best average of validation submissions, given the best first."""
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
+        """Return the best average of validation submissions, given the best first.
+
+        With `folds`, the submissions of the same candidates for these: it is judged on their rows, too.
+        """
         ...
 
 
@@ -66,7 +72,8 @@ def blend(
     """Have scored steps averaged, where that is wanted and the grader finds an average worth having.
 
     What the grader says is recorded before anything follows from it, so that a campaign that is taken
-    up again plans the same blend. With fewer than two scored steps nothing is recorded.
+    up again plans the same blend. With fewer than two scored steps nothing is recorded. Where attempts
+    ran on folds, these alone are averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
@@ -79,8 +86,7 @@ def blend(
             work = _work(judged.blend, campaign.state, campaign.folder)
             campaign.record(WorkPlanned(id=campaign.state.next_id(work), work=work))
             passed("work-planned")
-    if campaign.state.works.in_flight():
-        run(campaign, _Nothing(), executor, progress)
+    finish_begun(campaign, executor, progress)
 
 
 def candidates(state: CampaignState, folder: CampaignFolder) -> list[Candidate]:
@@ -118,13 +124,6 @@ def average_members(work: Code, bench: Workbench) -> Finish:
     return Finish(report=said or work.draft.method)
 
 
-class _Nothing:
-    """Plans nothing: what is in flight comes back, and that is all."""
-
-    def plan(self, _state: CampaignState) -> Decision:
-        return Done(reason="blended")
-
-
 def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
     by_step: dict[int, Candidate] = {}
     for cell in ran.cells:
@@ -140,9 +139,17 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
-    report = blender.blend([_validation(each, campaign.folder) for each in found])
+    ran = fold_runs(campaign.state)
+    finalists = [each for each in found if _is_final(each) and each.attempt.id in ran.runs]
+    folds: dict[int, Sequence[Path]] = {}
+    if len(finalists) > 1:
+        found, runs = finalists, [ran.runs[each.attempt.id] for each in finalists]
+        for place, number in enumerate(ran.folds):
+            folds[number] = [_submitted(each[place], campaign.folder) for each in runs]
+    report = blender.blend([_validation(each, campaign.folder) for each in found], folds)
+    told = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
-        return BlendJudged(candidates=report.candidates, reason=report.reason or "nothing was gained")
+        return told.model_copy(update={"reason": report.reason or "nothing was gained"})
     chosen = Blend(
         mean=report.mean,
         ids=report.ids,
@@ -158,7 +165,18 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
         ),
         gain=report.gain,
     )
-    return BlendJudged(candidates=report.candidates, blend=chosen)
+    return told.model_copy(update={"blend": chosen})
+
+
+def _is_final(candidate: Candidate) -> bool:
+    """Whether a step is what its attempt handed in, which is what ran on folds."""
+    final = candidate.attempt.submitted
+    return final is not None and final.step == candidate.submitted.step
+
+
+def _submitted(attempt: Attempt, folder: CampaignFolder) -> Path:
+    assert attempt.submitted is not None
+    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 def _check_files(candidate: Candidate, folder: CampaignFolder) -> None:

@@ -27,6 +27,7 @@ __all__ = [
     "EnvironmentRead",
     "ErrorsCompared",
     "FinalPicked",
+    "FoldsPlanned",
     "Proof",
     "Ranked",
     "ScriptProved",
@@ -66,6 +67,11 @@ class CampaignSpec(Value):
     refit: bool = True
     blend: bool = False
     """Whether scored steps are averaged at the end; False in older logs."""
+    folds: Literal["auto"] | Annotated[int, Field(ge=0)] = 0
+    """On how many further folds the finalists run again at the end; none in older logs."""
+    pick: Literal["best", "simplest"] = "simplest"
+    """Which attempt is the final one: the best expected test score, or the simplest that ties with the
+    best validation score, as in older logs."""
     ensemble: bool = False
     """Whether agents may have errors compared, and combine attempts by that; False in older logs."""
     monitor: bool = True
@@ -157,6 +163,22 @@ class WorkFinished(Value):
     outcome: Outcome
 
 
+class FoldsPlanned(Value):
+    """Which attempts run again on further folds of the labelled rows, and on how many at most.
+
+    Once at each end of a campaign; the time decides how many runs there are in the end.
+    """
+
+    type: Literal["folds-planned"] = "folds-planned"
+    finalists: tuple[Name, ...] = ()
+    """Attempts that cannot be told from the best one, the best first; fewer than two run nowhere."""
+    folds: int = 0
+    reason: str = ""
+    """Why there are none, or why no more."""
+    left_out: tuple[str, ...] = ()
+    """A line for each attempt that cannot be told from the best one and does not run: why not."""
+
+
 class ErrorsCompared(Value):
     """The grader has said how far the errors of the best attempts go together."""
 
@@ -197,6 +219,8 @@ class BlendJudged(Value):
     type: Literal["blend-judged"] = "blend-judged"
     candidates: int
     """How many steps differ from each other."""
+    folds: int = 0
+    """On how many folds the candidates had run; it was judged on the rows of these, too."""
     blend: Blend | None = None
     reason: str = ""
     """Why there is none."""
@@ -212,6 +236,10 @@ class Ranked(Value):
     """How long its code ran."""
     behind: Paired | None = None
     """How much worse it is than the best score, on the same rows; None for the best itself."""
+    folds: tuple[float, ...] = ()
+    """Its scores on further folds, one after another; none for what did not run on all of them."""
+    expected: float | None = None
+    """Its expected score on other rows, by all that it scored; None where the simplest is picked."""
 
     @property
     def tied(self) -> bool:
@@ -226,6 +254,27 @@ class FinalPicked(Value):
     work_id: Name
     reason: str
     leaderboard: tuple[Ranked, ...]
+    folds: int = 0
+    """On how many further folds finalists were compared."""
+    confidence: float | None = None
+    """How probable it is that no other attempt is better, from 0 to 1; None where that was not asked."""
+    shrinkage: float | None = None
+    """How much worse it scores on folds than on the first validation rows, in units of the metric; of a
+    pick that ran on none the mean over those that did."""
+    notes: tuple[str, ...] = ()
+    """Why there are no more folds, and why an attempt did not run on them."""
+
+    @property
+    def evidence(self) -> str:
+        """What the pick rests on and how sure it is, in one line; empty where nobody asked."""
+        if self.confidence is None:
+            return ""
+        folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
+        told = [f"{self.confidence:.0%} sure that no other is better, by validation {folds}"]
+        if self.shrinkage is not None:
+            better, worse = ("validation", "folds") if self.shrinkage >= 0 else ("folds", "validation")
+            told.append(f"{better} says {abs(self.shrinkage):.3g} better than {worse}")
+        return "; ".join([*told, *self.notes])
 
 
 Proof = Literal["identical", "equivalent", "unproved"]
@@ -270,6 +319,7 @@ CampaignEvent = Annotated[
     | CommunityRead
     | WorkPlanned
     | WorkFinished
+    | FoldsPlanned
     | ErrorsCompared
     | BlendJudged
     | FinalPicked

@@ -1,4 +1,4 @@
-"""The end of a campaign: a blend, the final pick, and its refit on all labelled rows."""
+"""The end of a campaign: runs on folds, a blend, the final pick, and its refit on all labelled rows."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -6,7 +6,9 @@ from typing import Protocol
 
 from comind.campaign.blend import Blender, blend
 from comind.campaign.events import FinalPicked, Ranked
+from comind.campaign.expected import BEYOND, Compared, best_expected, blend_reason
 from comind.campaign.folder import CampaignFolder
+from comind.campaign.folds import Comparing, Offer, no_folds, run_folds
 from comind.campaign.loop import Campaign, Executor, run
 from comind.campaign.refit import Refit
 from comind.campaign.state import CampaignState
@@ -24,22 +26,34 @@ class Comparer(Blender, Protocol):
         """Return how much better the first submission is than the second, on the same rows."""
         ...
 
+    def fold(self, number: int) -> Comparing:
+        """Return who compares submissions for a fold."""
+        ...
+
 
 def finish(
     campaign: Campaign,
     executor: Executor,
     comparer: Comparer,
     progress: Callable[[CampaignState], None] | None = None,
+    offer: Offer = no_folds,
 ) -> str:
-    """Blend what was scored, pick the final submission, and refit it where that is wanted and paid for.
+    """Run finalists on folds, blend, pick the final submission, and refit it, as is wanted and paid for.
 
     Returns why there is no refit, in one line; empty where there is one, or none is wanted. Why there is
-    no blend is in the campaign's log.
+    no blend, and no fold, is in the campaign's log.
     """
     if campaign.state.picked is None and campaign.state.best is not None:
+        compared = Compared(comparer)
+        why = run_folds(campaign, executor, compared, offer, progress)
         blend(campaign, executor, comparer, progress)
-        ranked = leaderboard(campaign.state, campaign.folder, comparer)
-        campaign.record(pick(ranked, campaign.state.works.blend()))
+        ranked = leaderboard(campaign.state, campaign.folder, compared)
+        if campaign.state.spec.pick == "simplest":
+            picked = pick(ranked, campaign.state.works.blend())
+        else:
+            picked = best_expected(ranked, campaign.state, campaign.folder, compared)
+        notes = tuple(filter(None, (*picked.notes, why)))
+        campaign.record(picked.model_copy(update={"notes": notes}))
         passed("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
@@ -50,7 +64,7 @@ def finish(
     return f"no refit: {tried[-1] if tried else ending.detail}"
 
 
-def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer) -> tuple[Ranked, ...]:
+def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparing) -> tuple[Ranked, ...]:
     """Return attempts and blends with a score, the best first, compared with it on the same rows."""
     scored = state.works.best_first(blends=True)
     ranked = []
@@ -73,19 +87,14 @@ def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparer
 
 
 def pick(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPicked:
-    """Return the pick: of all that cannot be told from the best score, the simplest, then the fastest.
+    """Return the pick of the rule `simplest`: of all that tie with the best score the simplest.
 
-    A difference within one standard error of the paired difference is a tie (the one-standard-error
-    rule, Breiman et al. 1984, section 3.4.3). A blend was compared by that rule before it was planned,
-    on rows that it was not selected on; so it is the pick where it has the best score.
+    Then the fastest. A difference within one standard error of the paired difference is a tie (the
+    one-standard-error rule, Breiman et al. 1984, section 3.4.3). A blend was compared by that rule
+    before it was planned, on rows that it was not selected on; so it is the pick where it scores best.
     """
     if blended is not None and blended.work.blend and blended.id == ranked[0].work_id:
-        gain = blended.work.blend.gain
-        reason = (
-            f"an average of {len(blended.work.blend.members)} scored steps, better than the best of "
-            f"them by {gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that "
-            "it was not selected on"
-        )
+        reason = blend_reason(blended.work.blend)
         return FinalPicked(work_id=blended.id, reason=reason, leaderboard=ranked)
     tied = [each for each in ranked if each.tied]
     chosen = min(tied, key=lambda each: (each.code_lines, each.seconds, each.work_id))
@@ -93,7 +102,7 @@ def pick(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPic
     if len(ranked) == 1:
         reason = "the only attempt with a score"
     elif len(tied) == 1:
-        reason = "the best validation score, beyond the noise of all others"
+        reason = BEYOND
     elif chosen is best:
         reason = f"the best validation score, and the simplest of {len(tied)} that tie with it"
     else:
@@ -106,12 +115,14 @@ def pick(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPic
 
 def as_csv(ranked: tuple[Ranked, ...]) -> str:
     """Return the campaign's leaderboard as a table, best score first."""
-    rows = ["rank,attempt,score,low,high,behind,standard_error,code_lines,seconds"]
+    rows = ["rank,attempt,score,low,high,behind,standard_error,code_lines,seconds,folds,expected"]
     for rank, each in enumerate(ranked, start=1):
         interval, behind = each.score.interval, each.behind
         cells = [rank, each.work_id, each.score.value.value, interval.low, interval.high]
         cells += [behind.difference, behind.standard_error] if behind else [0.0, 0.0]
-        rows.append(",".join(map(str, [*cells, each.code_lines, round(each.seconds, 1)])))
+        cells += [each.code_lines, round(each.seconds, 1), " ".join(map(str, each.folds))]
+        cells.append("" if each.expected is None else each.expected)
+        rows.append(",".join(map(str, cells)))
     return "\n".join(rows) + "\n"
 
 

@@ -107,10 +107,15 @@ class ProjectFolder:
         """What a refit handed in; DVC versions it, and no attempt may see it."""
         return self.root / "data" / "refits" / campaign / work_id
 
+    def fold(self, campaign: str, work_id: str) -> Path:
+        """What a run on a fold handed in; DVC versions it, and no attempt may see it."""
+        return self.root / "data" / "folds" / campaign / work_id
+
     def published(self, campaign: str, work_id: str) -> Path:
-        """Return where the files lie that an attempt published; those of a refit lie apart."""
-        refit = work_id.startswith(Operator.REFIT.value)
-        return (self.refit if refit else self.solution)(campaign, work_id)
+        """Return where the files lie that work published; those of refits and fold runs lie apart."""
+        kind, _, _ = work_id.rpartition("-")
+        places = {Operator.REFIT.value: self.refit, Operator.FOLD.value: self.fold}
+        return places.get(kind, self.solution)(campaign, work_id)
 
     def campaigns(self) -> list[str]:
         """Return the names of all campaigns that have a log, in order."""

@@ -21,12 +21,14 @@ def journal_of(state: CampaignState) -> str:
 
 
 def validation_notes(state: CampaignState, tuning: Tuning) -> str:
-    """Return what to know of scores on validation, as Markdown; nothing where nothing was scored."""
+    """Return what to know of scores on validation, and of the final pick, as Markdown."""
     used = [f"{tuning} on {tuning.rows} rows"] if tuning.gradings else []
     lines = [*(state.split.warnings if state.split else ()), *used, *tuning.warnings]
-    if not lines:
-        return ""
-    return "\n".join(["", "## Validation", "", *(f"- {plain(line)}" for line in lines), ""])
+    told = ["", "## Validation", "", *(f"- {plain(line)}" for line in lines), ""] if lines else []
+    if state.picked is not None and state.picked.confidence is not None:
+        said = (f"{state.picked.work_id}: {state.picked.reason}", state.picked.evidence)
+        told += ["", "## Final pick", "", *(f"- {plain(line)}" for line in said if line), ""]
+    return "\n".join(told)
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:

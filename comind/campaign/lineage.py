@@ -88,6 +88,8 @@ class AttemptLineage(Value):
     inputs: tuple[str, ...]
     blend: Blend | None = None
     """Of a blend and its refit: steps and weights of the parents."""
+    fold: int = 0
+    """Of a run on a fold of the split: its number."""
     replies: int
     replies_sha256: str
     """Over the recorded replies, in their order."""
@@ -139,6 +141,7 @@ def lineage_of(
         parents=tuple(_parent(state, each) for each in work.parents),
         inputs=work.inputs,
         blend=work.blend,
+        fold=work.fold,
         replies=len(replies),
         replies_sha256=_sha256("\0".join(reply.model_dump_json() for reply in replies)),
         notebook_sha256=_sha256(notebook),
@@ -154,6 +157,8 @@ def lineage_of(
 def _parameters(state: CampaignState) -> dict[str, JsonValue]:
     unused = set() if any(state.spec.store.named()) else {"store"}
     unused |= set() if state.spec.blend else {"blend"}
+    unused |= set() if state.spec.folds else {"folds"}
+    unused |= set() if state.spec.pick == "best" else {"pick"}
     return state.spec.model_dump(mode="json", exclude={"id", *unused})
 
 

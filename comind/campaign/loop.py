@@ -22,7 +22,16 @@ from comind.errors import CampaignError, ComindError, ServiceError
 from comind.eventlog.store import EventStore
 from comind.system.killpoints import passed
 
-__all__ = ["Campaign", "Comparing", "Executor", "Finished", "Planner", "read_state", "run"]
+__all__ = [
+    "Campaign",
+    "Comparing",
+    "Executor",
+    "Finished",
+    "Planner",
+    "finish_begun",
+    "read_state",
+    "run",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +139,25 @@ def run(
         raise halted
     assert ending is not None, "nothing in flight, yet the planner is not done"
     return ending
+
+
+def finish_begun(
+    campaign: Campaign, executor: Executor, progress: Callable[[CampaignState], None] | None = None
+) -> None:
+    """Hand out what is in flight, plan nothing more, and return when all of it has come back.
+
+    Raises:
+        ServiceError: as `run` does.
+    """
+    if campaign.state.works.in_flight():
+        run(campaign, _Nothing(), executor, progress)
+
+
+class _Nothing:
+    """Plans nothing."""
+
+    def plan(self, _state: CampaignState) -> Decision:
+        return Done(reason="nothing more is planned")
 
 
 def _hand_out(

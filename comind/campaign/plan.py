@@ -37,7 +37,7 @@ __all__ = [
 BASELINE_ROLE = "baseline"
 """Role of attempt 0, which the platform plans and carries out; no model is asked."""
 
-CLOSING = (Operator.BLEND, Operator.REFIT)
+CLOSING = (Operator.FOLD, Operator.BLEND, Operator.REFIT)
 """What the platform plans when no attempt follows any more; no agent is told of it."""
 
 FactsT = TypeVar("FactsT", bound=Value)
@@ -124,6 +124,8 @@ class Code(Value):
     """Of the cells that the agent runs by itself; those of older versions must stay as they were."""
     blend: Blend | None = None
     """Of a blend, and of its refit: what is averaged."""
+    fold: int = 0
+    """Of a run on a fold: its number, from 1; 0 is the split itself."""
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

@@ -17,6 +17,7 @@ from comind.campaign.events import (
     EnvironmentRead,
     ErrorsCompared,
     FinalPicked,
+    FoldsPlanned,
     ScriptProved,
     SplitMade,
     WorkFinished,
@@ -34,13 +35,26 @@ from comind.evaluation.blending import MOST_COMPARED
 from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 
-__all__ = ["CAMPAIGN_LOG", "MOST_COMPARISONS", "Best", "CampaignState", "apply"]
+__all__ = [
+    "CAMPAIGN_LOG",
+    "MOST_COMPARISONS",
+    "MOST_FINALISTS",
+    "MOST_FOLDS",
+    "Best",
+    "CampaignState",
+    "apply",
+]
 
 MOST_COMPARISONS = 10
 """Tables of errors in one campaign (docs/security.md)."""
+MOST_FINALISTS = 5
+"""Attempts that run on folds."""
+MOST_FOLDS = 4
+"""Folds beside the split's own validation rows, where nobody says another number."""
 
 _REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
 _START_SECONDS = 15.0  # to open a session and to look through a submission
+_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and an interpreter of its own
 _UNDIVIDED = 1.5  # shares of an attempt: less than that goes to one attempt
 
 
@@ -75,6 +89,8 @@ class CampaignState:
     works: Works = Works()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
     """Of finished attempts; agents plan by it, so a blend never is."""
+    folding: FoldsPlanned | None = None
+    """Who runs on further folds; since the last attempt was planned."""
     compared: ErrorsCompared | None = None
     """How far the errors of the best attempts went together when that was last asked."""
     comparisons: int = 0
@@ -160,18 +176,41 @@ class CampaignState:
         return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
 
     def closing_seconds(self) -> float:
-        """Return the seconds that are kept back to blend, and to refit the best code so far.
+        """Return the seconds that are kept back for folds, blend and refit of the best code so far.
 
-        For the refit that is about as long as the code took; together it is no more than a share of
-        the campaign's time.
+        It is no more than a share of the campaign's time.
         """
-        limit, best = self.budget.seconds, self.best
-        outcome = self.works.attempt(best.work_id).outcome if best is not None else None
-        if limit is None or outcome is None or self.picked is not None:
+        limit = self.budget.seconds
+        if limit is None or self.picked is not None:
             return 0.0
-        refit = _REFIT_FACTOR * outcome.code_seconds + _START_SECONDS if self.spec.refit else 0.0
-        blend = _START_SECONDS if self.spec.blend else 0.0
-        return min(self.budget.closing_time_share * limit, refit + blend)
+        ending, finalists = self.ending_seconds(), min(MOST_FINALISTS, len(self.works.best_first()))
+        folds = 0.0
+        if self.most_folds() and finalists > 1 and self.best is not None:
+            took = self._code_seconds(self.best.work_id)
+            folds = self.most_folds() * self.fold_seconds(took, finalists)
+        return min(self.budget.closing_time_share * limit, ending + folds)
+
+    def ending_seconds(self, members: int = 1) -> float:
+        """Return about how long blend and refit of so many of the best programs take together."""
+        if self.best is None:
+            return 0.0
+        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
+        took = math.fsum(map(self._code_seconds, best or [self.best.work_id]))
+        refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
+        return refit + (_START_SECONDS if self.spec.blend else 0.0)
+
+    def most_folds(self) -> int:
+        """Return on how many further folds finalists may run; none where the simplest is picked."""
+        wanted = MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
+        return wanted if self.spec.pick == "best" else 0
+
+    def fold_seconds(self, took: float, finalists: int) -> float:
+        """Return about how long a fold takes, for so many whose code took so many seconds at most."""
+        return math.ceil(finalists / self.spec.coders) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
+
+    def _code_seconds(self, work_id: str) -> float:
+        outcome = self.works.attempt(work_id).outcome
+        return outcome.code_seconds if outcome is not None else 0.0
 
     def open_seconds(self) -> float:
         """Return the seconds that are left for new work; infinite without a limit."""
@@ -240,6 +279,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 state,
                 works=state.works.planned(work_id, work),
                 knew=state.knew.set(work_id, len(state.communities) - 1),
+                folding=None if _is_attempt(work) else state.folding,
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
@@ -250,14 +290,16 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case ErrorsCompared() | BlendJudged() | FinalPicked() as told:
+        case ErrorsCompared() | FoldsPlanned() | BlendJudged() | FinalPicked() as told:
             return _with_told(state, told)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
-            # With an end taken back, more attempts may follow, and another final pick.
-            picked = None if state.ended else state.picked
-            return replace(state, budget=budget, ended=None, picked=picked)
+            # With an end taken back, more attempts may follow, or there is time for folds now, and
+            # another final pick.
+            if state.ended:
+                state = replace(state, picked=None, folding=None)
+            return replace(state, budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
 
@@ -277,10 +319,14 @@ def _with_given(
             return replace(state, communities=(*state.communities, found))
 
 
-def _with_told(state: CampaignState, told: ErrorsCompared | BlendJudged | FinalPicked) -> CampaignState:
+def _with_told(
+    state: CampaignState, told: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicked
+) -> CampaignState:
     match told:
         case ErrorsCompared():
             return replace(state, compared=told, comparisons=state.comparisons + 1)
+        case FoldsPlanned():
+            return replace(state, folding=told)
         case BlendJudged():
             return replace(state, judged=told)
         case FinalPicked():

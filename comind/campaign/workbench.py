@@ -167,14 +167,17 @@ class Workbench(Desk):
         """Seconds of the attempt that are left, as of the last effect."""
         return self.work.budget.seconds - self.state.spend.seconds
 
-    def run(self, goal: str, code: str, *, seconds: float = math.inf) -> CellResult:
+    def run(self, goal: str, code: str, *, seconds: float = math.inf, aside: bool = False) -> CellResult:
         """Run one cell that hands nothing in, whatever it writes, for so many seconds at most.
+
+        With `aside` nothing that follows needs what it leaves behind, so that no script has it.
 
         Raises:
             TimeOver: the attempt's seconds are used up.
             SandboxError: no session can be had.
         """
-        return self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds).result
+        ended = self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds, aside=aside)
+        return ended.result
 
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
         """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
@@ -218,10 +221,13 @@ class Workbench(Desk):
         *,
         hands_in: bool,
         most_seconds: float = math.inf,
+        aside: bool = False,
     ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
-        started = CellStarted(ordinal=ordinal, step=number, goal=goal, code=code, submission=submission)
+        started = CellStarted(
+            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, aside=aside
+        )
 
         def run() -> CellEnded:
             session = self._live_session()

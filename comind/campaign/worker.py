@@ -14,6 +14,7 @@ from comind.campaign.baseline import run_programs
 from comind.campaign.blend import BLEND_ROLE, average_members
 from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
 from comind.campaign.folder import CampaignFolder, WorkFolder
+from comind.campaign.folds import FOLD_ROLE, run_on_fold
 from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
 from comind.campaign.neighbours import NeighbourLogs
@@ -48,7 +49,7 @@ __all__ = ["Equipment", "carry_out"]
 
 T = TypeVar("T")
 
-_PLATFORM_ROLES = (BASELINE_ROLE, BLEND_ROLE, REFIT_ROLE)  # no model is asked
+_PLATFORM_ROLES = (BASELINE_ROLE, BLEND_ROLE, FOLD_ROLE, REFIT_ROLE)  # no model is asked
 _MESSAGE_LENGTH = 200
 # Of what an outcome keeps, in characters; the ends are kept.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
@@ -159,9 +160,11 @@ def _code(
 ) -> Finish:
     if work.operator is Operator.REFIT:
         return refit(work, bench)
+    if work.operator is Operator.FOLD:
+        return run_on_fold(work, bench)
     if work.operator is Operator.BLEND:
         return average_members(work, bench)
-    if work.role == BASELINE_ROLE:
+    if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
         return run_programs(equipment.baseline(), bench, records)
     return agent.code(work, bench)
 

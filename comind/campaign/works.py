@@ -111,7 +111,8 @@ class Works:
 
     def rankable(self) -> list[Attempt]:
         """Return attempts and blends, all that can be the final pick, oldest first."""
-        return [each for each in self.codes() if each.work.operator is not Operator.REFIT]
+        apart = (Operator.REFIT, Operator.FOLD)
+        return [each for each in self.codes() if each.work.operator not in apart]
 
     def blend(self) -> Attempt | None:
         """Return the blend of all attempts so far; None where it is still to be planned."""
@@ -122,15 +123,19 @@ class Works:
         """Return the refits of final picks, oldest first."""
         return [each for each in self.codes() if each.work.operator is Operator.REFIT]
 
+    def fold_runs(self) -> list[Attempt]:
+        """Return the runs of finalists on folds, oldest first."""
+        return [each for each in self.codes() if each.work.operator is Operator.FOLD]
+
     def codes(self) -> list[Attempt]:
-        """Return attempts, blends and refits, oldest first."""
+        """Return attempts, runs on folds, blends and refits, oldest first."""
         return [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
 
     def attempt(self, work_id: str) -> Attempt:
-        """Return one attempt, a blend or a refit.
+        """Return one attempt, a run on a fold, a blend or a refit.
 
         Raises:
-            LogError: that work is neither.
+            LogError: that work is none of these.
         """
         work, outcome = self[work_id].work, self[work_id].outcome
         if not isinstance(work, Code):

@@ -20,6 +20,7 @@ class Operator(StrEnum):
     ABLATE = "ablate"
     REFIT = "refit"
     BLEND = "blend"
+    FOLD = "fold"
 
 
 class Draft(Value):

@@ -6,12 +6,15 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.further import make_fold
 from comind.system.leash import LeashedProcess, start_leashed
 from comind.system.scratch import scratch_folder
 
@@ -39,35 +42,50 @@ class GraderProcess:
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions."""
-        return GradeReport.model_validate(self._request("grade", validation, test))
+        return GradeReport.model_validate(self.request("grade", validation, test))
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
         """Return the score of predictions for rows of train.csv."""
-        return GradeReport.model_validate(self._request("out_of_fold", predictions))
+        return GradeReport.model_validate(self.request("out_of_fold", predictions))
 
     def check(self, test: Path) -> GradeReport:
         """Return whether a test submission has the right form."""
-        return GradeReport.model_validate(self._request("check", test))
+        return GradeReport.model_validate(self.request("check", test))
 
     def compare(self, one: Path, other: Path) -> Paired:
         """Return how much better one validation submission is than another."""
-        return Paired.model_validate(self._request("compare", one, other))
+        return Paired.model_validate(self.request("compare", one, other))
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:
-        """Return the best average of validation submissions, given the best first."""
-        return BlendReport.model_validate(self._request("blend", *candidates))
+    def fold(self, number: int) -> Grader:
+        """Return who grades submissions for a fold of the split, which is made where it is not there.
+
+        Raises:
+            CompetitionError: there is no such fold.
+        """
+        make_fold(SplitFolder(self._split), number)
+        return _FoldGrader(self, number)
+
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
+        """Return the best average of candidates, given the best first."""
+        for number in folds:
+            make_fold(SplitFolder(self._split), number)
+        more = (path for paths in folds.values() for path in paths)
+        answer = self.request("blend", *candidates, *more, folds=list(folds))
+        return BlendReport.model_validate(answer)
 
     def errors(self, submissions: Sequence[Path]) -> ErrorReport:
         """Return how far the errors of validation submissions go together."""
-        return ErrorReport.model_validate(self._request("errors", *submissions))
+        return ErrorReport.model_validate(self.request("errors", *submissions))
 
-    def _request(self, verb: str, *files: Path) -> dict[str, object]:
+    def request(self, verb: str, *files: Path, **more: object) -> dict[str, object]:
         """Return the answer to a request; a process that is gone is started once more.
 
         Raises:
             GraderError: the process cannot be started, or fails on this request twice.
         """
-        request: dict[str, object] = {verb: [str(file.absolute()) for file in files]}
+        request: dict[str, object] = {verb: [str(file.absolute()) for file in files], **more}
         try:
             answer = self._ask(self._address(), request)
         except (OSError, ValueError):
@@ -136,3 +154,30 @@ class GraderProcess:
         if not isinstance(answer, dict):
             raise TypeError("the grader's answer is not an object")
         return answer
+
+
+@dataclass(frozen=True, slots=True)
+class _FoldGrader:
+    """Asks the process about one fold of its split."""
+
+    process: GraderProcess
+    number: int
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions."""
+        return GradeReport.model_validate(self._request("grade", validation, test))
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv."""
+        return GradeReport.model_validate(self._request("out_of_fold", predictions))
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return GradeReport.model_validate(self._request("check", test))
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another."""
+        return Paired.model_validate(self._request("compare", one, other))
+
+    def _request(self, verb: str, *files: Path) -> dict[str, object]:
+        return self.process.request(verb, *files, fold=self.number)

@@ -19,7 +19,15 @@ from comind.evaluation.parts import Breakdown
 from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.tables import read_table
 
-__all__ = ["AnswerSheet", "SubmissionForm", "check_keys", "keys_of", "parsed", "refuse_columns"]
+__all__ = [
+    "AnswerSheet",
+    "SubmissionForm",
+    "blend_over",
+    "check_keys",
+    "keys_of",
+    "parsed",
+    "refuse_columns",
+]
 
 
 class SubmissionForm:
@@ -90,20 +98,20 @@ class AnswerSheet:
         """
         if form.metric is None:
             raise TypeError("a form without a metric has no answers to compare with")
-        self._form = form
-        self._metric = form.metric
+        self.form = form
+        self.metric = form.metric
         truth = parsed(form.metric.parse_truth, answers, form.targets, CompetitionError)
-        self._truth = truth.reset_index(drop=True)
-        self._groups = groups
-        self._resampling = Resampling(len(self._truth), groups)
+        self.truth = truth.reset_index(drop=True)
+        self.groups = groups
+        self._resampling = Resampling(len(self.truth), groups)
         self._breakdown = breakdown
 
     def grade(self, path: Path) -> GradeReport:
         """Return the verdict on the submission in a file; what is wrong with it is a report."""
-        metric = self._metric
+        metric = self.metric
         try:
-            prediction = self._form.read(path)
-            value = metric.score(self._truth, prediction)
+            prediction = self.form.read(path)
+            value = metric.score(self.truth, prediction)
         except (SubmissionError, ValueError) as error:
             return _invalid(path, error)
         if not math.isfinite(value):
@@ -111,10 +119,10 @@ class AnswerSheet:
         score = ValidationScore(
             metric=metric.name,
             value=MetricValue(value=value, maximize=metric.maximize),
-            interval=self._resampling.interval(metric, self._truth, prediction, value),
-            rows=len(self._truth),
+            interval=self._resampling.interval(metric, self.truth, prediction, value),
+            rows=len(self.truth),
         )
-        divided = self._breakdown.of(metric, self._truth, prediction) if self._breakdown else ()
+        divided = self._breakdown.of(metric, self.truth, prediction) if self._breakdown else ()
         return GradeReport(valid=True, score=score, parts=divided)
 
     def compare(self, one: Path, other: Path) -> Paired:
@@ -123,19 +131,8 @@ class AnswerSheet:
         Raises:
             SubmissionError: one of them is not valid.
         """
-        tables = self._form.read(one), self._form.read(other)
-        return self._resampling.compare(self._metric, self._truth, *tables)
-
-    def blend(self, paths: Sequence[Path]) -> BlendReport:
-        """Return the best average of the submissions, which are given the best first.
-
-        Raises:
-            SubmissionError: one of them is not valid.
-        """
-        predictions = (self._form.read(path) for path in paths)
-        report = judge(self._metric, self._truth, predictions, self._groups)
-        columns = {"ids": tuple(self._form.ids), "targets": tuple(self._form.targets)}
-        return report.model_copy(update=columns)
+        tables = self.form.read(one), self.form.read(other)
+        return self._resampling.compare(self.metric, self.truth, *tables)
 
     def errors(self, paths: Sequence[Path]) -> ErrorReport:
         """Return how far the errors of submissions go together.
@@ -143,7 +140,38 @@ class AnswerSheet:
         Raises:
             SubmissionError: one of them is not valid.
         """
-        return correlated(self._metric, self._truth, (self._form.read(path) for path in paths))
+        return correlated(self.metric, self.truth, (self.form.read(path) for path in paths))
+
+
+def blend_over(parts: Sequence[tuple[AnswerSheet, Sequence[Path]]]) -> BlendReport:
+    """Return the best average of candidates, which are given the best first.
+
+    Each part has the answers to some rows, and every candidate's submission for them, in the same order;
+    it is selected and judged over all rows together.
+
+    Raises:
+        SubmissionError: a submission is not valid.
+    """
+    sheets = [sheet for sheet, _ in parts]
+    first = sheets[0]
+    truth = pd.concat([sheet.truth for sheet in sheets], ignore_index=True)
+    predictions = (
+        pd.concat(
+            [sheet.form.read(path) for sheet, path in zip(sheets, paths, strict=True)]
+        ).reset_index(drop=True)
+        for paths in zip(*(paths for _, paths in parts), strict=True)
+    )
+    report = judge(first.metric, truth, predictions, _joined([sheet.groups for sheet in sheets]))
+    columns = {"ids": tuple(first.form.ids), "targets": tuple(first.form.targets)}
+    return report.model_copy(update=columns)
+
+
+def _joined(groups: Sequence[np.ndarray | None]) -> np.ndarray | None:
+    """Return the groups of the rows of several parts, which share none."""
+    if any(each is None for each in groups):
+        return None
+    numbered = [(part, name) for part, names in enumerate(groups) for name in np.asarray(names)]
+    return np.asarray(pd.factorize(pd.MultiIndex.from_tuples(numbered))[0])
 
 
 def _invalid(path: Path, error: Exception) -> GradeReport:

@@ -12,14 +12,17 @@ answers requests on a Unix socket, one JSON object a line, each with an answer t
     {"errors": [ONE, OTHER, ...]}     how far the errors of validation submissions go together
     {"ping": []}                      {}
 
-Labels are read once, at the start; nothing is ever written.
+With `"fold": NUMBER` beside it, a request is about that fold of the split, which has been made. With
+`"folds": [NUMBER, ...]`, "blend" names each candidate's submission for validation.csv, then those for
+each fold, in the same order. Labels are read once, those of folds when they are first asked for; nothing
+is ever written.
 """
 
 import json
 import logging
 import socketserver
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -27,13 +30,14 @@ from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
 from comind.evaluation.forms import test_form
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
 from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
+from comind.evaluation.splits.further import fold_folder
 from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
@@ -52,6 +56,7 @@ class SplitGrader:
         """
         split = folder.read()
         self._folder, self._metric = folder, known_metric(split.metric)
+        self._folds: dict[int, SplitGrader] = {}
         answers = read_table(folder.answers, CompetitionError)
         form = SubmissionForm(answers, split.id_columns, split.target_columns, self._metric)
         groups = None
@@ -90,9 +95,28 @@ class SplitGrader:
         """Return how much better one validation submission is than another."""
         return self._validation.compare(one, other)
 
-    def blend(self, *candidates: Path) -> BlendReport:
-        """Return the best average of validation submissions, given the best first."""
-        return self._validation.blend(candidates)
+    def fold(self, number: int) -> "SplitGrader":
+        """Return the grader of a fold that has been made; 0 is the split itself.
+
+        Raises:
+            CompetitionError: there is no such fold.
+        """
+        if number == 0:
+            return self
+        if number not in self._folds:  # two threads may both read it: the same labels
+            self._folds[number] = SplitGrader(fold_folder(self._folder, number))
+        return self._folds[number]
+
+    def blend(self, *submissions: Path, folds: Sequence[int] = ()) -> BlendReport:
+        """Return the best average of candidates, given the best first.
+
+        `submissions` are those of all candidates for validation.csv, then those for each of `folds`.
+        """
+        sheets = [self._validation, *(self.fold(number)._validation for number in folds)]  # noqa: SLF001 - ours
+        count = len(submissions) // len(sheets)
+        return blend_over(
+            [(sheet, submissions[number * count :][:count]) for number, sheet in enumerate(sheets)]
+        )
 
     def errors(self, *submissions: Path) -> ErrorReport:
         """Return how far the errors of validation submissions go together."""
@@ -125,10 +149,13 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def _answer(self, line: bytes) -> str:
         try:
-            [(verb, names)] = json.loads(line).items()
+            request = json.loads(line)
+            grader = self.server.grader.fold(request.pop("fold", 0))
+            more = {name: request.pop(name) for name in ("folds",) if name in request}
+            [(verb, names)] = request.items()
             if verb == "ping":
                 return "{}"
-            answer: Value = _VERBS[verb](self.server.grader, *map(Path, names))
+            answer: Value = _VERBS[verb](grader, *map(Path, names), **more)
         except Exception as error:  # noqa: BLE001 - see below
             # The grader must outlive anything that is handed in; the fault is ours and is told as such.
             _log.exception("grading failed")

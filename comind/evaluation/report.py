@@ -1,13 +1,26 @@
 """What the grader answers, and the port through which it is asked."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Protocol
 
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.value import Value
 
-__all__ = ["BlendReport", "ClosingGrader", "ErrorReport", "GradeReport", "Grader", "Part", "Parts"]
+__all__ = [
+    "NO_FOLDS",
+    "BlendReport",
+    "ClosingGrader",
+    "ErrorReport",
+    "GradeReport",
+    "Grader",
+    "Part",
+    "Parts",
+]
+
+NO_FOLDS: Mapping[int, Sequence[Path]] = MappingProxyType({})
+"""Of a blend that is judged on the split's own validation rows alone."""
 
 
 class Part(Value):
@@ -120,8 +133,17 @@ class ClosingGrader(Grader, Protocol):
         """
         ...
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+    def fold(self, number: int) -> Grader:
+        """Return who grades submissions for fold `number`, from 1, of the split."""
+        ...
+
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
         """Return the best average of valid validation submissions, given the best first.
+
+        With `folds`, the same candidates' submissions for these: it is selected and judged over the rows
+        of all of them.
 
         Raises:
             GraderError: also where it cannot read one of them.

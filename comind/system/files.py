@@ -178,8 +178,10 @@ def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
             size -= len(chunk)
 
 
-def copy_plain_tree(source: Path, target: Path) -> None:
+def copy_plain_tree(source: Path, target: Path, *, link: bool = False) -> None:
     """Copy files and folders as independent plain files; links are refused, never followed.
+
+    With `link` files become hard links, where the file system can: for those that nobody writes to.
 
     Raises:
         ValueError: `source` holds a symbolic link or a special file.
@@ -190,11 +192,20 @@ def copy_plain_tree(source: Path, target: Path) -> None:
         if entry.is_symlink():
             raise ValueError(f"{path} is a symbolic link")
         if entry.is_dir(follow_symlinks=False):
-            copy_plain_tree(path, target / entry.name)
+            copy_plain_tree(path, target / entry.name, link=link)
         elif entry.is_file(follow_symlinks=False):
-            shutil.copyfile(path, target / entry.name, follow_symlinks=False)
+            _copy_file(path, target / entry.name, link=link)
         else:
             raise ValueError(f"{path} is neither a file nor a folder")
+
+
+def _copy_file(source: Path, target: Path, *, link: bool) -> None:
+    if link:
+        target.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            target.hardlink_to(source)
+            return
+    shutil.copyfile(source, target, follow_symlinks=False)
 
 
 def hash_file(path: Path) -> str:

@@ -9,7 +9,7 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["BLENDING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "passed"]
+__all__ = ["CLOSING_POINTS", "COMPARING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "passed"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
@@ -32,11 +32,18 @@ KILL_POINTS = (
 )
 """Of every campaign."""
 
-BLENDING_POINTS = (
+COMPARING_POINTS = (
     "errors-compared",  # the event that says how far errors go together | the plan that rests on it
+)
+"""Of a campaign whose agent asks for that, beside those of every campaign."""
+
+CLOSING_POINTS = (
+    "folds-planned",  # the event that says who runs on folds | the plan of the first run
+    "fold-planned",  # the plan of a run on a fold | handing it out
+    "fold-made",  # the fold's files | the session of its run
     "blend-judged",  # the event that says what is averaged | the plan of the blend
 )
-"""Of a campaign with several scored steps, beside those of every campaign."""
+"""Of a campaign with several scored attempts, beside those of every campaign."""
 
 FOLLOWING_POINTS = (
     "slice-begun",  # the note that a campaign gets more time | the campaign
@@ -51,7 +58,7 @@ _passed: Counter[str] = Counter()
 
 def passed(point: str) -> None:
     """Say that the write named `point` is durable; ends the process where a test asked for it."""
-    assert point in KILL_POINTS + BLENDING_POINTS + FOLLOWING_POINTS, point
+    assert point in KILL_POINTS + COMPARING_POINTS + CLOSING_POINTS + FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return

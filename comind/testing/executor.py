@@ -1,7 +1,9 @@
 """Work in threads, without an orchestrator."""
 
 import queue
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 from comind.campaign.agent import Agent
 from comind.campaign.folder import CampaignFolder
@@ -9,6 +11,7 @@ from comind.campaign.loop import Finished
 from comind.campaign.plan import Code, Think
 from comind.campaign.worker import Equipment, carry_out
 from comind.errors import ComindError
+from comind.evaluation.report import Grader
 
 __all__ = ["ThreadExecutor"]
 
@@ -17,8 +20,16 @@ class ThreadExecutor:
     """Carries out work in a pool of threads of this process."""
 
     def __init__(
-        self, folder: CampaignFolder, agent: Agent, equipment: Equipment, *, workers: int = 4
+        self,
+        folder: CampaignFolder,
+        agent: Agent,
+        equipment: Equipment,
+        *,
+        workers: int = 4,
+        fold_grader: Callable[[int], Grader] | None = None,
     ) -> None:
+        """Take who grades runs on folds, if there are any."""
+        self._fold_grader = fold_grader
         self._folder = folder
         self._agent = agent
         self._equipment = equipment
@@ -34,8 +45,11 @@ class ThreadExecutor:
         return [self._finished.get(timeout=60)]
 
     def _carry_out(self, work_id: str, work: Think | Code) -> None:
+        equipment = self._equipment
+        if isinstance(work, Code) and work.fold and self._fold_grader is not None:
+            equipment = replace(equipment, grader=self._fold_grader(work.fold))
         try:
-            outcome = carry_out(self._agent, work, self._folder.work(work_id), self._equipment)
+            outcome = carry_out(self._agent, work, self._folder.work(work_id), equipment)
             self._finished.put(Finished(work_id, outcome))
         except ComindError as error:
             self._finished.put(Finished(work_id, error))

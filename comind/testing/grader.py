@@ -1,10 +1,10 @@
 """A grader without labels."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
+from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 
 __all__ = ["ColumnGrader"]
 
@@ -53,7 +53,16 @@ class ColumnGrader:
         around = Interval(low=difference, high=difference)
         return Paired(difference=difference, standard_error=self._noise, interval=around)
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:  # noqa: ARG002 - as the port has it
+    def fold(self, number: int) -> Grader:
+        """Return the same grader: the number in a file says for itself how good it is there."""
+        del number
+        return self
+
+    def blend(
+        self,
+        candidates: Sequence[Path],  # noqa: ARG002 - as the port has it
+        folds: Mapping[int, Sequence[Path]] = NO_FOLDS,  # noqa: ARG002
+    ) -> BlendReport:
         """Return no blend: there are no rows to average."""
         return BlendReport(reason="a number has no rows")
 

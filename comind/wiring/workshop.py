@@ -39,6 +39,7 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
+from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
@@ -218,11 +219,34 @@ class Workshop:
         toolbox = work.resources is not None and bool(work.resources.toolbox)
         return choose_sandbox(self.spec.sandbox, own_code=ours, toolbox=toolbox)
 
+    def grader_of(self, fold: int) -> Grader:
+        """Return who grades submissions for a fold of the split; 0 is the split itself."""
+        return self.grader.fold(fold) if fold else self.grader
+
+    def count_folds(self, most: int) -> FoldCount:
+        """Return how many further folds the split has, up to `most`.
+
+        Raises:
+            CompetitionError: the split is not whole.
+        """
+        return count_folds(self.split_folder, most)
+
+    def _public(self, work: Code, folder: WorkFolder) -> Path:
+        """Return the rows that work sees: the split's, a fold's, or all labelled ones."""
+        if work.operator is Operator.REFIT:
+            return self._all_labelled_rows(folder)
+        return self._split_of(work).public
+
+    def _split_of(self, work: Code) -> SplitFolder:
+        """Return the split that work is about: the campaign's, or a fold of it."""
+        return make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
+
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
-        refit = work.operator is Operator.REFIT
-        public = self._all_labelled_rows(folder) if refit else self.split_folder.public
+        public = self._public(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
-        beside = folder.root / "input-folds" if refit else self.split_folder.folds
+        beside = self._split_of(work).folds
+        if work.operator is Operator.REFIT:
+            beside = folder.root / "input-folds"
         return (
             Input(public, f"input/{self.spec.competition}"),
             *self._folds(public, beside),

@@ -13,6 +13,11 @@ def count(text: str) -> int:
     return _number(text, int, minimum=0)
 
 
+def count_or_auto(text: str) -> int | str:
+    """Return a whole number from 0 on, or the word `auto`."""
+    return text if text == "auto" else count(text)
+
+
 def some(text: str) -> int:
     """Return a whole number from 1 on."""
     return _number(text, int, minimum=1)

@@ -55,8 +55,15 @@ def run(args: argparse.Namespace) -> Answer:
     }
     table = _aligned([_HEAD, *map(_row, reports)])
     warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
+    warned += [f"{each.campaign}: {_chosen(each)}" for each in reports if each.confidence is not None]
     text = "\n".join([table, *warned, *map(_summed_up, summaries), *map(str, written)])
     return Answer(values=values, text=text + "\n")
+
+
+def _chosen(report: "CompetitionReport") -> str:
+    """Return what the final pick rests on, in one line."""
+    shrunk = "" if report.shrinkage is None else f", shrinkage {report.shrinkage:.3g}"
+    return f"{report.confidence:.0%} sure of its final pick; {report.folds} folds{shrunk}"
 
 
 def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:

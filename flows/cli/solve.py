@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
-from flows.cli.amounts import amount, assignment, count, positive
+from flows.cli.amounts import amount, assignment, count, count_or_auto, positive
 from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, find_project, find_solvable
 
@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
 
 SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
+
+_ADVICE = """
+  no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
+              published, and write features and models for this data; the baseline does neither
+"""
 
 running: str | None = None
 """The campaign that this process is running, for whoever is told to stop."""
@@ -47,6 +52,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--baseline", action=switch, help="run attempt 0")
     parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
     parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
+    parser.add_argument(
+        "--folds", type=count_or_auto, metavar="N|auto", help="further folds for the best scripts"
+    )
+    parser.add_argument("--pick", choices=("best", "simplest"), help="how the final one is chosen")
     parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
     parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
@@ -122,26 +131,30 @@ def _given(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
+    from comind.llm.offline import OFFLINE
+
     low, high = result["validation_interval"]
     program = _program()
     where = "" if project == Path.cwd() else f" --out {shlex.quote(str(project))}"
     git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
+    sure = f"\n  how sure    {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
+    advice = _ADVICE if result["model"] == OFFLINE else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
-  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{blend}
+  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{sure}{blend}
   took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
 
   journal     {_short(result["journal"])}
   look        {program} ui{where}
   grade       {program} grade {shlex.quote(competition or result["competition"])} {submission}
   lineage     git{git} show --stat {result["dvc_rev"][:12]}
-"""
+{advice}"""
 
 
 def _program() -> str:

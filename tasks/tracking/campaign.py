@@ -13,6 +13,7 @@ from comind.campaign.events import (
     CampaignResumed,
     EnvironmentRead,
     FinalPicked,
+    FoldsPlanned,
     ScriptProved,
     SplitMade,
     WorkFinished,
@@ -135,23 +136,39 @@ class CampaignTracker:
                 passed("run-tracked")
             case CampaignResumed():
                 self._parent.reopen()
-            case BlendJudged() | FinalPicked() as chosen:
-                self._track_choice(chosen)
+            case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
+                self._track_choice(chosen, record)
             case CampaignEnded(reason=reason, detail=detail):
                 self._parent.metrics(points(self._totals(), record, step=record.seq))
                 self._parent.tags({"comind.ended": f"{reason}: {detail}"})
                 self._parent.texts({"ledger.csv": self._ledger()})
                 self._parent.end(record.at)
 
-    def _track_choice(self, chosen: BlendJudged | FinalPicked) -> None:
-        """Write what is averaged, or why nothing is, and what was picked."""
-        if isinstance(chosen, BlendJudged):
-            said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
-            self._parent.tags({"comind.blend": said})
-            return
-        self._parent.tags({"comind.picked": chosen.work_id, "comind.pick_reason": chosen.reason})
-        self._parent.texts({"leaderboard.csv": as_csv(chosen.leaderboard)})
+    def _track_choice(
+        self, chosen: FoldsPlanned | BlendJudged | FinalPicked, record: Record[CampaignEvent]
+    ) -> None:
+        """Write who runs on folds, what is averaged, or why nothing is, and what was picked."""
+        match chosen:
+            case FoldsPlanned(finalists=finalists, reason=reason):
+                said = f"{chosen.folds} for {', '.join(finalists)}" if finalists else f"none: {reason}"
+                self._parent.tags({"comind.folds": said})
+            case BlendJudged():
+                said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
+                self._parent.tags({"comind.blend": said})
+            case FinalPicked():
+                self._track_pick(chosen, record)
+
+    def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
+        """Write what was picked and how sure that is."""
+        self._parent.tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
+        self._parent.texts({"leaderboard.csv": as_csv(picked.leaderboard)})
         self._parent.tags({"comind.tuning_warning": "; ".join(self._tuning().warnings) or "none"})
+        if not picked.evidence:
+            return
+        self._parent.tags({"comind.pick_evidence": picked.evidence})
+        values = {"folds": picked.folds, "confidence": picked.confidence, "shrinkage": picked.shrinkage}
+        known = {f"pick/{name}": float(value) for name, value in values.items() if value is not None}
+        self._parent.metrics(points(known, record, step=record.seq))
 
     def _track_split(self, split: SplitMade) -> None:
         """Write how rows were held back; a tag says where validation is easier than test."""
@@ -196,6 +213,8 @@ class CampaignTracker:
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
         run.params({**facts, "role": work.role, "session": work.session, **budget, **given})
+        if work.fold:
+            run.params({"fold": work.fold})
         if work.blend is not None:
             gain = work.blend.gain
             values = {"gain": gain.difference, "gain_error": gain.standard_error}

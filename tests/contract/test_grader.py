@@ -11,6 +11,7 @@ import pytest
 from comind.errors import GraderError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grader_process import GraderProcess
+from comind.evaluation.splits.further import make_fold
 from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder
 
@@ -86,3 +87,46 @@ def test_a_grader_that_cannot_start_is_one_line(tmp_path: Path) -> None:
     grader = GraderProcess(tmp_path / "nothing", tmp_path / "grader.log")
     with pytest.raises(GraderError, match="the grader process did not start"):
         grader.start()
+
+
+def test_a_fold_is_graded_by_its_own_answers(tmp_path: Path) -> None:
+    """The same process grades and compares for a fold, which is made on demand; the split's stays."""
+    competition_folder(tmp_path, rows=100)
+    split = make_split(load_competition(tmp_path / "small"), tmp_path / "splits", seed=0)
+    grader = GraderProcess(split.root, tmp_path / "grader.log")
+    test = tmp_path / "small" / "public" / "sample_submission.csv"
+    try:
+        fold = grader.fold(1)
+        answers = make_fold(split, 1).answers
+        report = fold.grade(answers, test)
+        assert report.score is not None
+        assert (report.score.value.value, report.score.rows) == (1.0, 25)
+        assert not grader.grade(answers, test).valid, "these are the fold's rows"
+        assert grader.grade(split.answers, test).valid
+        assert fold.check(test).valid
+        assert fold.compare(answers, answers).difference == 0
+        assert not fold.out_of_fold(answers).valid, "its rows are not to learn from"
+    finally:
+        grader.stop()
+
+
+def test_a_blend_is_judged_over_folds(tmp_path: Path) -> None:
+    """Rows of the split and of a fold are enough to judge on where those of the split are too few."""
+    competition_folder(tmp_path, rows=100)
+    split = make_split(load_competition(tmp_path / "small"), tmp_path / "splits", seed=0)
+    grader = GraderProcess(split.root, tmp_path / "grader.log")
+    asked: list[list[Path]] = []
+    for place in (split, make_fold(split, 1)):
+        header, *rows = place.answers.read_text().splitlines()
+        turned = [f"{row.split(',')[0]},no" for row in rows]
+        guess = tmp_path / f"{place.root.name}.csv"
+        guess.write_text("\n".join([header, *turned]) + "\n")
+        asked.append([place.answers, guess])
+    try:
+        alone = grader.blend(asked[0])
+        assert alone.reason == "25 validation rows are too few to select and judge on"
+        both = grader.blend(asked[0], {1: asked[1]})
+        assert both.candidates == 2
+        assert "is better than the best of them" in both.reason
+    finally:
+        grader.stop()

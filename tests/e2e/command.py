@@ -58,10 +58,12 @@ class Ran:
 def comind(*arguments: str | Path, cwd: Path | None = None, prove: bool = False, **env: str) -> Ran:
     """Run `comind` with `arguments`, in the environment of the tests and `env`.
 
-    A new campaign proves its scripts only where a test asks for it: that runs all code once more.
+    A new campaign proves its scripts, and runs them on folds, only where a test asks for it: that runs
+    all code once more.
     """
     if arguments[:1] == ("solve",) and "--resume" not in arguments:
         arguments = arguments if prove else (*arguments, "--no-prove")
+        arguments = arguments if "--folds" in arguments else (*arguments, "--folds", "0")
         if "--out" in arguments:
             _begin_tracking(Path(arguments[arguments.index("--out") + 1]))
     settings = {**os.environ, **env}

@@ -1,14 +1,17 @@
-"""A campaign with two scored attempts ends with their average, which is proved, refitted, had again."""
+"""The closing phase of a campaign with two scored attempts: folds, a blend, its proof and its refit."""
 
 import json
 import signal
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
+import pytest
 import yaml
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
+from comind.system.killpoints import CLOSING_POINTS
 from tests.e2e.command import QUIET, comind
 
 _ROWS = 400
@@ -75,22 +78,41 @@ def _script(root: Path) -> Path:
     return path
 
 
-def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str) -> None:
-    """Killed while it is planned, it still has a score, lineage, a run, a proved script and a refit."""
+@pytest.mark.timeout(900)  # up to seven processes, one after another
+@pytest.mark.parametrize(
+    "points",
+    [
+        pytest.param(("fold-made",), id="on a fold"),
+        pytest.param((*CLOSING_POINTS, "final-picked"), id="all", marks=pytest.mark.torture),
+    ],
+)
+def test_a_blend_is_an_attempt_like_any_other(
+    points: Sequence[str], tmp_path: Path, shared_server: str
+) -> None:
+    """Killed on the way, it is judged over a fold, has score, lineage, run, proved script and refit."""
     project = tmp_path / "project"
-    ran = comind(
+    arguments: list[str | Path] = [
         "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--iterations", "1", "--out", project,
-        prove=True, COMIND_KILL_AT="blend-judged",
-    )  # fmt: skip
-    assert ran.exit_code == -signal.SIGKILL, ran.stderr
-    campaign = next((project / "runs").iterdir()).name
-    ran = comind("solve", "--resume", campaign, "--out", project, "--json")
+        "--iterations", "1", "--folds", "1", "--out", project, "--json",
+    ]  # fmt: skip
+    for point in points:
+        ran = comind(*arguments, prove=True, COMIND_KILL_AT=point)
+        assert ran.exit_code == -signal.SIGKILL, f"{point} was not reached: {ran.stderr}"
+        campaign = next((project / "runs").iterdir()).name
+        arguments = ["solve", "--resume", campaign, "--out", project, "--json"]
+    ran = comind(*arguments)
     assert ran.exit_code == 0, ran.stderr
+    assert len(list((project / "runs").iterdir())) == 1
     folder = ProjectFolder(project).campaign(campaign)
     state = read_state(folder)
     assert ran.json["picked"] == "blend-000", ran.json["blend"]
     assert ran.json["refitted"]
+    assert ran.json["folds"] == 1
+    assert ran.json["confidence"] > 0.9
+    assert ran.json["shrinkage"] is not None
+    assert [each.work.fold for each in state.works.fold_runs() if each.score] == [1, 1]
+    assert state.judged is not None
+    assert state.judged.folds == 1
     assert state.best is not None
     assert ran.json["validation_score"] < 0.9 * state.best.score.value.value
     assert {name: proof.proof for name, proof in state.proofs.items()} == dict.fromkeys(
@@ -102,9 +124,11 @@ def test_a_blend_is_an_attempt_like_any_other(tmp_path: Path, shared_server: str
         each["attempt"] for each in lineage["parents"]
     )
     assert "blend-000" in json.loads(folder.runs.read_text())
-    again = comind("reproduce", campaign, "--out", project, "--json")
+    again = comind("reproduce", campaign, "--all", "--out", project, "--json")
     assert again.exit_code == 0, again.stderr
-    assert [part["attempt"] for part in again.json["parts"]] == ["blend-000", "refit-000"]
+    names = ["blend-000", "refit-000", "attempt-000", "attempt-001", "fold-000", "fold-001"]
+    assert [part["attempt"] for part in again.json["parts"]] == names
     assert again.json["verdict"] == "identical"
+    assert all(part["score"] == part["expected_score"] for part in again.json["parts"])
     told = comind("lineage", campaign, "--out", project)
     assert "blend of 2 scored steps" in told.stdout

@@ -19,7 +19,7 @@ from flows.cli.main import main
 from tests.e2e.command import MODEL, comind
 from tests.unit.community.folders import community, notebook
 
-_SOLVE = ("solve", "demo-tumours", "--model", "offline", "--no-refit")
+_SOLVE = ("solve", "demo-tumours", "--model", "offline", "--iterations", "1", "--no-refit")
 _READS = ("solve", "demo-tumours", "--model", MODEL, "--iterations", "0", "--no-refit")
 
 

@@ -38,7 +38,8 @@ _CONTRACT = {
 def solved(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> tuple[Path, dict[str, Any]]:
     """A project, with a space in its name, in which a demo was solved offline."""
     project = tmp_path_factory.mktemp("my project")
-    ran = comind("solve", "demo-tumours", "--model", "offline", "--out", project, "--json")
+    alone = ("--model", "offline", "--iterations", "1")
+    ran = comind("solve", "demo-tumours", *alone, "--out", project, "--json")
     assert ran.exit_code == 0, ran.stderr
     return project, ran.json
 
@@ -170,7 +171,17 @@ def test_no_submission_is_exit_code_three(tmp_path: Path, shared_server: str) ->
 
 def test_an_unsealed_campaign_is_marked(tmp_path: Path, shared_server: str) -> None:
     """Under `--sandbox process` the answer and the log say that nothing was isolated."""
-    arguments = ("--sandbox", "process", "--model", "offline", "--no-refit", "--out", tmp_path)
+    arguments = (
+        "--sandbox",
+        "process",
+        "--model",
+        "offline",
+        "--iterations",
+        "1",
+        "--no-refit",
+        "--out",
+        tmp_path,
+    )
     ran = comind("solve", "demo-tumours", *arguments)
     assert ran.exit_code == 0, ran.stderr
     assert "UNSEALED" in ran.stdout
@@ -183,7 +194,15 @@ def test_nothing_leaves_the_machine(tmp_path: Path) -> None:
     watcher.mkdir()
     (watcher / "sitecustomize.py").write_text(_WATCH.format(log=str(tmp_path / "calls")))
     ran = comind(
-        "solve", "demo-tumours", "--model", "offline", "--out", tmp_path / "out", PYTHONPATH=str(watcher)
+        "solve",
+        "demo-tumours",
+        "--model",
+        "offline",
+        "--iterations",
+        "1",
+        "--out",
+        tmp_path / "out",
+        PYTHONPATH=str(watcher),
     )
     assert ran.exit_code == 0, ran.stderr
     calls = (tmp_path / "calls").read_text().splitlines()

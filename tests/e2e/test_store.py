@@ -80,7 +80,7 @@ def test_a_store_that_does_not_know_the_competition(
     """It is said before a campaign is opened."""
     out = tmp_path / "out"
     store = _told(capfd, "ingest", "demo-tumours", "--out", out)["store"]
-    given = ("--community", store, "--model", "offline", "--out", out)
+    given = ("--community", store, "--model", "offline", "--iterations", "1", "--out", out)
     told = _told(capfd, "solve", "demo-digits", *given)
     assert told["code"] == 2
     assert told["error"]["message"] == f"{store}: knows nothing of the competition 'demo-digits'"

@@ -51,7 +51,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A project with a finished campaign of the tiny agent and an up-to-date MLflow."""
     root = tmp_path_factory.mktemp("tracked project")  # with a space in its name
     world = World(root)
-    campaign = world.campaign()
+    campaign = world.campaign(pick="best", folds=1)
     campaign.record(_SPLIT)
     world.run(campaign)
     CampaignTracker(root, world.folder.name).catch_up()
@@ -108,6 +108,11 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     parent, child = runs["demo-tiny-1"], runs["attempt-001"]
     assert parent["metrics"]["best_score"][-1][0] == 0.95
     assert parent["metrics"]["valid_attempts"][-1][0] == 3
+    assert parent["tags"]["comind.picked"] == "attempt-001"
+    assert parent["tags"]["comind.folds"].startswith("none: fewer than two")
+    assert parent["tags"]["comind.pick_evidence"].startswith("100% sure that no other is better")
+    assert parent["metrics"]["pick/confidence"][-1][0] == 1.0
+    assert parent["metrics"]["pick/folds"][-1][0] == 0.0
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"
     assert parent["params"]["split.metric"] == "accuracy"
     assert parent["tags"]["comind.split_warning"] == _SPLIT.warnings[0]

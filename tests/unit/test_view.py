@@ -12,7 +12,7 @@ from comind.campaign.attempt import (
     MonitorHeard,
     TryFailed,
 )
-from comind.campaign.events import CampaignEvent
+from comind.campaign.events import CampaignEvent, FinalPicked, FoldsPlanned
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
@@ -33,6 +33,29 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
+
+
+def test_folds_and_what_the_pick_rests_on_are_told() -> None:
+    """Who runs on folds, or why nobody does, and how sure the final pick is, stand in lines."""
+    left_out = ("attempt-002 has no scores on folds: it had packages installed",)
+    told = {
+        FoldsPlanned(finalists=("a", "b"), folds=2, reason="no more rows", left_out=left_out): (
+            f"2 folds for a, b; no more rows; {left_out[0]}"
+        ),
+        FoldsPlanned(reason="one attempt alone has a score"): "no folds: one attempt alone has a score",
+        FinalPicked(
+            work_id="a", reason="the best", leaderboard=(), folds=1, confidence=0.8, shrinkage=0.01
+        ): (
+            "final pick a: the best\n  80% sure that no other is better, by validation and 1 fold; "
+            "validation says 0.01 better than folds"
+        ),
+        FinalPicked(work_id="a", reason="the best", leaderboard=()): "final pick a: the best",
+    }
+    for event, line in told.items():
+        record: Record[CampaignEvent] = Record(
+            seq=0, at=datetime(2026, 1, 1, tzinfo=UTC), elapsed=0.0, event=event
+        )
+        assert _campaign_line(record) == line
 
 
 def test_the_worst_part_of_a_score_is_told() -> None:

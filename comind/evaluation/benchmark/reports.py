@@ -68,6 +68,12 @@ class CompetitionReport(Value):
     """Submissions of this campaign that were scored on its validation rows."""
     optimism: float | None = None
     """By how much the best of them is expected to score worse on other rows, in units of the metric."""
+    folds: int = 0
+    """On how many further folds the final pick was compared with others."""
+    confidence: float | None = None
+    """How probable the campaign holds it that no other attempt is better than its pick."""
+    shrinkage: float | None = None
+    """How much better the pick scored on validation than on folds, in units of the metric."""
     rank: int | None = None
     teams: int | None = None
     win_rate: float | None = None

@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -32,6 +32,10 @@ class SplitPlan:
 
     imitates = True
     """Whether test rows are looked at closely, to find a rule; a rule that is given stands."""
+    linked = False
+    """Whether files that stay as they are may be hard links to those given: it can be made again."""
+    left_out: Sequence[int] = ()
+    """Positions of labelled rows that are neither learnt from nor held back: later ones, in folds."""
     programs: Mapping[str, str] = MappingProxyType({})
     """Programs that are frozen with the split, by file name; none where the metric is one of ours."""
 

@@ -6,7 +6,8 @@ version of every library.
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import TypeVar
 
 import pandas as pd
@@ -15,7 +16,7 @@ from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.splits.groups import groups_of, periods_of, times_of
 
-__all__ = ["choose_rows", "shuffled", "validation_count"]
+__all__ = ["choose_fold", "choose_rows", "shuffled", "validation_count"]
 
 T = TypeVar("T")
 
@@ -28,6 +29,23 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
     Raises:
         CompetitionError: the rule does not fit the table.
     """
+    rows, _ = choose_fold(table, rule, seed, 0)
+    return rows
+
+
+def choose_fold(
+    table: pd.DataFrame, rule: SplitRule, seed: int, number: int
+) -> tuple[list[int], list[int]]:
+    """Return the positions of a fold's validation rows, and of rows left out of it; both ascending.
+
+    Fold 0 holds the validation rows of the split itself; those of the next folds are others, taken by
+    the same rule: the next rows, or groups, of the same shuffle, or the stretch of time before. Only
+    there rows are left out, those that are later than the fold's. A fold that the table does not bear
+    is empty.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
     for name in rule.used_columns:
         if name not in table.columns:
             raise CompetitionError(f"the split's column {name!r} is not in train.csv")
@@ -36,15 +54,15 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
     match rule.kind:
         case "random":
-            rows = shuffled(range(len(table)), seed)[:count]
+            rows = shuffled(range(len(table)), seed)[number * count :][:count]
         case "stratified":
-            rows = _stratified(table, rule, seed, count)
+            rows = _stratified(table, rule, seed, count, number)
         case "group":
-            rows = _whole_groups(table, rule, seed, count)
+            rows = _whole_groups(table, rule, seed, count, number)
         case "time":
-            tail = _tail(table, rule, count) if rule.within is None else _tails(table, rule, seed, count)
-            rows = tail
-    return sorted(rows)
+            stretches = _stretches(table, rule, seed, count)
+            return next(islice(stretches, number, None), ([], []))
+    return sorted(rows), []
 
 
 def validation_count(rows: int, fraction: float | None) -> int:
@@ -72,7 +90,7 @@ def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
     return members
 
 
-def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[int]:
+def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int, fold: int) -> list[int]:
     """Take from each class in proportion; a class with two rows or more keeps one to learn from.
 
     A class of one row stays with the rows to learn from.
@@ -90,22 +108,49 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> 
         raise CompetitionError(
             f"the split's column {rule.column!r} has no class with two rows; it cannot be stratified"
         )
-    return [row for label, number in taken.items() for row in members[label][:number]]
+    return [row for label, number in taken.items() for row in members[label][fold * number :][:number]]
 
 
-def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[int]:
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int, fold: int) -> list[int]:
     """Take whole groups until the next one would lead further from `count` than stopping does."""
     members = _members(groups_of(table, rule), list(range(len(table))))
     if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
         what = ", ".join(rule.used_columns)
         raise CompetitionError(f"the split's column {what!r} has one group only")
+    names = shuffled(list(members), seed)
     rows: list[int] = []
-    for name in shuffled(list(members), seed)[:-1]:
-        group = members[name]
-        if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
-            break
-        rows += group
+    for number in range(fold + 1):
+        rows, taken = [], 0
+        for name in names if number else names[:-1]:  # others are there to learn from later
+            group = members[name]
+            if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
+                break
+            rows += group
+            taken += 1
+        names = names[taken:]
     return rows
+
+
+def _stretches(
+    table: pd.DataFrame, rule: SplitRule, seed: int, count: int
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the last rows in time, then those before them, and so on; each time with what is later."""
+    rest, later = list(range(len(table))), list[int]()
+    while len(rest) > count:
+        part = table.iloc[rest]
+        try:
+            parts = (
+                [_tail(part, rule, count)] if rule.within is None else _tails(part, rule, seed, count)
+            )
+        except CompetitionError:
+            if later:
+                return
+            raise
+        for rows in parts:
+            yield sorted(rest[row] for row in rows), sorted(later)
+        gone = {rest[row] for rows in parts for row in rows}
+        later += gone
+        rest = [row for row in rest if row not in gone]
 
 
 def _tail(table: pd.DataFrame, rule: SplitRule, count: int) -> list[int]:
@@ -127,10 +172,11 @@ def _tail(table: pd.DataFrame, rule: SplitRule, count: int) -> list[int]:
     return [int(row) for row in late.to_numpy().nonzero()[0]]
 
 
-def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[int]:
+def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[list[int]]:
     """Take the last rows of each stretch of time, or of each group; each keeps rows to learn from.
 
-    Where these would be far more than `count`, the tails of some are taken, chosen by the seed.
+    Where these would be far more than `count`, they are several parts: the tails of some, chosen by the
+    seed, then those of others.
     """
     times = times_of(table, rule).reset_index(drop=True)
     within = periods_of(table, times, str(rule.within)).reset_index(drop=True)
@@ -148,11 +194,11 @@ def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[
         )
     rows = [int(row) for row in late.to_numpy().nonzero()[0]]
     if len(rows) <= max(count, _MOST * len(table)):
-        return rows
+        return [rows]
     tails = _members(within, rows)
-    chosen: list[int] = []
+    parts: list[list[int]] = [[]]
     for name in shuffled(list(tails), seed):
-        if len(chosen) >= count:
-            break
-        chosen += tails[name]
-    return chosen
+        if len(parts[-1]) >= count:
+            parts.append([])
+        parts[-1] += tails[name]
+    return parts

@@ -79,17 +79,18 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         )
     positions = plan.validation_rows()
     held_back = plan.train.iloc[positions]
-    kept = plan.train.drop(index=plan.train.index[positions])
+    gone = plan.train.iloc[[*positions, *plan.left_out]]
+    kept = plan.train.drop(index=gone.index)
     check_public(plan.competition)
     try:
-        copy_plain_tree(plan.competition.public, folder.public)
+        copy_plain_tree(plan.competition.public, folder.public, link=plan.linked)
     except ValueError as error:
         raise CompetitionError(str(error)) from None
     # The directory keeps others out; the files themselves must be readable where they are mounted.
     folder.sealed.mkdir(mode=0o700)
 
-    hold_back_tables(plan, held_back, folder)
-    hold_back_files(plan, kept, held_back, folder)
+    hold_back_tables(plan, gone, folder)
+    hold_back_files(plan, kept, gone, folder)
     keep_full(folder, Path("train.csv"))
     write_table(kept, folder.public / "train.csv")
     inputs = held_back[plan.inputs].set_axis(plan.test.columns, axis="columns").reset_index(drop=True)
@@ -132,10 +133,11 @@ def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> Non
         train_id_columns=plan.train_ids,
         label_columns=plan.labels,
         target_columns=plan.targets,
-        train_rows=len(plan.train) - held_back,
+        train_rows=len(plan.train) - held_back - len(plan.left_out),
         validation_rows=held_back,
         test_rows=len(plan.test),
-        public_sha256=hash_tree(folder.public),
-        sealed_sha256=hash_tree(folder.sealed),
+        # What is made again on demand is checked nowhere, and may hold many large files.
+        public_sha256="" if plan.linked else hash_tree(folder.public),
+        sealed_sha256="" if plan.linked else hash_tree(folder.sealed),
     )
     write_durably(folder.described, split.model_dump_json(indent=2) + "\n")

@@ -4,7 +4,7 @@ import csv
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -15,9 +15,9 @@ from comind.campaign.plan import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.evaluation.blending.program import KEPT
-from comind.evaluation.grading import AnswerSheet, SubmissionForm
+from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.report import NO_FOLDS, BlendReport, GradeReport
 from comind.session.base import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
 
@@ -42,7 +42,10 @@ for asked, name in (("validation", "validation_submission.csv"), ("test", "submi
 class TableGrader:
     """The grader of a world, in this process; it notes what it is asked to average."""
 
-    def __init__(self, validation: pd.DataFrame, test: pd.DataFrame) -> None:
+    def __init__(
+        self, validation: pd.DataFrame, test: pd.DataFrame, folds: Sequence[pd.DataFrame] = ()
+    ) -> None:
+        self._folds = [TableGrader(each, test) for each in folds]
         metric = METRICS["rmse"]
         form = SubmissionForm(validation, ("id",), ("y",), metric)
         self._validation = AnswerSheet(form, validation)
@@ -59,9 +62,15 @@ class TableGrader:
     def compare(self, one: Path, other: Path) -> Paired:
         return self._validation.compare(one, other)
 
-    def blend(self, candidates: Sequence[Path]) -> BlendReport:
+    def fold(self, number: int) -> "TableGrader":
+        return self._folds[number - 1]
+
+    def blend(
+        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
+    ) -> BlendReport:
         self.asked.append(candidates)
-        return self._validation.blend(candidates)
+        parts = [(self.fold(number)._validation, paths) for number, paths in folds.items()]
+        return blend_over([(self._validation, candidates), *parts])
 
 
 class ProgramSession:
@@ -93,28 +102,34 @@ class ProgramSession:
         pass
 
 
+def _data(root: Path, fold: int) -> Path:
+    return root / (f"data-{fold}" if fold else "data")
+
+
 class BlendingWorld(World):
     """A campaign of three attempts of two steps each, whose steps are these programs."""
 
     @staticmethod
-    def of(root: Path, programs: Sequence[str]) -> "BlendingWorld":
+    def of(root: Path, programs: Sequence[str], folds: int = 0) -> "BlendingWorld":
         """Return a world whose model writes these programs, one after another."""
-        data = root / "data"
-        data.mkdir(parents=True, exist_ok=True)
         draw, tables = Random(0), []
-        for asked, first in (("validation", 0), ("test", 1000)):
-            rows = [(first + row, draw.gauss(0, 1)) for row in range(_ROWS)]
-            with (data / f"{asked}.csv").open("w") as file:
-                csv.writer(file).writerows([("id", "x"), *rows])
+        for number, asked in enumerate(("validation", "test", *["validation"] * folds)):
+            rows = [(1000 * number + row, draw.gauss(0, 1)) for row in range(_ROWS)]
+            for fold in range(folds + 1) if asked == "test" else [max(0, number - 1)]:
+                data = _data(root, fold)
+                data.mkdir(parents=True, exist_ok=True)
+                with (data / f"{asked}.csv").open("w") as file:
+                    csv.writer(file).writerows([("id", "x"), *rows])
             answers = {"id": [str(row) for row, _ in rows], "y": [repr(x) for _, x in rows]}
             tables.append(pd.DataFrame(answers))
         script = [reply(each) for each in programs]
-        return BlendingWorld(root, script=script, grader=TableGrader(*tables))
+        grader = TableGrader(tables[0], tables[1], tables[2:])
+        return BlendingWorld(root, script=script, grader=grader, folds=folds)
 
     def session(self, work: Code, folder: WorkFolder) -> ProgramSession:
         given = folder.workspace / "input"
         shutil.rmtree(given, ignore_errors=True)
-        shutil.copytree(self.root / "data", given / "demo")
+        shutil.copytree(_data(self.root, work.fold), given / "demo")
         if work.operator is Operator.BLEND and work.blend is not None:
             campaign = CampaignFolder(folder.root.parent)
             for number, each in enumerate(work.blend.members):

@@ -66,6 +66,20 @@ def test_time_for_the_refit_is_kept_back() -> None:
     assert blended.closing_seconds() == 15, "enough to average files"
 
 
+def test_time_is_kept_for_folds_where_finalists_may_run_on_them() -> None:
+    """For two scored attempts and one slot that is two runs a fold; never more than the share."""
+    events = [*_attempt(0, seconds=9, code_seconds=10), *_attempt(1, seconds=9, code_seconds=10)]
+    spec = {"folds": 3, "pick": "best", "coders": 1}
+    refit = 1.5 * 10 + 15
+    assert _state(*events, **spec).closing_seconds() == pytest.approx(refit + 3 * 2 * (1.2 * 10 + 5))
+    assert _state(*events[:2], **spec).closing_seconds() == pytest.approx(refit)
+    assert _state(*events, folds=3, coders=1).closing_seconds() == pytest.approx(refit), "simplest"
+    auto = _state(*events, folds="auto", pick="best", coders=2)
+    assert auto.closing_seconds() == pytest.approx(refit + 4 * (1.2 * 10 + 5))
+    slow = [*_attempt(0, seconds=9, code_seconds=99), *_attempt(1, seconds=9, code_seconds=99)]
+    assert _state(*slow, **spec).closing_seconds() == pytest.approx(0.15 * 30 * _MINUTE)
+
+
 def test_open_time_is_over_before_all_is() -> None:
     """With no more than the closing phase needs no work is begun, and the refit may take it all."""
     events = _attempt(0, seconds=100, code_seconds=20)

@@ -16,6 +16,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader
+from comind.evaluation.splits.further import FoldCount
 from comind.llm.base import ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
@@ -65,6 +66,8 @@ class World:
     cells: dict[str, object] = field(default_factory=dict)
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
     grader: ClosingGrader = field(default_factory=ColumnGrader)
+    folds: int = 0
+    """How many the split bears."""
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
@@ -100,6 +103,9 @@ class World:
             persistent=work.session == "notebook",
         )
 
+    def offer(self, most: int) -> FoldCount:
+        return FoldCount(min(most, self.folds), "" if most <= self.folds else "no more rows")
+
     def campaign(self, **spec: object) -> Campaign:
         campaign = Campaign(self.folder)
         if campaign.state.opened is None:
@@ -107,10 +113,12 @@ class World:
         return campaign
 
     def run(self, campaign: Campaign) -> CampaignState:
-        executor = ThreadExecutor(self.folder, self.agent, self.equipment())
+        executor = ThreadExecutor(
+            self.folder, self.agent, self.equipment(), fold_grader=self.grader.fold
+        )
         try:
             ending = run(campaign, self.agent, executor)
-            finish(campaign, executor, self.grader)
+            finish(campaign, executor, self.grader, offer=self.offer)
             return campaign.record(ending)
         finally:
             campaign.close()

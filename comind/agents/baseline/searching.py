@@ -1,0 +1,228 @@
+"""What the baseline's search tries next, as a function of the campaign's log.
+
+The first step averages several kinds of models, each with settings that are often good. Then a round
+searches the settings of each kind, an attempt each, with a fixed number of evaluations that doubles from
+round to round, and averages the best of all kinds. So time decides how many rounds there are, and
+not what a round finds. Rounds end where time does, or where one has found nothing better.
+"""
+
+import math
+from itertools import groupby
+from statistics import median
+from typing import NamedTuple
+
+from comind.baseline import Found, fit_program, found_in, search_program
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+from comind.domain.draft import Draft, Operator
+from comind.domain.problem import Problem
+
+__all__ = ["AVERAGE", "Search"]
+
+AVERAGE = "average"
+"""Kind of the drafts that average models of several kinds."""
+
+_FIRST = 2  # rounds that are not asked for a gain: the first average, and the first searches
+_EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
+_KINDS = (99, 5, 4, 3, 3)  # that a round tries: those whose settings had the least loss
+_MEMBERS = 6  # of an average
+_LEAST_SECONDS = 10.0  # of an attempt
+_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
+_REFIT_FACTOR = 1.5  # of what code took, for more rows
+
+
+class _Tried(NamedTuple):
+    """An attempt of the search, and what it found; nothing where it failed or still runs."""
+
+    attempt: Attempt
+    found: Found | None
+
+    @property
+    def kind(self) -> str:
+        return self.attempt.work.draft.kind
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took; 0 while it runs."""
+        return self.attempt.outcome.spend.seconds if self.attempt.outcome else 0.0
+
+    @property
+    def fit_seconds(self) -> float:
+        """How long its program takes that hands in."""
+        return self.attempt.outcome.code_seconds if self.attempt.outcome else 0.0
+
+
+class Search:
+    """Plans one step of a search."""
+
+    def __init__(
+        self, problem: Problem, seed: int, state: CampaignState, kinds: tuple[str, ...]
+    ) -> None:
+        """Read what was tried from the state; `kinds` are in the order in which to try them."""
+        self._problem = problem
+        self._seed = seed
+        self._state = state
+        self._kinds = kinds
+        mine = [each for each in state.works.attempts() if each.work.draft.codebase]
+        self._tried = [_Tried(each, _found(each)) for each in mine]
+        self._round = sum(each.kind == AVERAGE for each in self._tried)
+        last = max((n for n, each in enumerate(self._tried) if each.kind == AVERAGE), default=-1)
+        self._before, self._now = self._tried[: last + 1], self._tried[last + 1 :]
+
+    def next(self) -> Decision:
+        """Return the attempts to begin now, or why the search is over."""
+        if any(each.attempt.outcome is None for each in self._before):
+            return Wait()
+        if not self._tried:
+            return [self._average()] if self._average_seconds() <= self._room() else self._late()
+        if not self._now and (reason := self._why_no_round()):
+            return Done(reason=reason)
+        planned: list[Think | Code] = [self._search(kind) for kind in self._wanted() if self._fits(kind)]
+        if planned and self._slots() > 0:
+            return planned[: self._slots()]
+        if any(each.attempt.outcome is None for each in self._now):
+            return Wait()
+        if self._now and self._average_seconds() <= self._room():
+            return [self._average()]
+        return self._late()
+
+    def _late(self) -> Done:
+        left = self._state.seconds_left()
+        return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
+
+    def _slots(self) -> int:
+        """Return how many attempts to begin at once: a core each, as each is busy all the time."""
+        given = self._state.resources()
+        running = sum(each.attempt.outcome is None for each in self._now)
+        return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
+
+    def _why_no_round(self) -> str:
+        limit = self._state.spec.iterations
+        if self._round > len(_EVALUATIONS) or (limit is not None and self._round >= limit - 1):
+            return f"the search made all its {self._round} rounds"
+        if self._round > _FIRST and not self._gained():
+            return f"round {self._round} of the search found nothing better"
+        return ""
+
+    def _gained(self) -> bool:
+        """Whether the last round has a better score than all before it."""
+        rounds = [
+            [each for _, each in group]
+            for _, group in groupby(enumerate(self._before), key=lambda pair: self._round_of(pair[0]))
+        ]
+        scores = [each.attempt.score.value for each in rounds[-1] if each.attempt.score]
+        earlier = {each.attempt.id for each in rounds[-1]}
+        others = [each for each in self._state.works.best_first() if each.id not in earlier]
+        best = others[0].score.value if others and others[0].score else None
+        return any(score.better_than(best) for score in scores)
+
+    def _round_of(self, number: int) -> int:
+        return sum(each.kind == AVERAGE for each in self._before[:number])
+
+    # --- searches ---------------------------------------------------------------------------------
+
+    def _wanted(self) -> list[str]:
+        """Return the kinds that this round has still to try."""
+        begun = {each.kind for each in self._now}
+        if self._round == 1:
+            return [kind for kind in self._kinds if kind not in begun]
+        best = self._best(self._before)
+        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._round - 1]]
+        return [kind for kind in ordered if kind not in begun]
+
+    def _fits(self, kind: str) -> bool:
+        return self._search_seconds(kind) + self._average_seconds() <= self._room()
+
+    def _search_seconds(self, kind: str) -> float:
+        """Return about how long the next search of a kind takes."""
+        same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
+        if same:
+            return 2 * same[-1]
+        others = [each.seconds for each in self._tried if each.seconds]
+        return max(_LEAST_SECONDS, median(others) if others else 0.0)
+
+    def _search(self, kind: str) -> Code:
+        evaluations = _EVALUATIONS[self._round - 1]
+        known = self._best(self._tried).get(kind)
+        start = known.settings if known else None
+        draft = Draft(
+            title=f"{kind}, {evaluations} evaluations",
+            method=f"The best of {evaluations} settings of {kind} by cross-validation, on all folds.",
+            codebase=search_program(self._problem, self._seed, kind, evaluations, start),
+            kind=kind,
+        )
+        return self._code(draft, Operator.DRAFT, ())
+
+    def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
+        budget = self._state.work_budget()
+        reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
+        seconds = max(1.0, min(budget.seconds, self._room() - reserve))
+        return Code(
+            operator=operator,
+            draft=draft,
+            role=BASELINE_ROLE,
+            parents=parents,
+            budget=budget.model_copy(
+                update={"seconds": seconds, "cell_seconds": min(budget.cell_seconds, seconds)}
+            ),
+        )
+
+    # --- averages ---------------------------------------------------------------------------------
+
+    def _best(self, tried: list[_Tried]) -> dict[str, Found]:
+        """Return the best settings of each kind."""
+        best: dict[str, Found] = {}
+        for each in tried:
+            if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
+                best[each.kind] = each.found
+        return best
+
+    def _members(self) -> dict[str, Found | None]:
+        """Return the best settings that were found, and kinds that are still to be searched."""
+        best = self._best(self._tried)
+        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
+        searched = {each.kind for each in self._tried}
+        members: dict[str, Found | None] = {kind: best[kind] for kind in found}
+        members |= {kind: None for kind in self._kinds if kind not in searched}
+        return dict(list(members.items())[:_MEMBERS])
+
+    def _average_seconds(self) -> float:
+        """Return about how long it takes to fit one more average."""
+        averages = [each.fit_seconds for each in self._before if each.kind == AVERAGE]
+        if not averages or not averages[0]:
+            return _LEAST_SECONDS
+        found = sum(each.seconds for each in self._members().values() if each)
+        return max(averages[0], found)
+
+    def _average(self) -> Code:
+        members = self._members()
+        named = ", ".join(members)
+        settings = {kind: found.settings if found else None for kind, found in members.items()}
+        draft = Draft(
+            title=f"average of {len(members)} kinds of models",
+            method=f"A weighted average of {named}; the weights are best out of fold.",
+            codebase=fit_program(self._problem, self._seed, settings),
+            kind=AVERAGE,
+        )
+        parents = tuple(
+            next(each.attempt.id for each in self._tried if each.kind == kind and each.found == found)
+            for kind, found in members.items()
+            if found
+        )
+        return self._code(draft, Operator.ENSEMBLE, parents)
+
+    def _room(self) -> float:
+        """Return the seconds that are left beside what the campaign's end needs."""
+        state, limit = self._state, self._state.budget.seconds
+        if limit is None:
+            return math.inf
+        closing = min(_CLOSING_SECONDS, _CLOSING_SHARE * limit)
+        refit = _REFIT_FACTOR * self._average_seconds() if state.spec.refit else 0.0
+        return max(0.0, state.seconds_left() - closing - refit)
+
+
+def _found(attempt: Attempt) -> Found | None:
+    if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == AVERAGE:
+        return None
+    return found_in(attempt.outcome.report)

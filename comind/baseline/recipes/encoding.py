@@ -1,0 +1,42 @@
+"""The columns of a table, for trees and for models that take numbers of one size."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
+from skrub import tabular_pipeline
+
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["columns_for_trees", "sized_columns"]
+
+
+def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return tables of numbers and categories; gaps stay."""
+    return encoded_for(HistGradientBoostingRegressor(), task, tables)
+
+
+def sized_columns(task: Task, tables: Tables) -> list[Any]:
+    """Return matrices without gaps: a column a category, and all of about one size."""
+    found = encoded_for(Ridge(), task, tables)
+    return [np.asarray(part, dtype=np.float64) for part in found]
+
+
+def encoded_for(model: Any, task: Task, tables: Tables) -> list[Any]:
+    """Return what skrub puts before a model; it learns from the features of train alone."""
+    np.random.seed(task.seed)  # skrub's encoders draw from the global generator
+    encoder = tabular_pipeline(model)[:-1]
+    train, *parts = known_columns(task, tables)
+    return [encoder.fit_transform(train), *(encoder.transform(part) for part in parts)]
+
+
+def known_columns(task: Task, tables: Tables) -> list[pd.DataFrame]:
+    """Return the features of all three tables; an id is none, unless it is a date."""
+    test = tables.test
+    ids = [test[column].astype(str) for column in task.id_columns if column in test]
+    dates = [str(cells.name) for cells in ids if cells.str.match(r"\d{4}-\d\d-\d\d").all()]
+    kept = [column for column in test.columns if column not in task.id_columns or column in dates]
+    return [part[kept].assign(**{name: pd.to_datetime(part[name]) for name in dates}) for part in tables]

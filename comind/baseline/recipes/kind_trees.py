@@ -1,0 +1,48 @@
+"""Averages of deep trees: extremely random ones, or random forests."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+
+from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.kind import Fold, Kind, Model, model_of, threads
+
+__all__ = ["TREES"]
+
+MOST_ROWS = 30_000  # that one average of trees learns from
+
+
+def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
+    """Return a model of one fold."""
+    makers = {
+        (True, True): ExtraTreesClassifier,
+        (True, False): RandomForestClassifier,
+        (False, True): ExtraTreesRegressor,
+        (False, False): RandomForestRegressor,
+    }
+    told = {name: value for name, value in settings.items() if name != "extra"}
+    model = makers[bool(fold.goal.classes), bool(settings["extra"])](
+        n_estimators=150, n_jobs=threads(), random_state=fold.task.seed, **told
+    )
+    draw = np.random.default_rng(fold.task.seed)
+    rows = np.sort(draw.permutation(len(fold.y))[:MOST_ROWS])
+    model.fit(fold.x[rows], fold.y[rows])
+    return model_of(model, fold.goal)
+
+
+TREES = Kind(
+    encode=sized_columns,
+    fit=fit_trees,
+    space={
+        "extra": ("one of", True, False),
+        "max_features": ("even", 0.15, 1.0),
+        "min_samples_leaf": ("whole", 1, 16),
+    },
+    start={"extra": True, "max_features": 0.6, "min_samples_leaf": 2},
+)

@@ -1,0 +1,154 @@
+"""Which of several solutions to take, by what they scored on the same rows: the rule, and nothing else.
+
+Pure arithmetic: who runs on folds, and how differences are measured, does not belong here.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Choice", "Contender", "choose", "pooled_error"]
+
+_TIE = 0.25  # standard errors of a difference on folds, within which other evidence decides
+_DRAWS = 20_000
+_SEED = 20261122  # fixed: the same scores always give the same confidence
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One solution; scores are such that more is better."""
+
+    work_id: str
+    holdout: float
+    """On the first validation rows, which it was selected on."""
+    folds: tuple[float, ...] = ()
+    """On further folds, the same ones for all that have any."""
+    gain: float | None = None
+    """Of a blend that was judged on folds, too: over the best of those that ran on them."""
+    out_of_fold: float | None = None
+    """Of its own out-of-fold predictions."""
+    nominated: bool = False
+    code_lines: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is taken, and how sure that is."""
+
+    expected: Mapping[str, float]
+    """The expected score of each on other rows, the best first."""
+    pick: str
+    tied: tuple[str, ...]
+    """Those that cannot be told from the best expected one, itself among them."""
+    confidence: float
+    """How probable it is that none of the others is better than the pick."""
+    shrinkage: float | None
+    """How much better the pick scored on the first validation rows than on folds; for a pick that ran on
+    none the mean over those that did. None where nothing did."""
+
+
+def choose(
+    contenders: Sequence[Contender],
+    rows: Sequence[int],
+    error: Callable[[str, str], float],
+) -> Choice:
+    """Return the contender with the best expected score on other rows, and how sure that is.
+
+    `rows` are the numbers of the first validation rows and of those of each fold. The expected score is
+    the mean over all these rows, after the optimism of having been selected was taken from the score on
+    the first ones: what those with folds lost from there to the folds, on average. All lose the same, so
+    the first rows still tell them apart; simulated, the mean by rows loses least (`docs/design/
+    0012-choosing.md`). `error(one, other)` is the standard error of the difference of two means, from
+    paired resampling. With folds, of those within a quarter of a standard error of the best the one is
+    taken with the best out-of-fold score, if all have one, else a nominated one, else the one with the
+    fewest lines of code. Without folds the best score is taken.
+    """
+    optimism = _optimism(contenders)
+    found = {each.work_id: _expected(each, rows, optimism or 0.0) for each in contenders}
+    best = max((found[each.work_id] for each in contenders if each.folds), default=0.0)
+    found |= {each.work_id: best + each.gain for each in contenders if each.gain is not None}
+    order = sorted(contenders, key=lambda each: (-found[each.work_id], *_simplicity(each)))
+    leader = order[0]
+    errors = {each.work_id: error(leader.work_id, each.work_id) for each in order[1:]}
+    behind = {each.work_id: found[leader.work_id] - found[each.work_id] for each in order}
+    near = [each for each in order[1:] if leader.folds and each.folds]
+    tied = [leader, *(each for each in near if behind[each.work_id] <= _TIE * errors[each.work_id])]
+    pick = _by_other_evidence(tied)
+    own = pick.holdout - _mean(pick.folds, rows[1:]) if pick.folds else optimism
+    return Choice(
+        expected={each.work_id: found[each.work_id] for each in order},
+        pick=pick.work_id,
+        tied=tuple(each.work_id for each in tied),
+        confidence=_confidence(pick.work_id, behind, errors),
+        shrinkage=own,
+    )
+
+
+def pooled_error(errors: Sequence[float], rows: Sequence[int]) -> float:
+    """Return the standard error of a difference of means, as `choose` takes them.
+
+    `errors` are those on the first validation rows and on each fold, which are independent.
+    """
+    weights = _weights(rows[: len(errors)])
+    return float(np.linalg.norm(weights * np.asarray(errors)))
+
+
+def _weights(rows: Sequence[int]) -> np.ndarray:
+    """Return how much each part counts, the first validation rows first; shape (parts,)."""
+    return np.asarray(rows, dtype=float) / sum(rows)
+
+
+def _expected(contender: Contender, rows: Sequence[int], optimism: float) -> float:
+    parts = np.asarray([contender.holdout - optimism, *contender.folds])
+    return float(_weights(rows[: len(parts)]) @ parts)
+
+
+def _optimism(contenders: Sequence[Contender]) -> float | None:
+    """Return how much better those that ran on folds look on the first rows, on average."""
+    found = [each.holdout - math.fsum(each.folds) / len(each.folds) for each in contenders if each.folds]
+    return math.fsum(found) / len(found) if found else None
+
+
+def _mean(values: Sequence[float], rows: Sequence[int]) -> float:
+    return math.fsum(value * count for value, count in zip(values, rows, strict=True)) / sum(rows)
+
+
+def _by_other_evidence(tied: Sequence[Contender]) -> Contender:
+    """Return the best of some whose expected scores say nothing: `tied`, the best of them first."""
+    scores = [each.out_of_fold for each in tied]
+    compared = None not in scores
+    return min(
+        tied,
+        key=lambda each: (
+            -(each.out_of_fold or 0.0) if compared else 0.0,
+            not each.nominated,
+            *_simplicity(each),
+        ),
+    )
+
+
+def _simplicity(contender: Contender) -> tuple[int, float, str]:
+    return contender.code_lines, contender.seconds, contender.work_id
+
+
+def _confidence(pick: str, behind: Mapping[str, float], errors: Mapping[str, float]) -> float:
+    """Return the share of draws in which none is better than the pick, rounded to two digits.
+
+    Each is drawn around its distance to the leader; of the variance of a difference one half of the
+    smallest is taken for the leader's own, the rest for the other's, so that paired differences vary as
+    they were measured.
+    """
+    if not errors:
+        return 1.0
+    own = min(errors.values()) ** 2 / 2
+    spread = {name: math.sqrt(max(error**2 - own, own)) for name, error in errors.items()}
+    generator = np.random.default_rng(_SEED)
+    drawn = {
+        name: generator.normal(-distance, spread.get(name, math.sqrt(own)), _DRAWS)
+        for name, distance in behind.items()
+    }
+    others = [values for name, values in drawn.items() if name != pick]
+    return round(float((drawn[pick] >= np.max(others, axis=0)).mean()), 2)

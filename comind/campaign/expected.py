@@ -1,0 +1,168 @@
+"""The pick of the best expected score: what `choice.py` is told of attempts, folds and differences."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from comind.campaign.choice import Choice, Contender, choose, pooled_error
+from comind.campaign.events import FinalPicked, Ranked
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.folds import Comparing, FoldRuns, fold_runs
+from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+from comind.domain.blend import Blend
+from comind.domain.metric import Paired
+
+__all__ = ["BEYOND", "Compared", "best_expected", "blend_reason"]
+
+_ASKED = 20  # of the best by validation score
+
+BEYOND = "the best validation score, beyond the noise of all others"
+
+
+class _Comparer(Comparing, Protocol):
+    def fold(self, number: int) -> Comparing:
+        """Return who compares submissions for a fold."""
+        ...
+
+
+class Compared:
+    """Remembers comparisons, each of which may take the grader seconds; they come out the same again."""
+
+    def __init__(self, comparer: _Comparer) -> None:
+        self._comparer = comparer
+        self._known: dict[tuple[int, Path, Path], Paired] = {}
+
+    def compare(self, one: Path, other: Path, fold: int = 0) -> Paired:
+        """Return how much better the first submission is than the second, for a fold or the split."""
+        key = (fold, one, other)
+        if key not in self._known:
+            comparing = self._comparer.fold(fold) if fold else self._comparer
+            self._known[key] = comparing.compare(one, other)
+        return self._known[key]
+
+
+def best_expected(
+    ranked: tuple[Ranked, ...], state: CampaignState, folder: CampaignFolder, compared: Compared
+) -> FinalPicked:
+    """Return the pick of the rule `best`: the best expected score on other rows (`choice.py`).
+
+    Asked about are those that ran on folds, and the first ones by validation score.
+    """
+    ran, folding = fold_runs(state), state.folding
+    close = [each for place, each in enumerate(ranked) if place < _ASKED or each.work_id in ran.runs]
+    rows = [ranked[0].score.rows, *_rows_of(ran)]
+
+    def error(one: str, other: str) -> float:
+        blends = (state.works.attempt(each).work.blend for each in (one, other))
+        gains = [each.gain.standard_error for each in blends if each is not None]
+        return gains[0] if gains and ran.folds else _error(one, other, state, folder, compared)
+
+    choice = choose([_contender(each, state, ran) for each in close], rows, error)
+    return FinalPicked(
+        work_id=choice.pick,
+        reason=_reason(choice, state, rows, ranked),
+        leaderboard=tuple(_told(each, choice, ran) for each in ranked),
+        folds=len(ran.folds),
+        confidence=choice.confidence if len(ranked) > 1 else None,
+        shrinkage=choice.shrinkage,
+        notes=(*(folding.left_out if folding else ()), *ran.notes),
+    )
+
+
+def blend_reason(blended: Blend) -> str:
+    """Return why a blend is the pick, in one line."""
+    gain = blended.gain
+    return (
+        f"an average of {len(blended.members)} scored steps, better than the best of them by "
+        f"{gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
+        "selected on"
+    )
+
+
+def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
+    attempt, sign = state.works.attempt(each.work_id), _sign(each)
+    outcome, blended = attempt.outcome, attempt.work.blend
+    assert outcome is not None
+    assert outcome.submitted is not None
+    on_folds = blended is not None and state.judged is not None and state.judged.folds > 0
+    own = outcome.out_of_fold
+    return Contender(
+        work_id=each.work_id,
+        holdout=sign * each.score.value.value,
+        folds=tuple(sign * _value(run) for run in ran.runs.get(each.work_id, ())),
+        gain=blended.gain.difference if blended is not None and on_folds else None,
+        out_of_fold=sign * own.value.value if own else None,
+        nominated=outcome.submitted.nominated,
+        code_lines=each.code_lines,
+        seconds=each.seconds,
+    )
+
+
+def _told(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:
+    """Return a place on the leaderboard with what folds say of it."""
+    expected = choice.expected.get(each.work_id)
+    found = {
+        "folds": tuple(_value(run) for run in ran.runs.get(each.work_id, ())),
+        "expected": None if expected is None else _sign(each) * expected,
+    }
+    return each.model_copy(update=found)
+
+
+def _error(
+    one: str, other: str, state: CampaignState, folder: CampaignFolder, compared: Compared
+) -> float:
+    """Return the standard error of a difference, over the folds that both ran on."""
+    attempts, ran = [state.works.attempt(each) for each in (one, other)], fold_runs(state)
+    first, second = (_validation(each, folder) for each in attempts)
+    errors = [compared.compare(first, second).standard_error]
+    if one in ran.runs and other in ran.runs:
+        for number, pair in zip(
+            ran.folds, zip(ran.runs[one], ran.runs[other], strict=True), strict=True
+        ):
+            first, second = (_validation(each, folder) for each in pair)
+            errors.append(compared.compare(first, second, number).standard_error)
+    score = attempts[0].score
+    assert score is not None
+    return pooled_error(errors, [score.rows, *_rows_of(ran)])
+
+
+def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: Sequence[Ranked]) -> str:
+    """Return why the pick was picked, in one line."""
+    blended = state.works.attempt(choice.pick).work.blend
+    if blended is not None:
+        return blend_reason(blended)
+    if len(ranked) == 1:
+        return "the only attempt with a score"
+    if len(rows) == 1:
+        clear = all(each.behind.clear for each in ranked if each.behind is not None)
+        return BEYOND if clear else "the best validation score"
+    over = f"over {sum(rows)} rows: the first validation rows and those of {len(rows) - 1} folds"
+    leader = next(iter(choice.expected))
+    if choice.pick == leader:
+        return f"the best expected score, {over}"
+    return (
+        f"it cannot be told from the best expected score ({leader}), {over}; out-of-fold score, "
+        "nomination and length of code decide"
+    )
+
+
+def _rows_of(ran: FoldRuns) -> list[int]:
+    """Return how many validation rows each fold has."""
+    runs = next(iter(ran.runs.values()), ())
+    return [each.score.rows for each in runs if each.score is not None]
+
+
+def _value(attempt: Attempt) -> float:
+    assert attempt.score is not None
+    return attempt.score.value.value
+
+
+def _sign(each: Ranked) -> int:
+    """Return what a score is multiplied with so that more is better."""
+    return 1 if each.score.value.maximize else -1
+
+
+def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
+    assert attempt.submitted is not None
+    return folder.work(attempt.id).validation_submission(attempt.submitted.step)

@@ -1,0 +1,293 @@
+"""Runs on folds: the scripts of the finalists once more, on other rows, to choose by more of them."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.events import FoldsPlanned, WorkPlanned
+from comind.campaign.folder import CampaignFolder
+from comind.campaign.history import fold
+from comind.campaign.loop import Campaign, Executor, finish_begun
+from comind.campaign.outcome import Finish
+from comind.campaign.plan import Code
+from comind.campaign.script import Script, cells_of, derive
+from comind.campaign.state import MOST_FINALISTS, CampaignState
+from comind.campaign.workbench import Workbench
+from comind.campaign.works import Attempt
+from comind.domain.draft import Draft, Operator
+from comind.domain.metric import Paired
+from comind.domain.resources import Resources
+from comind.domain.spend import WorkBudget
+from comind.evaluation.splits.further import FoldCount
+from comind.eventlog.log import read_log
+from comind.session.base import CellStatus
+from comind.session.packages import read_installed
+from comind.system.killpoints import passed
+
+__all__ = [
+    "FOLD_ROLE",
+    "Comparing",
+    "FoldRuns",
+    "Offer",
+    "fold_runs",
+    "no_folds",
+    "run_folds",
+    "run_on_fold",
+]
+
+FOLD_ROLE = "fold"
+
+_LEAST = 2  # finalists, between whom there is something to choose
+_LEAST_SECONDS, _SLACK = 120.0, 5.0  # that a run may always take; times as long as the code took
+_STEPS = 2  # of a run, the second where the interpreter died
+_LOOKED_AT = 20  # of the best attempts: more cannot be told from the best one only by chance
+_OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
+
+Offer = Callable[[int], FoldCount]
+"""Says how many folds there are, up to a number that is asked for."""
+
+
+class Comparing(Protocol):
+    """Whoever can say how much better one submission is than another."""
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better the first submission is than the second, on the same rows."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FoldRuns:
+    """What came of the runs on folds since the last attempt."""
+
+    folds: tuple[int, ...] = ()
+    """The folds that every finalist ran on whose script did not fail anywhere."""
+    runs: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
+    """By finalist, its scored runs on these."""
+    notes: tuple[str, ...] = ()
+    """A line for each finalist whose script failed."""
+
+
+def no_folds(most: int) -> FoldCount:
+    """Offer none, where nobody can make folds."""
+    del most
+    return FoldCount(0, "nobody can make folds here")
+
+
+def run_folds(
+    campaign: Campaign,
+    executor: Executor,
+    comparer: Comparing,
+    offer: Offer,
+    progress: Callable[[CampaignState], None] | None = None,
+) -> str:
+    """Run the finalists on further folds, one fold after another, for as long as the time allows.
+
+    Who runs is recorded before anything follows from it. Returns why there are no more runs, in one
+    line; empty where all were made, or none is wanted. The time for blend and refit is left alone.
+    """
+    if not campaign.state.most_folds():
+        return ""
+    if campaign.state.folding is None:
+        campaign.record(_planned(campaign.state, campaign.folder, comparer, offer))
+        passed("folds-planned")
+    folding = campaign.state.folding
+    assert folding is not None
+    finish_begun(campaign, executor, progress)
+    for number in range(1, folding.folds + 1):
+        waiting = _waiting(campaign.state, folding, number)
+        if len(_sound(campaign.state, folding)) < _LEAST:
+            return "too few scripts of finalists run on other rows"
+        seconds = _seconds_left(campaign.state) if waiting else math.inf
+        needed = campaign.state.fold_seconds(_took(campaign.state, waiting), len(waiting))
+        if seconds < needed:
+            return f"fold {number} would take {needed:.0f} s, and {seconds:.0f} s are left for folds"
+        while waiting:
+            slots = max(1, campaign.state.free_slots())
+            for work_id in waiting[:slots]:
+                _plan(campaign, work_id, number)
+            finish_begun(campaign, executor, progress)
+            waiting = waiting[slots:]
+    return folding.reason
+
+
+def fold_runs(state: CampaignState) -> FoldRuns:
+    """Return what came of the runs on folds since the last attempt was planned."""
+    folding = state.folding
+    if folding is None:
+        return FoldRuns()
+    sound = _sound(state, folding)
+    ran = {work_id: _runs_of(state, work_id) for work_id in sound}
+    numbers = tuple(
+        number
+        for number in range(1, folding.folds + 1)
+        if len(sound) >= _LEAST and all(number in found for found in ran.values())
+    )
+    failed = (each for each in folding.finalists if each not in sound)
+    notes = tuple(f"{each} has no scores on folds: {_failure(state, each)}" for each in failed)
+    if not numbers:
+        return FoldRuns(notes=notes)
+    return FoldRuns(
+        numbers, {each: tuple(ran[each][number] for number in numbers) for each in sound}, notes
+    )
+
+
+def run_on_fold(work: Code, bench: Workbench) -> Finish:
+    """Run a finalist's script where train.csv and validation.csv hold the rows of a fold.
+
+    An interpreter that died was perhaps killed from outside, so it is tried again.
+    """
+    step = bench.step("Fit on the rows of a fold.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and bench.steps_left:
+        step = bench.step("Fit once more.", work.draft.codebase)
+    said = step.refused or step.result.error.strip().rpartition("\n")[2]
+    return Finish(report=said or work.draft.method)
+
+
+def _planned(
+    state: CampaignState, folder: CampaignFolder, comparer: Comparing, offer: Offer
+) -> FoldsPlanned:
+    """Return who runs: the best attempt, and those that cannot be told from it, as far as they can."""
+    finalists, left_out, seen = list[Attempt](), list[str](), set[str]()
+    first, *others = state.works.best_first()[:_LOOKED_AT]
+    if not others:
+        return FoldsPlanned(reason="one attempt alone has a score")
+    tied = [first, *(each for each in others if not _clear(comparer, folder, first, each))]
+    for attempt in tied:
+        assert attempt.submitted is not None
+        if attempt.submitted.validation_sha256 in seen:
+            left_out.append(f"{attempt.id} hands in the same as one before it")
+        elif why := _why_not(attempt, folder):
+            left_out.append(f"{attempt.id} has no scores on folds: {why}")
+        else:
+            seen.add(attempt.submitted.validation_sha256)
+            finalists.append(attempt)
+    told = FoldsPlanned(left_out=tuple(left_out))
+
+    def none(reason: str) -> FoldsPlanned:
+        return told.model_copy(update={"reason": reason})
+
+    if len(tied) < _LEAST:
+        return none(f"no attempt is within noise of {first.id}")
+    if len(finalists) < _LEAST:
+        return none("fewer than two of the best attempts can run on folds")
+    names = [each.id for each in finalists[:MOST_FINALISTS]]
+    fitting = [
+        count
+        for count in range(_LEAST, len(names) + 1)
+        if state.fold_seconds(_took(state, names[:count]), count) <= _seconds_left(state)
+    ]
+    if not fitting:
+        needed = state.fold_seconds(_took(state, names[:_LEAST]), _LEAST)
+        return none(f"a fold takes {needed:.0f} s, and {_seconds_left(state):.0f} s are left for folds")
+    count = offer(state.most_folds())
+    if not count.folds:
+        return none(count.reason)
+    chosen = tuple(names[: fitting[-1]])
+    made = {"finalists": chosen, "folds": count.folds, "reason": count.reason}
+    return told.model_copy(update=made)
+
+
+def _clear(comparer: Comparing, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
+    """Whether one attempt is worse than the first one beyond doubt."""
+    files = []
+    for each in (first, other):
+        assert each.submitted is not None
+        files.append(folder.work(each.id).validation_submission(each.submitted.step))
+    return comparer.compare(*files).clear
+
+
+def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
+    """Return why an attempt's script cannot run on a fold; empty where it can."""
+    if read_installed(folder.work(attempt.id).installed):
+        return "it had packages installed"
+    others = [given for given in attempt.work.inputs if "/" not in given]
+    if others and _OTHERS_FILES in _script(attempt, folder).text:
+        return f"it reads files of {', '.join(others)}, which were fitted on these rows"
+    return ""
+
+
+def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
+    assert attempt.submitted is not None
+    ran = fold(read_log(folder.work(attempt.id).log, WORK_EVENTS))
+    return derive(cells_of(ran.cells, attempt.submitted.step))
+
+
+def _program(script: Script) -> str:
+    """Return a script that writes its submissions under the usual names."""
+    usual = SubmissionNames()
+    moved = [
+        f"__import__('shutil').copyfile({name!r}, {target!r})\n"
+        for name, target in ((script.validation, usual.validation), (script.test, usual.test))
+        if name != target
+    ]
+    return "".join([script.text.rstrip("\n") + "\n", *moved])
+
+
+def _plan(campaign: Campaign, work_id: str, number: int) -> None:
+    """Record that a finalist runs on a fold; `finish_begun` hands it out."""
+    state = campaign.state
+    attempt = state.works.attempt(work_id)
+    most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
+    seconds = max(1.0, min(state.spec.attempt_seconds, _seconds_left(state), most))
+    work = Code(
+        operator=Operator.FOLD,
+        draft=Draft(
+            title=f"{work_id} on fold {number}",
+            method="The same script on other rows.",
+            codebase=_program(_script(attempt, campaign.folder)),
+        ),
+        role=FOLD_ROLE,
+        parents=(work_id,),
+        # What other attempts left was fitted on the fold's rows.
+        inputs=tuple(given for given in attempt.work.inputs if "/" in given),
+        session="script",
+        budget=WorkBudget(seconds=seconds, steps=_STEPS, cell_seconds=seconds),
+        resources=attempt.work.resources or Resources(),
+        fold=number,
+    )
+    campaign.record(WorkPlanned(id=state.next_id(work), work=work))
+    passed("fold-planned")
+
+
+def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
+    """Return an attempt's scored runs, by fold."""
+    runs = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    return {each.work.fold: each for each in runs if each.score is not None}
+
+
+def _sound(state: CampaignState, folding: FoldsPlanned) -> list[str]:
+    """Return the finalists none of whose runs failed."""
+    return [each for each in folding.finalists if not _failure(state, each)]
+
+
+def _failure(state: CampaignState, work_id: str) -> str:
+    """Return how a run of a finalist failed; empty where none did."""
+    ran = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
+    failed = (each for each in ran if each.outcome is not None and each.score is None)
+    return next((f"fold {each.work.fold}: {each.result}" for each in failed), "")
+
+
+def _waiting(state: CampaignState, folding: FoldsPlanned, number: int) -> list[str]:
+    """Return the finalists that are still to run on a fold."""
+    return [each for each in _sound(state, folding) if number not in _runs_of(state, each)]
+
+
+def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
+    """Return the most seconds that one of these took, as an attempt or on a fold."""
+    ran = [state.works.attempt(each) for each in work_ids]
+    ran += [each for each in state.works.fold_runs() if each.work.parents[0] in work_ids]
+    return max((each.outcome.code_seconds for each in ran if each.outcome is not None), default=0.0)
+
+
+def _seconds_left(state: CampaignState) -> float:
+    """Return the time for runs on folds: what is left beside blend and refit.
+
+    The refit of a blend takes as long as its members do; up to half of the time is left for that.
+    """
+    left, ending = state.seconds_left(), state.ending_seconds()
+    if state.spec.blend:
+        ending = max(ending, min(left / 2, state.ending_seconds(MOST_FINALISTS)))
+    return left if math.isinf(left) else max(0.0, left - ending)

@@ -1,0 +1,190 @@
+"""What the baseline's search tries next, and how an attempt of it is carried out."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from comind.agents.baseline import BaselineAgent
+from comind.agents.baseline.searching import AVERAGE
+from comind.baseline import Found
+from comind.campaign.agent import NoParameters
+from comind.campaign.attempt import WORK_EVENTS
+from comind.campaign.events import CampaignEvent, EnvironmentRead
+from comind.campaign.history import fold
+from comind.campaign.outcome import CodeOutcome
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.script import cells_of, derive
+from comind.campaign.worker import carry_out
+from comind.domain.community import CommunityView
+from comind.domain.draft import Operator
+from comind.domain.environment import Environment, Machine
+from comind.domain.problem import DataShape, Problem
+from comind.domain.spend import Budget, Spend
+from comind.eventlog.log import read_log
+from tests.unit.agents.rounds import attempt, baseline, state_of
+from tests.unit.baseline import tiny
+from tests.unit.campaign.samples import failed, scored
+from tests.unit.campaign.world import World, hand_in
+
+_KINDS = ("linear", "trees", "histograms", "kernel", "net", "nearest neighbours")
+
+
+@pytest.fixture
+def problem(tmp_path: Path) -> Problem:
+    return tiny.table(tmp_path)
+
+
+def _agent(problem: Problem) -> BaselineAgent:
+    return BaselineAgent(problem, NoParameters(), seed=0, community=CommunityView())
+
+
+def _events(*tried: tuple[Code, CodeOutcome | None], cores: int = 2) -> list[CampaignEvent]:
+    machine = Machine(system="Linux", cores=cores, memory_bytes=1 << 34)
+    read = EnvironmentRead(environment=Environment(python="3.11.7", machine=machine))
+    events = [read, *baseline()]
+    for number, (work, outcome) in enumerate(tried, start=1):
+        events += attempt(number, work, outcome)
+    return events
+
+
+def _plan(problem: Problem, *tried: tuple[Code, CodeOutcome | None], **spec: Any) -> Decision:
+    told = {"iterations": None, "coders": 4, "attempt_seconds": 3600.0} | spec
+    return _agent(problem).plan(state_of(*_events(*tried), **told))
+
+
+def _codes(decision: Decision) -> list[Code]:
+    assert isinstance(decision, list), decision
+    return [each for each in decision if isinstance(each, Code)]
+
+
+def _ended(value: float, loss: float = 0.5, seconds: float = 10.0) -> CodeOutcome:
+    found = Found(settings={"strength": 1.0}, loss=loss, seconds=1.0)
+    update = {
+        "report": f"Found:\n{found.model_dump_json()}",
+        "spend": Spend(seconds=seconds),
+        "code_seconds": 3.0,
+    }
+    return scored(value).model_copy(update=update)
+
+
+def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
+    """With one iteration, as in the profile `quick`, nothing follows attempt 0."""
+    assert isinstance(_plan(problem, iterations=1), Done)
+
+
+def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
+    """Where only a recipe knows the data, the campaign ends after attempt 0 and says why."""
+    ending = _plan(problem.model_copy(update={"shape": DataShape.AUDIO}))
+    assert isinstance(ending, Done)
+    assert "one recipe" in ending.reason
+
+
+def test_the_first_step_averages(problem: Problem) -> None:
+    """After attempt 0 comes one average of kinds, which the searches wait for."""
+    [first] = _codes(_plan(problem))
+    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, AVERAGE, Operator.ENSEMBLE)
+    assert isinstance(_plan(problem, (first, None)), Wait)
+
+
+def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
+    """As many searches run at once as there are cores; each kind is tried once a round."""
+    [first] = _codes(_plan(problem))
+    tried: list[tuple[Code, CodeOutcome | None]] = [(first, _ended(0.8))]
+    kinds: list[str] = []
+    for _ in range(3):
+        planned = _codes(_plan(problem, *tried))
+        assert len(planned) == 2
+        kinds += [each.draft.kind for each in planned]
+        waiting = [*tried, *((work, None) for work in planned)]
+        assert isinstance(_plan(problem, *waiting), Wait)
+        tried += [(work, _ended(0.7, loss=len(kinds) - number)) for number, work in enumerate(planned)]
+    assert sorted(kinds) == sorted(_KINDS)
+    [average] = _codes(_plan(problem, *tried))
+    assert average.draft.kind == AVERAGE
+    assert len(average.parents) == len(_KINDS)
+    later = _codes(_plan(problem, *tried, (average, _ended(0.9))))
+    assert later[0].draft.title == "trees, 16 evaluations"
+    assert "'strength': 1.0" in later[0].draft.codebase  # it goes on from what was found
+
+
+def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
+    """What had no score in one round is left out of the average and of later rounds."""
+    [first] = _codes(_plan(problem))
+    tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
+    while True:
+        planned = _codes(_plan(problem, *tried))
+        if planned[0].draft.kind == AVERAGE:
+            break
+        tried += [(w, failed() if w.draft.kind == "net" else _ended(0.7)) for w in planned]
+    assert "net" not in planned[0].draft.method
+    later = _codes(_plan(problem, *tried, (planned[0], _ended(0.9))))
+    assert "net" not in {each.draft.kind for each in later}
+
+
+def test_the_search_ends_with_time_or_gain(problem: Problem) -> None:
+    """Nothing is begun that leaves no time for the end; a round without a gain is the last."""
+    late = _plan(problem, budget=Budget(seconds=20.0), refit=True)
+    assert isinstance(late, Done)
+    assert "s are left" in late.reason
+    assert "rounds" in _run_out(problem, gain=0.001)
+    assert "nothing better" in _run_out(problem, gain=0.0)
+    assert "1 rounds" in _run_out(problem, gain=0.0, iterations=2)
+
+
+def _run_out(problem: Problem, *, gain: float, **spec: Any) -> str:
+    """Return why a search ends whose every attempt is better than the last by so much."""
+    tried: list[tuple[Code, CodeOutcome | None]] = []
+    spec = {"budget": Budget(seconds=1e6)} | spec
+    while not isinstance(decision := _plan(problem, *tried, **spec), Done):
+        tried += [(work, _ended(0.75 + gain * len(tried))) for work in _codes(decision)]
+        assert len(tried) < 60
+    return decision.reason
+
+
+def test_attempts_leave_time_for_the_end(problem: Problem) -> None:
+    """An attempt's time is what is left beside the next average, the refit and the end."""
+    [first] = _codes(_plan(problem, budget=Budget(seconds=100.0), refit=True))
+    assert first.budget.seconds < 80
+
+
+def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, World]:
+    [first] = _codes(_plan(problem))
+    work = _codes(_plan(problem, (first, _ended(0.8))))[0]
+    world = World(root)
+    world.cells = {work.draft.codebase: lambda workspace: said}
+    found = Found.model_validate(json.loads(said)) if said.startswith("{") else None
+    if found:
+        from comind.baseline import fit_program
+
+        world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
+    work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})
+    outcome = carry_out(_agent(problem), work, world.folder.work("attempt-001"), world.equipment())
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, world
+
+
+def test_a_search_is_no_part_of_the_solution(tmp_path: Path, problem: Problem) -> None:
+    """What is handed in, run again and derived is the program with the settings, without the search."""
+    said = Found(settings={"strength": 2.0}, loss=0.1, seconds=0.2).model_dump_json()
+    outcome, world = _carried_out(tmp_path, problem, said)
+    assert outcome.score is not None
+    assert "'strength': 2.0" in outcome.code
+    assert (
+        "search(task, tables"
+        not in outcome.code.replace("def search(", "").rpartition("task = Task(")[2]
+    )
+    assert len(world.ran) == 2
+    ran = fold(read_log(world.folder.work("attempt-001").log, WORK_EVENTS))
+    assert [cell.step for cell in cells_of(ran.cells, 2)] == [2]
+    assert ran.replayable() == [ran.best_cell]
+    assert "'strength': 2.0" in derive(cells_of(ran.cells, 2)).text
+
+
+def test_a_search_without_settings_ends_its_attempt(tmp_path: Path, problem: Problem) -> None:
+    """Where no settings could be fitted, nothing is handed in, and the report says so."""
+    outcome, world = _carried_out(tmp_path, problem, "nothing")
+    assert outcome.score is None
+    assert "No settings" in outcome.report
+    assert len(world.ran) == 1
