@@ -12,7 +12,6 @@ validation rows alone, of what the rule `simplest` would deliver, and of what wa
 """
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from comind.campaign.finish import pick
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
+from flows.result import result_of
 
 REPLIES = Path(__file__).parent / "replies"
 BUILDS_ON = "Builds on "
@@ -141,11 +141,11 @@ def solve(data: Path, project: Path, replies: Path, minutes: float) -> None:
     command = [
         str(Path(sys.executable).with_name("comind")), "solve", str(data), "--out", str(project),
         "--model", f"scripted:{script}", "--coders", "2", "--iterations", "3", "--minutes", str(minutes),
-        "--set", f"max_empty_rounds={EMPTY_ROUNDS}", "--json",
+        "--set", f"max_empty_rounds={EMPTY_ROUNDS}", "--no-prove",
     ]  # fmt: skip
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    with (project / "seen.txt").open("w") as seen, (project / "result.json").open("w") as result:
-        subprocess.run(command, stdout=result, stderr=seen, env=environment, check=False)
+    with (project / "seen.txt").open("w") as seen:
+        subprocess.run(command, stdout=seen, stderr=seen, env=environment, check=False)
 
 
 def campaign_of(project: Path) -> CampaignFolder | None:
@@ -247,7 +247,7 @@ def main() -> None:
         if folder is None:
             print(f"{name}: no campaign was finished, see {project / 'seen.txt'}")
             continue
-        state, result = read_state(folder), json.loads((project / "result.json").read_text())
+        state, result = read_state(folder), result_of(project, folder)
         print("\n".join(story(name, state, result)), end="\n\n", flush=True)
         rows.append(row(name, state, result))
     print("\n".join([f"| {' | '.join(HEADS)} |", "|---" * len(HEADS) + "|", *rows]))
