@@ -101,6 +101,7 @@ def rules_of(folder: Path, cells: Path) -> list[dict[str, Any]]:
         {"reply": "Analysis", "say": analysis},
         {"reply": "Brainstorm", "say": {"paths": paths}},
         {"reply": "Selection", "say": {"ideas": kept}},
+        {"reply": "MonitorVerdict", "say": {"stop": False, "reason": "Nothing says that it is lost."}},
     ]
 
 

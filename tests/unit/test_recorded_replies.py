@@ -36,8 +36,9 @@ def test_replies_become_rules_and_cells_that_are_python(folder: Path, tmp_path: 
 
 @pytest.mark.parametrize("folder", _FOLDERS)
 def test_what_builds_on_another_is_drafted_once_that_is_scored(folder: Path, tmp_path: Path) -> None:
-    """The rule that names a start answers only where that start is listed."""
+    """The rule that names a start answers only where that start is listed; the monitor has one, too."""
     rules = [Rule.model_validate(each) for each in rules_of(folder, tmp_path)]
+    assert any(rule.reply == "MonitorVerdict" for rule in rules)
     drafts = [rule for rule in rules if rule.reply == "Drafts"]
     starts = [rule.about for rule in drafts if "start_from" in str(rule.say)]
     assert starts == ["- attempt-001: "]
