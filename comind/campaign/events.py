@@ -292,8 +292,10 @@ class FinalPicked(Value):
         folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
         told = [f"{self.confidence:.0%} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
-            better, worse = ("validation", "folds") if self.shrinkage >= 0 else ("folds", "validation")
-            told.append(f"{better} says {abs(self.shrinkage):.3g} better than {worse}")
+            said = "validation says {} better than folds"
+            if self.shrinkage < 0:
+                said = "folds say {} better than validation"
+            told.append(said.format(f"{abs(self.shrinkage):.3g}"))
         return "; ".join([*told, *self.notes])
 
 

@@ -53,6 +53,12 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
             "final pick a: the best\n  80% sure that no other is better, by validation and 1 fold; "
             "validation says 0.01 better than folds"
         ),
+        FinalPicked(
+            work_id="a", reason="the best", leaderboard=(), folds=2, confidence=1.0, shrinkage=-0.02
+        ): (
+            "final pick a: the best\n  100% sure that no other is better, by validation and 2 folds; "
+            "folds say 0.02 better than validation"
+        ),
         FinalPicked(work_id="a", reason="the best", leaderboard=()): "final pick a: the best",
     }
     for event, line in told.items():
