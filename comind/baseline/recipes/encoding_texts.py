@@ -26,8 +26,8 @@ def words_of(task: Task, tables: Tables) -> list[Any]:
 
 
 def characters_of(task: Task, tables: Tables) -> list[Any]:
-    """Return runs of up to five characters by rarity, and the other columns beside them."""
-    characters = encoders(small=True)[2].set_params(max_features=100_000)
+    """Return runs of two to four characters by rarity, and the other columns beside them."""
+    characters = encoders(small=True)[2].set_params(ngram_range=(2, 4), max_features=50_000)
     return beside_others(task, tables, viewed(task, tables, characters))
 
 

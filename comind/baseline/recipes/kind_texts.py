@@ -13,7 +13,7 @@ __all__ = ["CHARACTERS", "WORDS"]
 def fit_texts(fold: Fold, settings: dict[str, Any]) -> Model:
     """Return a model of one fold; the more there is to read, the fewer its iterations."""
     strength = settings["strength"]
-    steps = int(min(max(1e9 / (fold.x.nnz * max(1, len(fold.goal.classes))), 20), 200))
+    steps = int(min(max(5e8 / (fold.x.nnz * max(1, len(fold.goal.classes))), 20), 200))
     if fold.goal.classes:
         labels = LogisticRegression(C=1 / strength, max_iter=steps, tol=1e-3)
         return model_of(labels.fit(fold.x, fold.y), fold.goal)

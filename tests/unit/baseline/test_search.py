@@ -62,7 +62,7 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     alone = kinds_for(problem, ())
     assert "histograms" in alone
     assert not {"LightGBM", "CatBoost", "XGBoost"} & set(alone)
-    for change in ({"shape": DataShape.AUDIO}, {"answer_kind": AnswerKind.TEXT}):
+    for change in ({"shape": DataShape.PANEL}, {"answer_kind": AnswerKind.TEXT}):
         assert kinds_for(problem.model_copy(update=change), _ALL) == ()
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()

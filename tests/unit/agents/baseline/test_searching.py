@@ -76,7 +76,7 @@ def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
 
 def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
     """Where only a recipe knows the data, the campaign ends after attempt 0 and says why."""
-    ending = _plan(problem.model_copy(update={"shape": DataShape.AUDIO}))
+    ending = _plan(problem.model_copy(update={"shape": DataShape.PANEL}))
     assert isinstance(ending, Done)
     assert "one recipe" in ending.reason
 
