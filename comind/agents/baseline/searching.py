@@ -235,7 +235,7 @@ class Search:
         state = self._state
         average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
         refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
-        proof = average + _START_SECONDS if state.spec.prove else 0.0
+        proof = average if state.spec.prove else 0.0
         return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
 
     def _first_room(self) -> float:

@@ -1,8 +1,8 @@
 """Search settings by cross-validation, then average the models of all folds.
 
-A search tries the settings that it starts from, then a fixed number of others, by Optuna's
-tree-structured Parzen estimator (Bergstra et al. 2011) where it is there, else at random. A program that
-hands in has the settings that were found written into it, and searches no more. Of several models the
+A search tries the settings that it starts from, then a fixed number of others, half of them at random
+(Bergstra and Bengio 2012) and half near the best ones so far. A program that hands in has the settings
+that were found written into it, and searches no more. Of several models the
 weights are selected greedily on their out-of-fold predictions (Caruana et al. 2004).
 """
 
@@ -108,17 +108,17 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
 def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:
     """Print settings whenever they are the best so far, as a line of JSON with loss and seconds."""
     [study] = studies_of(task, tables, [kind])
-    sampler = Sampler(kind.space, task.seed + evaluations)
+    begin = {name: start[name] for name in kind.space}
+    sampler = Sampler(kind.space, task.seed + evaluations, begin)
     best: list[float] = []
     for number in range(evaluations):
         begun = time.monotonic()
-        settings = {name: start[name] for name in kind.space} if number == 0 else sampler.ask()
+        settings = sampler.ask() if number else begin
         found = tried(study, kind, settings, best)
         value = float(np.mean(found.losses + best[len(found.losses) :]))
-        if number:
-            sampler.tell(value)
         if len(found.losses) == len(study.folds) and (not best or value < np.mean(best)):
-            best, seconds = found.losses, round(time.monotonic() - begun, 3)
+            best, sampler.best = found.losses, settings
+            seconds = round(time.monotonic() - begun, 3)
             told = {"settings": found.settings, "loss": value, "seconds": seconds}
             print(json.dumps(told), flush=True)
 
