@@ -1,5 +1,6 @@
 """A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -23,6 +24,7 @@ from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
+from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.report import NO_FOLDS, BlendReport
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
@@ -45,6 +47,7 @@ BLEND_ROLE = "blend"
 
 _MOST_ASKED = 40  # the grader looks at the best of them that differ
 _LEAST_SECONDS = 5.0  # to open a session and to average files
+_SLOWER = 1.2  # of a refit: it has more rows
 
 
 class Blender(Protocol):
@@ -169,8 +172,9 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
     on_all = [each for each, runs in ran.runs.items() if len(runs) == len(ran.folds)]
     finalists = candidates(campaign.state, campaign.folder, on_all)
     folds: dict[int, Sequence[Path]] = {}
+    found = _refittable(finalists if len(finalists) > 1 else found, campaign.state)
     if len(finalists) > 1:
-        found, runs = finalists, [ran.runs[each.attempt.id] for each in finalists]
+        runs = [ran.runs[each.attempt.id] for each in found]
         for place, number in enumerate(ran.folds):
             folds[number] = [_submitted(each[place], campaign.folder) for each in runs]
     report = blender.blend([_validation(each, campaign.folder) for each in found], folds)
@@ -193,6 +197,27 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
         gain=report.gain,
     )
     return told.model_copy(update={"blend": chosen})
+
+
+def _refittable(found: Sequence[Candidate], state: CampaignState) -> list[Candidate]:
+    """Return candidates of which any blend can be refitted in what is left, the best first.
+
+    All of them where that fits, else the best steps of the best attempts; all, too, where no two
+    of these fit: then the blend is delivered as it was scored.
+    """
+    left = (state.seconds_left() - _LEAST_SECONDS) / _SLOWER - _LEAST_SECONDS
+
+    def fit(chosen: Sequence[Candidate]) -> bool:
+        longest = sorted((each.seconds for each in chosen), reverse=True)[:MOST_MEMBERS]
+        return math.fsum(longest) <= left
+
+    if not state.spec.refit or fit(found):
+        return list(found)
+    kept: dict[str, Candidate] = {}
+    for each in found:
+        if each.attempt.id not in kept and fit([*kept.values(), each]):
+            kept[each.attempt.id] = each
+    return list(kept.values()) if len(kept) > 1 else list(found)
 
 
 def _is_final(candidate: Candidate) -> bool:

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Protocol
 
 from comind.campaign.blend import Blender, blend, members_on_validation
-from comind.campaign.events import FinalPicked, Ranked
+from comind.campaign.events import FinalPicked, Ranked, WorkPlanned
 from comind.campaign.expected import BEYOND, best_expected, blend_reason
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.folds import Offer, no_folds, run_folds
-from comind.campaign.loop import Campaign, Executor, run
+from comind.campaign.loop import Campaign, Executor, finish_begun
+from comind.campaign.plan import Code
 from comind.campaign.race import Compared, Comparing
-from comind.campaign.refit import Refit
+from comind.campaign.refit import plan_refit
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.metric import Paired
@@ -60,11 +61,15 @@ def finish(
         passed("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
-    ending = run(campaign, Refit(), executor, progress)
+    planned = plan_refit(campaign.state)
+    if isinstance(planned, Code):
+        campaign.record(WorkPlanned(id=campaign.state.next_id(planned), work=planned))
+        passed("work-planned")
+    finish_begun(campaign, executor, progress)
     if campaign.state.refit() is not None:
         return ""
-    tried = [each.result for each in campaign.state.works.refits()]
-    return f"no refit: {tried[-1] if tried else ending.detail}"
+    why = campaign.state.works.refits()[-1].result if isinstance(planned, Code) else planned
+    return f"no refit: {why}"
 
 
 def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparing) -> tuple[Ranked, ...]:

@@ -272,7 +272,8 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
     state = campaign.state
     attempt = state.works.attempt(work_id)
     most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
-    seconds = max(1.0, min(state.spec.attempt_seconds, _seconds_left(state), most))
+    left = state.seconds_left() - _ending_seconds(state)  # there was time for the whole fold
+    seconds = max(1.0, min(state.spec.attempt_seconds, left, most))
     work = Code(
         operator=Operator.FOLD,
         draft=Draft(
@@ -324,9 +325,15 @@ def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
 def _seconds_left(state: CampaignState) -> float:
     """Return the time for runs on folds: what is left beside blend and refit.
 
-    The refit of a blend takes as long as its members do; up to half of the time is left for that.
+    The refit of a blend takes as long as its members do; the time of two is left for that, and up to
+    half of all for more.
     """
-    left, ending = state.seconds_left(), state.ending_seconds()
+    left, ending = state.seconds_left(), _ending_seconds(state)
     if state.spec.blend:
         ending = max(ending, min(left / 2, state.ending_seconds(MOST_MEMBERS)))
     return left if math.isinf(left) else max(0.0, left - ending)
+
+
+def _ending_seconds(state: CampaignState) -> float:
+    """Return what no run on a fold may take: the time of blend and refit."""
+    return state.ending_seconds(_LEAST if state.spec.blend else 1)

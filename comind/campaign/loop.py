@@ -1,5 +1,6 @@
 """The loop of a campaign: plan, hand out work, apply outcomes, until there is nothing left to do."""
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -78,10 +79,10 @@ def read_state(folder: CampaignFolder) -> CampaignState:
 class Campaign(EventStore[CampaignState, CampaignEvent]):
     """A campaign's log with the state it folds to; the only writer of both."""
 
-    def __init__(self, folder: CampaignFolder) -> None:
+    def __init__(self, folder: CampaignFolder, now: Callable[[], float] = time.monotonic) -> None:
         """Open the campaign in `folder`, or an empty one; raises as any `EventStore`."""
         self.folder = folder
-        super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder))
+        super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder), now=now)
 
     def resume(self, budget: Budget | None = None) -> None:
         """Say that a new process goes on, perhaps with another budget."""

@@ -102,6 +102,8 @@ class CampaignState:
     judged: BlendJudged | None = None
     """What was said of a blend since the last attempt was planned."""
     picked: FinalPicked | None = None
+    before_pick: int = 0
+    """How many pieces of work had been planned when it was picked."""
     ended: CampaignEnded | None = None
 
     @property
@@ -185,7 +187,7 @@ class CampaignState:
         It is no more than a share of the campaign's time.
         """
         limit = self.budget.seconds
-        if limit is None or self.picked is not None:
+        if limit is None:
             return 0.0
         ending, finalists = self.ending_seconds(), min(_KEPT_FINALISTS, len(self.works.best_first()))
         folds = 0.0
@@ -195,7 +197,7 @@ class CampaignState:
         return min(self.budget.closing_time_share * limit, ending + folds)
 
     def ending_seconds(self, members: int = 1) -> float:
-        """Return about how long blend and refit of so many of the best programs take together."""
+        """Return about how long a blend, and the refit of so many of the best programs, take."""
         if self.best is None:
             return 0.0
         best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
@@ -340,7 +342,7 @@ def _with_told(
         case BlendJudged():
             return replace(state, judged=told)
         case FinalPicked():
-            return replace(state, picked=told)
+            return replace(state, picked=told, before_pick=len(state.works))
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:

@@ -13,7 +13,7 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -134,11 +134,18 @@ class EventLog(Generic[E]):
     """The one writer of a log; safe to share between threads."""
 
     def __init__(
-        self, path: Path, events: TypeAdapter[E], *, elapsed: float = 0.0, sealed: bool = True
+        self,
+        path: Path,
+        events: TypeAdapter[E],
+        *,
+        elapsed: float = 0.0,
+        sealed: bool = True,
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         """Open the log at `path`, made where there is none; drop a torn tail and take the writer's lock.
 
-        The clock goes on at `elapsed` where that is later than the last record's time.
+        The clock, which runs as `now` does, goes on at `elapsed` where that is later than the last
+        record's time.
 
         Raises:
             CampaignError: another process writes this log.
@@ -167,12 +174,13 @@ class EventLog(Generic[E]):
         self._check = tail.check
         self._next = len(self.records)
         last = self.records[-1].elapsed if self.records else 0.0
-        self._clock_base = max(last, elapsed) - time.monotonic()
+        self._now = now
+        self._clock_base = max(last, elapsed) - now()
 
     @property
     def elapsed(self) -> float:
         """Seconds that the owner of this log has been running, over all its restarts."""
-        return time.monotonic() + self._clock_base
+        return self._now() + self._clock_base
 
     def append(self, event: E) -> Record[E]:
         """Write `event` and return its record once it is on disk.

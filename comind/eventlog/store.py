@@ -1,5 +1,6 @@
 """One event store: a log with the state that it folds to, written by one and read by anyone."""
 
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -44,14 +45,21 @@ class LogSchema(Generic[S, E]):
 class EventStore(EventLog[E], Generic[S, E]):
     """The only writer of a log and of the state that it folds to; to be closed, or used as a block."""
 
-    def __init__(self, path: Path, schema: LogSchema[S, E], *, elapsed: float = 0.0) -> None:
-        """Open the log at `path`, or an empty one.
+    def __init__(
+        self,
+        path: Path,
+        schema: LogSchema[S, E],
+        *,
+        elapsed: float = 0.0,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Open the log at `path`, or an empty one; its clock runs as `now` does, on from `elapsed`.
 
         Raises:
             CampaignError: another process writes it.
             LogError: it was changed, or its records contradict each other.
         """
-        super().__init__(path, schema.events, elapsed=elapsed, sealed=schema.sealed)
+        super().__init__(path, schema.events, elapsed=elapsed, sealed=schema.sealed, now=now)
         self._apply = schema.apply
         try:
             self.state = schema.fold(self.records)

@@ -128,7 +128,7 @@ def test_it_is_reproduced(ended: Path) -> None:
 
 
 def test_it_goes_on_with_more_time(ended: Path) -> None:
-    """With a larger budget the ended campaign is taken up again and comes to its end once more."""
+    """With a larger budget the ended campaign comes to its end once more, by the rules it began with."""
     before = dict(_logs(ended))
     ran = comind("solve", "--resume", CAMPAIGN, "--minutes", "60", "--out", ".", "--json", cwd=ended)
     assert ran.exit_code == 0, ran.stderr
@@ -137,6 +137,7 @@ def test_it_goes_on_with_more_time(ended: Path) -> None:
     assert all(after[name].startswith(before[name]) for name in before)
     events = _events(ended)
     assert len(_of_type("campaign-ended", events)) == 2
+    assert not _of_type("folds-planned", events) + _of_type("blend-judged", events)
     assert events[-1]["type"] == "campaign-ended"
     assert (ran.json["picked"], ran.json["refitted"]) == ("attempt-002", True)
 

@@ -80,3 +80,83 @@ def test_a_run_on_a_fold_learns_from_the_other_rows(workshop: Workshop) -> None:
     assert not rows & _held_back(make_fold(workshop.split_folder, 1).answers)
     assert "sealed" not in printed
     assert f"shared folds: {len(rows)}" in printed
+
+
+_ATTACK = """
+import os
+found = []
+names = ("sealed", "further", "full", "validation_answers.csv", "campaign.yaml", "fold-1")
+for root in ("/", os.getcwd()):
+    for place, folders, files in os.walk(root):
+        if place.startswith(("/proc", "/sys", "/usr", "/lib", "/dev")):
+            folders.clear()
+            continue
+        found += [os.path.join(place, each) for each in (*folders, *files) if each in names]
+        found += [os.path.join(place, each) for each in folders if each.endswith("-fold-1")]
+rows = set()
+for place, _, files in os.walk("input", followlinks=True):
+    for name in files:
+        lines = open(os.path.join(place, name), errors="replace").read().splitlines()
+        rows |= {line.split(",")[0] for line in lines if line.count(",") >= 2 and "train" in name}
+for place in PLACES:
+    try:
+        found += os.listdir(place) if os.path.isdir(place) else [open(place).read()]
+    except OSError:
+        pass
+print("FOUND", found)
+print("LEARNT", *sorted(rows))
+"""
+
+
+@pytest.mark.parametrize(
+    "operator", [Operator.DRAFT, Operator.ENSEMBLE, Operator.FOLD, Operator.BLEND, Operator.REFIT]
+)
+def test_no_kind_of_work_finds_a_sealed_part(workshop: Workshop, operator: Operator) -> None:
+    """By path, from the root or from its inputs; a run on a fold learns from none of its rows."""
+    made, split = make_fold(workshop.split_folder, 1), workshop.split_folder
+    number = 1 if operator is Operator.FOLD else 0
+    script = operator not in (Operator.DRAFT, Operator.ENSEMBLE)
+    work = code().model_copy(
+        update={"operator": operator, "fold": number, "session": "script" if script else "notebook"}
+    )
+    places = [each for folder in (made, split) for each in (folder.answers, folder.sealed, folder.full)]
+    places += [split.root, made.root, made.root.parent, workshop.project.root, workshop.folder.root]
+    session = workshop.open_session(work, workshop.folder.work(f"{operator.value}-000"))
+    try:
+        result = session.run(_ATTACK.replace("PLACES", repr([str(each) for each in places])), seconds=60)
+    finally:
+        session.close()
+    assert result.status is CellStatus.OK, result.error
+    found, learnt = result.output.strip().splitlines()
+    assert found == "FOUND []"
+    rows, first, other = ({*learnt.split()[1:]}, _held_back(split.answers), _held_back(made.answers))
+    assert bool(rows & first) == (operator in (Operator.FOLD, Operator.REFIT))
+    assert bool(rows & other) == (operator is not Operator.FOLD)
+
+
+@pytest.mark.parametrize(
+    "spoil", ["the split's rows", "a row twice", "a row less", "no labels", "words"]
+)
+def test_a_submission_of_the_wrong_form_for_a_fold_is_refused(
+    workshop: Workshop, tmp_path: Path, spoil: str
+) -> None:
+    """It has no score; the same rows with labels of any kind have one."""
+    made = make_fold(workshop.split_folder, 1)
+    header, *rows = made.answers.read_text().splitlines()
+    spoiled = {
+        "the split's rows": workshop.split_folder.answers.read_text().splitlines()[1:],
+        "a row twice": [*rows, rows[0]],
+        "a row less": rows[:-1],
+        "no labels": [row.split(",")[0] + "," for row in rows],
+        "words": ["\0"],
+    }
+    test = workshop.split_folder.public / "sample_submission.csv"
+    grader = workshop.grader_of(1)
+    try:
+        for name, lines, valid in (("right.csv", rows, True), ("wrong.csv", spoiled[spoil], False)):
+            (tmp_path / name).write_text("\n".join([header, *lines]) + "\n")
+            report = grader.grade(tmp_path / name, test)
+            assert report.valid == valid, report
+            assert (report.score is not None) == valid
+    finally:
+        workshop.close()

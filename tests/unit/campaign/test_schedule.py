@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent, FinalPicked, Ranked, WorkFinished, WorkPlanned
 from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think
-from comind.campaign.refit import Refit
+from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.refit import plan_refit
 from comind.campaign.schedule import time_shortage
 from comind.campaign.state import CampaignState, apply
 from comind.domain.spend import Budget, Spend
@@ -88,13 +88,12 @@ def test_open_time_is_over_before_all_is() -> None:
     ranked = Ranked(work_id="attempt-000", score=score(0.8), code_lines=1, seconds=20)
     picked = FinalPicked(work_id="attempt-000", reason="the best", leaderboard=(ranked,))
     state = _state(*events, picked, elapsed=30 * _MINUTE - 40)
-    assert state.exhausted() is None
-    planned = Refit().plan(state)
-    assert isinstance(planned, list)
-    assert isinstance(planned[0], Code)
-    assert planned[0].budget.seconds == pytest.approx(40)
-    late = Refit().plan(_state(*events, picked, elapsed=30 * _MINUTE - 10))
-    assert late == Done(reason="the code takes 20 s, and 10 s are left")
+    assert state.exhausted() == "time limit", "also after the pick no attempt is begun"
+    planned = plan_refit(state)
+    assert isinstance(planned, Code)
+    assert planned.budget.seconds == pytest.approx(40)
+    late = plan_refit(_state(*events, picked, elapsed=30 * _MINUTE - 10))
+    assert late == "the code takes 20 s, and 10 s are left"
 
 
 def test_what_cannot_be_scored_is_not_begun() -> None:

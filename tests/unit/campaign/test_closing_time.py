@@ -1,0 +1,130 @@
+"""The closing phase on a simulated clock: it ends in time, and folds give way to the refit."""
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comind.campaign.state import CampaignState
+from comind.domain.spend import Budget
+from tests.unit.campaign.simulated import OVERHEAD, Simulated
+
+_CLOSING_SHARE = 0.2
+_MOST_SLOWER = 1.1
+
+
+def _ended(minutes: float, share: float, **spec: Any) -> tuple[CampaignState, float]:
+    """Return how a campaign ended whose code takes about this share of its time, and when it did."""
+    limit = 60.0 * minutes
+    with tempfile.TemporaryDirectory() as root:
+        world = Simulated(
+            Path(root),
+            budget=Budget(seconds=limit, closing_time_share=_CLOSING_SHARE),
+            folds=4,
+            seconds_of_code=[share * limit * each for each in (1.0, 0.6, 0.8)],
+            slower=_MOST_SLOWER,
+        )
+        usual: dict[str, Any] = {
+            "folds": "auto",
+            "blend": True,
+            "pick": "best",
+            "refit": True,
+            "iterations": max(2, round(1 / share)),
+            "coders": 1,
+            "steps": 1,
+            "attempt_seconds": 300 * 60.0,
+            "cell_seconds": 300 * 60.0,
+            "round_share": 0.45,
+        }
+        state = world.run(world.campaign(**usual | spec))
+        return state, world.now
+
+
+def _check(state: CampaignState, now: float) -> None:
+    """Check what holds of every end: its time, its refit or the reason, and that no run was cut off."""
+    limit = state.budget.seconds
+    assert limit is not None
+    assert state.ended is not None
+    assert now <= limit + 2 * OVERHEAD
+    assert state.picked is not None
+    assert (state.refit() is None) == ("no refit: " in state.ended.detail)
+    assert all(each.score for each in state.works.fold_runs())
+    picked = state.works.attempt(state.picked.work_id)
+    assert picked.outcome is not None
+    took = picked.work.blend.seconds if picked.work.blend else picked.outcome.code_seconds
+    if state.refit() is None:
+        assert 1.5 * took + 15 + 2 * OVERHEAD > _CLOSING_SHARE * limit, "there was time"
+    if not state.works.fold_runs():
+        assert state.folding is None or state.folding.reason
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    minutes=st.sampled_from([10, 30, 120]),
+    share=st.floats(0.04, 0.3),
+    coders=st.integers(1, 4),
+    folds=st.sampled_from([0, "auto"]),
+    blend=st.booleans(),
+)
+def test_every_campaign_ends_in_time(
+    minutes: int, share: float, coders: int, folds: int | str, blend: bool
+) -> None:
+    """Its refit has time, or the reason why there is none is told; no run on a fold is cut off."""
+    _check(*_ended(minutes, share, coders=coders, folds=folds, blend=blend))
+
+
+@pytest.mark.parametrize(("minutes", "coders"), [(10, 1), (120, 4)])
+def test_quick_code_has_time_for_all(minutes: int, coders: int) -> None:
+    """Where it takes two hundredths of the time, there are folds and a refit, of whatever is picked."""
+    state, now = _ended(minutes, 0.02, coders=coders, iterations=12)
+    _check(state, now)
+    assert state.picked is not None
+    assert state.picked.folds >= 1
+    assert state.refit() is not None
+
+
+def test_a_campaign_that_was_killed_after_the_pick_begins_no_attempt(tmp_path: Path) -> None:
+    """What was kept back stays so until the end: it goes to the refit, not to another attempt."""
+    world = Simulated(
+        tmp_path,
+        budget=Budget(seconds=600, closing_time_share=_CLOSING_SHARE),
+        seconds_of_code=[40.0],
+        slower=_MOST_SLOWER,
+    )
+    spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 100, "refit": True}
+    state = world.run(world.campaign(**spec))
+    lines = world.folder.log.read_bytes().splitlines(keepends=True)
+    picked = next(n for n, line in enumerate(lines) if b'"final-picked"' in line)
+    world.folder.log.write_bytes(b"".join(lines[: picked + 1]))
+    world.folder.clock.unlink()
+    campaign = world.campaign()
+    campaign.resume()
+    again = world.run(campaign)
+    assert len(again.works.attempts()) == len(state.works.attempts())
+    assert again.refit() is not None
+
+
+def test_a_refit_asks_no_model(tmp_path: Path) -> None:
+    """So a campaign whose tokens are used up is refitted."""
+    budget = Budget(seconds=600, tokens=240, closing_share=0, closing_time_share=_CLOSING_SHARE)
+    world = Simulated(tmp_path, budget=budget)
+    state = world.run(world.campaign(coders=1, steps=1, iterations=100, refit=True))
+    assert state.ended is not None
+    assert state.ended.detail == "the campaign's token limit is reached"
+    assert state.refit() is not None
+
+
+def test_a_refit_that_had_no_time_is_tried_again_with_more(tmp_path: Path) -> None:
+    """Once for each end of a campaign; without more time the failed one stays the last."""
+    budget = Budget(seconds=600, closing_time_share=_CLOSING_SHARE)
+    world = Simulated(tmp_path, budget=budget, seconds_of_code=[100.0], slower=1.4)
+    spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 100, "refit": True}
+    state = world.run(world.campaign(**spec, cell_seconds=300))
+    assert state.refit() is None
+    assert len(state.works.refits()) == 1
+    campaign = world.campaign()
+    campaign.resume(budget.model_copy(update={"seconds": 1500.0}))
+    assert world.run(campaign).refit() is not None
