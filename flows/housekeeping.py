@@ -8,7 +8,7 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.journal import validation_notes
+from comind.campaign.journal import closing_notes
 from comind.campaign.lineage import lineage_of, script_for
 from comind.campaign.outcome import Submitted
 from comind.campaign.running import RunningAttempts
@@ -68,7 +68,7 @@ class Housekeeping:
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
             workshop = workshop_of(self._project, self._campaign.name)
-            notes = validation_notes(state, read_tuning(state, self._campaign))
+            notes = closing_notes(state, read_tuning(state, self._campaign))
             journal = workshop.agent.journal(state, workshop.community) + notes
             write_durably(self._campaign.journal, journal)
         self.commit(state)

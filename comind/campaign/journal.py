@@ -8,7 +8,7 @@ from comind.campaign.tuning import Tuning
 from comind.campaign.works import Attempt
 from comind.domain.value import one_line
 
-__all__ = ["attempt_lines", "ending_lines", "journal_of", "plain", "step_lines", "validation_notes"]
+__all__ = ["attempt_lines", "closing_notes", "journal_of", "plain", "step_lines"]
 
 _LENGTH = 300
 _STEPS = 12  # of an attempt that are told
@@ -20,14 +20,14 @@ def journal_of(state: CampaignState) -> str:
     return "\n".join([f"# {state.spec.id}", "", "## Attempts", "", *attempt_lines(state), ""])
 
 
-def validation_notes(state: CampaignState, tuning: Tuning) -> str:
-    """Return what to know of scores on validation, and of the final pick, as Markdown."""
+def closing_notes(state: CampaignState, tuning: Tuning) -> str:
+    """Return how a campaign came to its submission, and what to know of its scores, as Markdown."""
     used = [f"{tuning} on {tuning.rows} rows"] if tuning.gradings else []
-    lines = [*(state.split.warnings if state.split else ()), *used, *tuning.warnings]
-    told = ["", "## Validation", "", *(f"- {plain(line)}" for line in lines), ""] if lines else []
-    if state.picked is not None and state.picked.confidence is not None:
-        said = (f"{state.picked.work_id}: {state.picked.reason}", state.picked.evidence)
-        told += ["", "## Final pick", "", *(f"- {plain(line)}" for line in said if line), ""]
+    warnings = state.split.warnings if state.split else ()
+    sections = {"The end": _ending(state), "Validation": [*warnings, *used, *tuning.warnings]}
+    told = []
+    for heading, lines in sections.items():
+        told += ["", f"## {heading}", "", *(f"- {plain(line)}" for line in lines), ""] if lines else []
     return "\n".join(told)
 
 
@@ -61,16 +61,21 @@ def step_lines(state: CampaignState) -> Iterator[str]:
         yield from ["", *(_item(line) for line in reported if line.strip()), ""]
 
 
-def ending_lines(state: CampaignState) -> Iterator[str]:
-    """Yield how a campaign came to its submission: blend, final pick and refit, as far as they are."""
-    if state.judged is not None:
-        chosen = state.judged.blend
-        yield f"- blend: {plain(str(chosen)) if chosen else f'none, {plain(state.judged.reason)}'}"
-    if state.picked is not None:
-        yield f"- final pick: {state.picked.work_id}, {plain(state.picked.reason)}"
-        refit = state.refit()
-        if refit is not None:
-            yield f"- {refit.id}: the same program, run again on all labelled rows"
+def _ending(state: CampaignState) -> list[str]:
+    """Return what came of folds, blend, final pick and refit, a line each, as far as they are."""
+    folding, judged, picked, refit = state.folding, state.judged, state.picked, state.refit()
+    told = []
+    if folding is not None:
+        ran = f"{folding.folds} for {', '.join(folding.finalists)}" if folding.finalists else "none"
+        told.append(f"folds: {'; '.join(filter(None, (ran, folding.reason, *folding.left_out)))}")
+    if judged is not None:
+        told.append(f"blend: {judged.blend or f'none, {judged.reason}'}")
+    if picked is not None:
+        told.append(f"final pick: {picked.work_id}, {picked.reason}")
+        told += [picked.evidence] if picked.evidence else []
+    if picked is not None and refit is not None:
+        told.append(f"{refit.id}: the same program, run again on all labelled rows")
+    return told
 
 
 def _item(line: str) -> str:

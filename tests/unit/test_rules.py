@@ -12,6 +12,7 @@ from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
+from comind.campaign.attempt import MonitorVerdict
 from comind.errors import ModelRefusedError, UsageError
 from comind.evaluation.demos import recordings
 from comind.llm.base import Message, ModelRequest
@@ -20,7 +21,11 @@ from comind.testing.model import ScriptedModel
 from comind.testing.rules import Rules
 
 _TYPES: dict[str, type[BaseModel]] = {
-    each.__name__: each for each in (Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport)
+    each.__name__: each
+    for each in (
+        *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
+        MonitorVerdict,  # a refusal would end the campaign on a machine where a cell is slow
+    )
 }
 
 
@@ -103,6 +108,7 @@ def test_a_recording_is_whole(demo: str) -> None:
     ]
     named = {each["file"] for each in rules if "file" in each}
     assert named == {str(cell.relative_to(path.parent)) for cell in path.parent.glob("cells/*")}
+    assert {each["reply"] for each in rules} == set(_TYPES)
     begun = {each["about"] for each in rules if each.get("turn") == 1}
     drafts = [draft.title for each in replies if isinstance(each, Drafts) for draft in each.drafts]
     assert begun == set(drafts)

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
-from comind.campaign.journal import attempt_lines, ending_lines, plain, step_lines
+from comind.campaign.journal import attempt_lines, plain, step_lines
 from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
 from comind.community.graph import NodeKind
@@ -36,8 +36,6 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
             lines.pop()
         lines += [*(stages[record.id][1:] if goes_on else stages[record.id]), ""]
     lines += ["## Attempts", "", *attempt_lines(state), "", *step_lines(state)]
-    ending = list(ending_lines(state))
-    lines += ["## The end", "", *ending, ""] if ending else []
     lines += ["## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
 

@@ -144,7 +144,8 @@ def _made(folder: SplitFolder, number: int) -> SplitFolder:
 def _too_small(split: Split, held_back: int, kept: int) -> str:
     """Return why rows make no fold; empty where they do."""
     if held_back < _LEAST_SHARE * split.validation_rows:
-        return f"the rule {split.rule.kind!r} leaves too few other rows to hold back ({held_back})"
+        rows = f"{held_back} row{'s' * (held_back != 1)}"
+        return f"another fold would have {rows}, and validation has {split.validation_rows}"
     if kept < _LEAST_SHARE * split.train_rows:
         return f"{kept} rows would be left to learn from, of {split.train_rows}"
     return ""

@@ -5,9 +5,9 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.events import CampaignEvent
+from comind.campaign.events import BlendJudged, CampaignEvent, FinalPicked, FoldsPlanned
 from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import attempt_lines, journal_of, plain, step_lines, validation_notes
+from comind.campaign.journal import attempt_lines, closing_notes, journal_of, plain, step_lines
 from comind.campaign.outcome import CellSummary, CodeOutcome
 from comind.campaign.tuning import Tuning
 from comind.domain.community import CommunityView
@@ -74,18 +74,45 @@ def test_steps_are_told_with_what_came_of_them() -> None:
 
 def test_easier_validation_stands_in_the_journal() -> None:
     """What scores on validation promise too much by is said below the attempts, else nothing is."""
-    assert validation_notes(state_of(), Tuning()) == ""
-    assert validation_notes(state_of(split_made()), Tuning()) == ""
-    said = validation_notes(state_of(split_made(warnings=("too easy", "again"))), Tuning())
+    assert closing_notes(state_of(), Tuning()) == ""
+    assert closing_notes(state_of(split_made()), Tuning()) == ""
+    said = closing_notes(state_of(split_made(warnings=("too easy", "again"))), Tuning())
     assert said.splitlines() == ["", "## Validation", "", "- too easy", "- again"]
 
 
 def test_how_often_validation_was_asked_stands_in_the_journal() -> None:
     """Gradings and optimism are told, and warned of where the best cannot be told from others."""
     tuning = Tuning(gradings=9, rows=40, error=0.02, optimism=0.03, others=2, near=2, lead=0.01)
-    said = validation_notes(state_of(split_made()), tuning).splitlines()
+    said = closing_notes(state_of(split_made()), tuning).splitlines()
     assert said[3] == "- 9 gradings, optimism about 0.03 on 40 rows"
     assert [line for line in said if "cannot tell" in line or "too good" in line] == said[4:]
+
+
+def test_how_a_campaign_came_to_its_submission_is_told_once_and_last() -> None:
+    """Folds, blend, final pick and how sure it is stand in one section, whichever agent ran."""
+    picked = FinalPicked(
+        work_id="attempt-000",
+        reason="the best",
+        leaderboard=(),
+        folds=2,
+        confidence=0.9,
+        notes=("so",),
+    )
+    events = (
+        *_tried(0, outcome=scored(0.8)),
+        FoldsPlanned(finalists=("attempt-000", "attempt-001"), folds=2, left_out=("one did not run",)),
+        BlendJudged(candidates=2, folds=2, reason="no average is better"),
+        picked,
+    )
+    assert closing_notes(state_of(*events), Tuning()).splitlines() == [
+        "",
+        "## The end",
+        "",
+        "- folds: 2 for attempt-000, attempt-001; one did not run",
+        "- blend: none, no average is better",
+        "- final pick: attempt-000, the best",
+        "- 90% sure that no other is better, by validation and 2 folds; so",
+    ]
 
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))
