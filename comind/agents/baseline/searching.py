@@ -27,7 +27,8 @@ _FIRST = 2  # rounds that are not asked for a gain: the first average, and the f
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
 _KINDS = (99, 5, 4, 3, 3)  # that a round tries: those whose settings had the least loss
 _MEMBERS = 6  # of an average
-_FIRST_MEMBERS, _FEW_ROWS = 3, 5_000  # of the first average, where more rows and little time are there
+_FIRST_MEMBERS = 3  # of the first average, where there is little time
+_IMPORT_SECONDS = 15.0  # what a recipe takes at most that does little but import libraries
 _LEAST_SECONDS = 10.0  # of an attempt
 _START_SECONDS = 5.0  # of an interpreter of its own
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
@@ -189,17 +190,20 @@ class Search:
         searched = {each.kind for each in self._tried}
         members: dict[str, Found | None] = {kind: best[kind] for kind in found}
         members |= {kind: None for kind in self._kinds if kind not in searched}
-        count = _MEMBERS
-        many = self._problem.train_rows > _FEW_ROWS
-        if not self._tried and many and self._first_room() < _MEMBERS * self._recipe_seconds():
-            count = _FIRST_MEMBERS
-        return dict(list(members.items())[:count])
+        few = not self._tried and self._is_short()
+        return dict(list(members.items())[: _FIRST_MEMBERS if few else _MEMBERS])
+
+    def _is_short(self) -> bool:
+        """Whether there is little time, as seen from what the recipe took."""
+        recipe = self._recipe_seconds()
+        return recipe > _IMPORT_SECONDS and self._state.seconds_left() < _MEMBERS * recipe
 
     def _average_seconds(self) -> float:
         """Return about how long it takes to fit one more average."""
         averages = [each.fit_seconds for each in self._before if each.kind == AVERAGE]
         if not averages:  # like the recipe's, which averages models, too
-            return max(_START_SECONDS, self._recipe_seconds())
+            recipe = self._recipe_seconds()
+            return max(_START_SECONDS, recipe / 2 if self._is_short() else recipe)
         if not averages[0]:
             return _LEAST_SECONDS
         found = sum(each.seconds for each in self._members().values() if each)
@@ -241,9 +245,10 @@ class Search:
     def _first_room(self) -> float:
         """Return the same for the first average, which little time shall not keep from being made.
 
-        What is left for its refit is as long as it takes itself, as most of that is to import libraries.
+        What is left for the refit is what the slower one takes, as most of that is to import libraries.
         """
-        refit = self._average_seconds() if self._state.spec.refit else 0.0
+        slower = max(self._average_seconds(), self._recipe_seconds())
+        refit = slower if self._state.spec.refit else 0.0
         return self._left_beside(self._closing() + refit)
 
     def _closing(self) -> float:
