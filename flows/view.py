@@ -33,6 +33,7 @@ from comind.campaign.events import (
     CommunityRead,
     EnvironmentRead,
     ErrorsCompared,
+    FinalistsLeft,
     FinalPicked,
     FoldsPlanned,
     ScriptProved,
@@ -209,7 +210,9 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
-        case ErrorsCompared() | FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
+        case (
+            ErrorsCompared() | FoldsPlanned() | FinalistsLeft() | BlendJudged() | FinalPicked()
+        ) as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
             return "resumed"
@@ -225,7 +228,9 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
     ]
 
 
-def _choice_line(event: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicked) -> str:
+def _choice_line(
+    event: ErrorsCompared | FoldsPlanned | FinalistsLeft | BlendJudged | FinalPicked,
+) -> str:
     match event:
         case ErrorsCompared():
             return f"errors in common: {event}"
@@ -233,11 +238,14 @@ def _choice_line(event: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicke
             return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
         case BlendJudged():
             return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
-        case FoldsPlanned(finalists=finalists, folds=folds, reason=reason, left_out=left_out):
+        case FinalistsLeft(fold=fold, going_on=going_on, dropped=dropped):
+            more = "".join(f"; {line}" for line in dropped)
+            return f"left after fold {fold}: {', '.join(going_on)}{more}"
+        case FoldsPlanned(folds=folds, reason=reason, left_out=left_out):
             more = "".join(f"; {line}" for line in (reason, *left_out) if line)
-            if not finalists:
+            if not event.runners:
                 return f"no folds{more.replace(';', ':', 1)}"
-            return f"{folds} folds for {', '.join(finalists)}{more}"
+            return f"{folds} folds for {', '.join(event.runners)}{more}"
 
 
 def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:

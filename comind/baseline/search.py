@@ -27,29 +27,74 @@ class _Kind(NamedTuple):
     module: str
     constant: str
     package: str = "scikit-learn"
+    sized: bool = False
+    """Whether it takes a matrix with columns of one size, not a table."""
+    slow: bool = False
+    """Whether it is left out with many rows."""
+    of_classes: bool = False
+    """Whether it learns nothing but classes."""
+    own_view: bool = False
+    """Whether it sees the data its own way, and none of `_VIEWS`."""
 
 
 _KINDS = {
+    "words": _Kind("kind_texts", "WORDS", own_view=True),
+    "naive Bayes": _Kind("kind_bayes", "COUNTS", of_classes=True, own_view=True),
+    "weighted words": _Kind("kind_bayes", "WEIGHTED", of_classes=True, own_view=True),
+    "characters": _Kind("kind_texts", "CHARACTERS", slow=True, own_view=True),
     "LightGBM": _Kind("kind_lightgbm", "LIGHTGBM", "lightgbm"),
-    "linear": _Kind("kind_linear", "LINEAR"),
-    "CatBoost": _Kind("kind_catboost", "CATBOOST", "catboost"),
-    "trees": _Kind("kind_trees", "TREES"),
+    "linear": _Kind("kind_linear", "LINEAR", sized=True),
+    "CatBoost": _Kind("kind_catboost", "CATBOOST", "catboost", slow=True),
+    "trees": _Kind("kind_trees", "TREES", sized=True),
     "XGBoost": _Kind("kind_xgboost", "XGBOOST", "xgboost-cpu"),
     "histograms": _Kind("kind_histograms", "HISTOGRAMS"),
-    "kernel": _Kind("kind_kernel", "KERNEL"),
-    "net": _Kind("kind_net", "NET"),
-    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS"),
+    "kernel": _Kind("kind_kernel", "KERNEL", sized=True, slow=True),
+    "net": _Kind("kind_net", "NET", sized=True, slow=True),
+    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", sized=True, slow=True),
+    "convolutions": _Kind("kind_convolutions", "CONVOLUTIONS", own_view=True),
+}
+
+
+class _View(NamedTuple):
+    """Features for the kinds of models of tables, where the data are no table."""
+
+    module: str
+    for_trees: str
+    sized: str
+
+
+_VIEWS = {
+    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "sized_topics"),
+    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "sized_sounds"),
+    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "sized_pictures"),
+}
+
+_BOOSTING = ("LightGBM", "histograms")
+_BY_SHAPE = {
+    DataShape.TABLE: (
+        *("LightGBM", "linear", "CatBoost", "trees", "XGBoost", "histograms"),
+        *("kernel", "net", "nearest neighbours"),
+    ),
+    DataShape.TEXT: (
+        *("words", "naive Bayes", "weighted words", "characters", "net"),
+        *_BOOSTING,
+    ),
+    DataShape.AUDIO: ("kernel", "linear", "net", "trees", "nearest neighbours", *_BOOSTING),
+    DataShape.IMAGES: (
+        *("kernel", "linear", "net", "trees", *_BOOSTING, "nearest neighbours"),
+        "convolutions",
+    ),
 }
 """In the order in which they are tried."""
 
-_BY_SHAPE = {DataShape.TABLE: tuple(_KINDS)}
 _ANSWERS = (
     AnswerKind.LABEL,
     AnswerKind.NUMBER,
     AnswerKind.PROBABILITY,
     AnswerKind.CLASS_PROBABILITIES,
 )
-_MANY_ROWS, _SLOW = 20_000, ("CatBoost", "kernel", "net", "nearest neighbours")
+_MANY_ROWS = 20_000  # from which on slow kinds are left out
+_ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
 _MOST_TARGETS = 4  # each has models of its own
 
 
@@ -77,10 +122,15 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     if wide:
         return ()
     names = _BY_SHAPE.get(problem.shape, ())
-    if problem.train_rows > _MANY_ROWS:
-        names = tuple(name for name in names if name not in _SLOW)
+    classes = problem.answer_kind is not AnswerKind.NUMBER and problem.metric not in _ORDERED
     known = {"scikit-learn", *packages}
-    there = [name for name in names if _KINDS[name].package in known]
+    there = [
+        name
+        for name in names
+        if (kind := _KINDS[name]).package in known
+        and not (kind.slow and problem.train_rows > _MANY_ROWS)
+        and (classes or not kind.of_classes)
+    ]
     if "LightGBM" in there:
         there.remove("histograms")  # they err alike
     return tuple(there)
@@ -90,10 +140,9 @@ def search_program(
     problem: Problem, seed: int, kind: str, evaluations: int, start: Settings | None = None
 ) -> str:
     """Return the program of a search that begins with `start`, or with the kind's own settings."""
-    constant = _KINDS[kind].constant
-    begin = f"{constant}.start" if start is None else repr(dict(start))
-    ending = f"search(task, tables, {constant}, {evaluations}, {begin})\n"
-    return bundle("searching", _told(problem, seed) + ending, beside=[_KINDS[kind].module])
+    begin = f"{_KINDS[kind].constant}.start" if start is None else repr(dict(start))
+    ending = f"search(task, tables, {_spelt(problem, kind)}, {evaluations}, {begin})\n"
+    return bundle("searching", _told(problem, seed) + ending, beside=_modules(problem, [kind]))
 
 
 def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | None]) -> str:
@@ -103,12 +152,10 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | No
     """
     listed = ""
     for kind, settings in members.items():
-        constant = _KINDS[kind].constant
-        told = f"{constant}.start" if settings is None else repr(dict(settings))
-        listed += f"    ({constant}, {told}),\n"
+        told = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
+        listed += f"    ({_spelt(problem, kind)}, {told}),\n"
     ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, members)\n"
-    modules = [_KINDS[kind].module for kind in members]
-    return bundle("searching", _told(problem, seed) + ending, beside=modules)
+    return bundle("searching", _told(problem, seed) + ending, beside=_modules(problem, members))
 
 
 def found_in(output: str) -> Found | None:
@@ -120,6 +167,22 @@ def found_in(output: str) -> Found | None:
             except (ValueError, ValidationError):
                 continue
     return None
+
+
+def _spelt(problem: Problem, kind: str) -> str:
+    """Return the expression of a kind that sees such data."""
+    view, of = _VIEWS.get(problem.shape), _KINDS[kind]
+    if view is None or of.own_view:
+        return of.constant
+    return f"{of.constant}._replace(encode={view.sized if of.sized else view.for_trees})"
+
+
+def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:
+    """Return the modules that the expressions of kinds need."""
+    modules = [_KINDS[kind].module for kind in kinds]
+    view = _VIEWS.get(problem.shape)
+    seen = view is not None and not all(_KINDS[kind].own_view for kind in kinds)
+    return [view.module, *modules] if view is not None and seen else modules
 
 
 def _told(problem: Problem, seed: int) -> str:

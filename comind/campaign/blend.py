@@ -1,6 +1,6 @@
 """A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -31,7 +31,15 @@ from comind.session.packages import read_installed
 from comind.system.files import hash_file
 from comind.system.killpoints import passed
 
-__all__ = ["BLEND_ROLE", "Blender", "Candidate", "average_members", "blend", "candidates"]
+__all__ = [
+    "BLEND_ROLE",
+    "Blender",
+    "Candidate",
+    "average_members",
+    "blend",
+    "candidates",
+    "members_on_validation",
+]
 
 BLEND_ROLE = "blend"
 
@@ -72,8 +80,8 @@ def blend(
     """Have scored steps averaged, where that is wanted and the grader finds an average worth having.
 
     What the grader says is recorded before anything follows from it, so that a campaign that is taken
-    up again plans the same blend. With fewer than two scored steps nothing is recorded. Where attempts
-    ran on folds, these alone are averaged, and judged over the rows of all folds.
+    up again plans the same blend. With fewer than two scored steps nothing is recorded. Where at least
+    two attempts ran on all folds, these alone are averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
@@ -89,8 +97,24 @@ def blend(
     finish_begun(campaign, executor, progress)
 
 
-def candidates(state: CampaignState, folder: CampaignFolder) -> list[Candidate]:
+def members_on_validation(campaign: Campaign, blender: Blender, among: Sequence[str]) -> tuple[str, ...]:
+    """Return which of some attempts a blend has that the validation rows alone would choose.
+
+    It is about what they handed in. None where no blend is wanted, or the grader finds none.
+    """
+    found = candidates(campaign.state, campaign.folder, among) if campaign.state.spec.blend else []
+    if len(found) <= 1:
+        return ()
+    report = blender.blend([_validation(each, campaign.folder) for each in found])
+    return () if report.reason else tuple(found[place].attempt.id for place in report.members)
+
+
+def candidates(
+    state: CampaignState, folder: CampaignFolder, among: Collection[str] | None = None
+) -> list[Candidate]:
     """Return the scored steps that can be averaged, the best first; of the same files only one.
+
+    With `among` those alone that these attempts handed in.
 
     Left out are attempts that had packages installed, or another toolbox than the best one: a blend's
     script runs in one environment.
@@ -105,6 +129,8 @@ def candidates(state: CampaignState, folder: CampaignFolder) -> list[Candidate]:
         toolbox = given if toolbox is None else toolbox
         if given == toolbox and not read_installed(folder.work(attempt.id).installed):
             found += _scored_steps(attempt, fold(read_log(folder.work(attempt.id).log, WORK_EVENTS)))
+    if among is not None:
+        found = [each for each in found if each.attempt.id in among and _is_final(each)]
     found.sort(key=lambda each: each.value, reverse=True)
     kept: dict[tuple[str, str], Candidate] = {}
     for each in found:
@@ -140,7 +166,8 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
     ran = fold_runs(campaign.state)
-    finalists = [each for each in found if _is_final(each) and each.attempt.id in ran.runs]
+    on_all = [each for each, runs in ran.runs.items() if len(runs) == len(ran.folds)]
+    finalists = candidates(campaign.state, campaign.folder, on_all)
     folds: dict[int, Sequence[Path]] = {}
     if len(finalists) > 1:
         found, runs = finalists, [ran.runs[each.attempt.id] for each in finalists]

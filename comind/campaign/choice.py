@@ -5,7 +5,7 @@ Pure arithmetic: who runs on folds, and how differences are measured, does not b
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Contender:
     holdout: float
     """On the first validation rows, which it was selected on."""
     folds: tuple[float, ...] = ()
-    """On further folds, the same ones for all that have any."""
+    """On further folds; on the first ones of them alone where it was dropped on the way."""
     gain: float | None = None
     """Of a blend that was judged on folds, too: over the best of those that ran on them."""
     out_of_fold: float | None = None
@@ -32,6 +32,8 @@ class Contender:
     nominated: bool = False
     code_lines: int = 0
     seconds: float = 0.0
+    dropped: bool = False
+    """Of those with fewer folds than others, which get the missing ones by `choose`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,20 +63,25 @@ def choose(
     the mean over all these rows, after the optimism of having been selected was taken from the score on
     the first ones: what those with folds lost from there to the folds, on average. All lose the same, so
     the first rows still tell them apart; simulated, the mean by rows loses least (`docs/design/
-    0012-choosing.md`). `error(one, other)` is the standard error of the difference of two means, from
-    paired resampling. With folds, of those within a quarter of a standard error of the best the one is
-    taken with the best out-of-fold score, if all have one, else a nominated one, else the one with the
-    fewest lines of code. Without folds the best score is taken.
+    0013-pick-rules.md`). Who was dropped is as far behind those that ran on all folds as on the rows
+    that they share, whatever the other folds were like, and is never the pick. `error(one, other)` is
+    the standard error of the difference of two means, from paired resampling. With folds, of those
+    within a quarter of a standard error of the best the one is taken with the best out-of-fold score, if
+    all have one, else a nominated one, else the one with the fewest lines of code. Without folds the
+    best score is taken.
     """
+    contenders = _completed(contenders, rows)
     optimism = _optimism(contenders)
     found = {each.work_id: _expected(each, rows, optimism or 0.0) for each in contenders}
-    best = max((found[each.work_id] for each in contenders if each.folds), default=0.0)
+    ran = [each for each in contenders if each.folds and not each.dropped]
+    best = max((found[each.work_id] for each in ran), default=0.0)
+    found |= {each.work_id: min(best, found[each.work_id]) for each in contenders if each.dropped}
     found |= {each.work_id: best + each.gain for each in contenders if each.gain is not None}
-    order = sorted(contenders, key=lambda each: (-found[each.work_id], *_simplicity(each)))
+    order = sorted(contenders, key=lambda each: (-found[each.work_id], each.dropped, *_simplicity(each)))
     leader = order[0]
     errors = {each.work_id: error(leader.work_id, each.work_id) for each in order[1:]}
     behind = {each.work_id: found[leader.work_id] - found[each.work_id] for each in order}
-    near = [each for each in order[1:] if leader.folds and each.folds]
+    near = [each for each in order[1:] if leader.folds and each in ran]
     tied = [leader, *(each for each in near if behind[each.work_id] <= _TIE * errors[each.work_id])]
     pick = _by_other_evidence(tied)
     own = pick.holdout - _mean(pick.folds, rows[1:]) if pick.folds else optimism
@@ -99,6 +106,26 @@ def pooled_error(errors: Sequence[float], rows: Sequence[int]) -> float:
 def _weights(rows: Sequence[int]) -> np.ndarray:
     """Return how much each part counts, the first validation rows first; shape (parts,)."""
     return np.asarray(rows, dtype=float) / sum(rows)
+
+
+def _completed(contenders: Sequence[Contender], rows: Sequence[int]) -> list[Contender]:
+    """Return contenders with what the dropped ones would have scored on the folds that they missed.
+
+    That is the mean of those that ran there, plus how far it was from their mean on the shared rows.
+    """
+    folds = max((len(each.folds) for each in contenders), default=0)
+    ran = [each for each in contenders if folds and len(each.folds) == folds]
+    done = []
+    for each in contenders:
+        shared = 1 + len(each.folds)
+        if shared in (1, folds + 1):
+            done.append(each)
+            continue
+        parts = np.mean([[other.holdout, *other.folds] for other in ran], axis=0)
+        ahead = _mean([each.holdout, *each.folds], rows[:shared]) - _mean(parts[:shared], rows[:shared])
+        missed = (float(part + ahead) for part in parts[shared:])
+        done.append(replace(each, folds=(*each.folds, *missed), dropped=True))
+    return done
 
 
 def _expected(contender: Contender, rows: Sequence[int], optimism: float) -> float:

@@ -27,6 +27,7 @@ __all__ = [
     "EnvironmentRead",
     "ErrorsCompared",
     "FinalPicked",
+    "FinalistsLeft",
     "FoldsPlanned",
     "Proof",
     "Ranked",
@@ -171,12 +172,31 @@ class FoldsPlanned(Value):
 
     type: Literal["folds-planned"] = "folds-planned"
     finalists: tuple[Name, ...] = ()
-    """Attempts that cannot be told from the best one, the best first; fewer than two run nowhere."""
+    """Attempts that cannot be told from the best one, the best first; none where nothing runs."""
+    members: tuple[Name, ...] = ()
+    """Of the blend that the grader finds by validation alone, as far as they run; finalists may be
+    among them. They run on all folds, so that a blend can be judged on these."""
     folds: int = 0
     reason: str = ""
     """Why there are none, or why no more."""
     left_out: tuple[str, ...] = ()
     """A line for each attempt that cannot be told from the best one and does not run: why not."""
+
+    @property
+    def runners(self) -> tuple[str, ...]:
+        """All that run on the first fold, finalists first."""
+        return tuple(dict.fromkeys((*self.finalists, *self.members)))
+
+
+class FinalistsLeft(Value):
+    """Who runs on after a fold that is not the last one; written before the next one is planned."""
+
+    type: Literal["finalists-left"] = "finalists-left"
+    fold: int
+    going_on: tuple[Name, ...]
+    """One alone runs no further."""
+    dropped: tuple[str, ...] = ()
+    """A line for each that does not go on: how far it is behind."""
 
 
 class ErrorsCompared(Value):
@@ -237,7 +257,7 @@ class Ranked(Value):
     behind: Paired | None = None
     """How much worse it is than the best score, on the same rows; None for the best itself."""
     folds: tuple[float, ...] = ()
-    """Its scores on further folds, one after another; none for what did not run on all of them."""
+    """Its scores on further folds, one after another; fewer for what was dropped on the way."""
     expected: float | None = None
     """Its expected score on other rows, by all that it scored; None where the simplest is picked."""
 
@@ -322,6 +342,7 @@ CampaignEvent = Annotated[
     | WorkPlanned
     | WorkFinished
     | FoldsPlanned
+    | FinalistsLeft
     | ErrorsCompared
     | BlendJudged
     | FinalPicked

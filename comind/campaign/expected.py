@@ -2,44 +2,21 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
 from comind.campaign.choice import Choice, Contender, choose, pooled_error
 from comind.campaign.events import FinalPicked, Ranked
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.folds import Comparing, FoldRuns, fold_runs
+from comind.campaign.folds import FoldRuns, fold_runs
+from comind.campaign.race import Compared
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.blend import Blend
-from comind.domain.metric import Paired
 
-__all__ = ["BEYOND", "Compared", "best_expected", "blend_reason"]
+__all__ = ["BEYOND", "best_expected", "blend_reason"]
 
 _ASKED = 20  # of the best by validation score
 
 BEYOND = "the best validation score, beyond the noise of all others"
-
-
-class _Comparer(Comparing, Protocol):
-    def fold(self, number: int) -> Comparing:
-        """Return who compares submissions for a fold."""
-        ...
-
-
-class Compared:
-    """Remembers comparisons, each of which may take the grader seconds; they come out the same again."""
-
-    def __init__(self, comparer: _Comparer) -> None:
-        self._comparer = comparer
-        self._known: dict[tuple[int, Path, Path], Paired] = {}
-
-    def compare(self, one: Path, other: Path, fold: int = 0) -> Paired:
-        """Return how much better the first submission is than the second, for a fold or the split."""
-        key = (fold, one, other)
-        if key not in self._known:
-            comparing = self._comparer.fold(fold) if fold else self._comparer
-            self._known[key] = comparing.compare(one, other)
-        return self._known[key]
 
 
 def best_expected(
@@ -112,13 +89,13 @@ def _told(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:
 def _error(
     one: str, other: str, state: CampaignState, folder: CampaignFolder, compared: Compared
 ) -> float:
-    """Return the standard error of a difference, over the folds that both ran on."""
+    """Return the standard error of a difference, over the rows that both have scores on."""
     attempts, ran = [state.works.attempt(each) for each in (one, other)], fold_runs(state)
     first, second = (_validation(each, folder) for each in attempts)
     errors = [compared.compare(first, second).standard_error]
     if one in ran.runs and other in ran.runs:
         for number, pair in zip(
-            ran.folds, zip(ran.runs[one], ran.runs[other], strict=True), strict=True
+            ran.folds, zip(ran.runs[one], ran.runs[other], strict=False), strict=False
         ):
             first, second = (_validation(each, folder) for each in pair)
             errors.append(compared.compare(first, second, number).standard_error)
@@ -149,7 +126,7 @@ def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: S
 
 def _rows_of(ran: FoldRuns) -> list[int]:
     """Return how many validation rows each fold has."""
-    runs = next(iter(ran.runs.values()), ())
+    runs = max(ran.runs.values(), key=len, default=())
     return [each.score.rows for each in runs if each.score is not None]
 
 

@@ -1,15 +1,17 @@
 """The end of a campaign: runs on folds, a blend, the final pick, and its refit on all labelled rows."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Protocol
 
-from comind.campaign.blend import Blender, blend
+from comind.campaign.blend import Blender, blend, members_on_validation
 from comind.campaign.events import FinalPicked, Ranked
-from comind.campaign.expected import BEYOND, Compared, best_expected, blend_reason
+from comind.campaign.expected import BEYOND, best_expected, blend_reason
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.folds import Comparing, Offer, no_folds, run_folds
+from comind.campaign.folds import Offer, no_folds, run_folds
 from comind.campaign.loop import Campaign, Executor, run
+from comind.campaign.race import Compared, Comparing
 from comind.campaign.refit import Refit
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
@@ -45,7 +47,8 @@ def finish(
     """
     if campaign.state.picked is None and campaign.state.best is not None:
         compared = Compared(comparer)
-        why = run_folds(campaign, executor, compared, offer, progress)
+        members = partial(members_on_validation, campaign, comparer)
+        why = run_folds(campaign, executor, compared, offer, members, progress)
         blend(campaign, executor, comparer, progress)
         ranked = leaderboard(campaign.state, campaign.folder, compared)
         if campaign.state.spec.pick == "simplest":

@@ -4,23 +4,23 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.events import FoldsPlanned, WorkPlanned
+from comind.campaign.events import FinalistsLeft, FoldsPlanned, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
+from comind.campaign.race import Compared, Runner, dropped
 from comind.campaign.script import Script, cells_of, derive
 from comind.campaign.state import MOST_FINALISTS, CampaignState
 from comind.campaign.workbench import Workbench
 from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
-from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
+from comind.evaluation.blending import MOST_MEMBERS
 from comind.evaluation.splits.further import FoldCount
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
@@ -29,8 +29,8 @@ from comind.system.killpoints import passed
 
 __all__ = [
     "FOLD_ROLE",
-    "Comparing",
     "FoldRuns",
+    "Members",
     "Offer",
     "fold_runs",
     "no_folds",
@@ -40,7 +40,7 @@ __all__ = [
 
 FOLD_ROLE = "fold"
 
-_LEAST = 2  # finalists, between whom there is something to choose
+_LEAST = 2  # that run, between whom there is something to choose
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # that a run may always take; times as long as the code took
 _STEPS = 2  # of a run, the second where the interpreter died
 _LOOKED_AT = 20  # of the best attempts: more cannot be told from the best one only by chance
@@ -48,14 +48,8 @@ _OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
 
 Offer = Callable[[int], FoldCount]
 """Says how many folds there are, up to a number that is asked for."""
-
-
-class Comparing(Protocol):
-    """Whoever can say how much better one submission is than another."""
-
-    def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better the first submission is than the second, on the same rows."""
-        ...
+Members = Callable[[Sequence[str]], tuple[str, ...]]
+"""Says which of some attempts a blend has that the validation rows alone would choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +57,11 @@ class FoldRuns:
     """What came of the runs on folds since the last attempt."""
 
     folds: tuple[int, ...] = ()
-    """The folds that every finalist ran on whose script did not fail anywhere."""
+    """The folds that all ran on who had got there, and whose script did not fail anywhere."""
     runs: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
-    """By finalist, its scored runs on these."""
+    """By attempt, its scored runs on these; on the first ones alone where it was dropped."""
     notes: tuple[str, ...] = ()
-    """A line for each finalist whose script failed."""
+    """A line for each whose script failed."""
 
 
 def no_folds(most: int) -> FoldCount:
@@ -79,27 +73,36 @@ def no_folds(most: int) -> FoldCount:
 def run_folds(
     campaign: Campaign,
     executor: Executor,
-    comparer: Comparing,
+    compared: Compared,
     offer: Offer,
+    members: Members,
     progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
     """Run the finalists on further folds, one fold after another, for as long as the time allows.
 
-    Who runs is recorded before anything follows from it. Returns why there are no more runs, in one
-    line; empty where all were made, or none is wanted. The time for blend and refit is left alone.
+    After each fold those are dropped that are too far behind the best (`race.py`), but for members of a
+    blend; with one left there are no more. Who runs, and who runs on, is recorded before anything
+    follows from it. Returns why there are no more runs, in one line; empty where all were made, or none
+    is wanted. The time for blend and refit is left alone.
     """
     if not campaign.state.most_folds():
         return ""
     if campaign.state.folding is None:
-        campaign.record(_planned(campaign.state, campaign.folder, comparer, offer))
+        campaign.record(_planned(campaign.state, campaign.folder, compared, offer, members))
         passed("folds-planned")
     folding = campaign.state.folding
     assert folding is not None
     finish_begun(campaign, executor, progress)
     for number in range(1, folding.folds + 1):
-        waiting = _waiting(campaign.state, folding, number)
-        if len(_sound(campaign.state, folding)) < _LEAST:
+        if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
+        if number - 1 > max((each.fold for each in campaign.state.left), default=0):
+            campaign.record(_left(campaign.state, campaign.folder, compared, number - 1))
+            passed("finalists-left")
+        runners = _runners(campaign.state, number)
+        if len(runners) < _LEAST:
+            return f"after fold {number - 1} {', '.join(runners)} alone is left"
+        waiting = [each for each in runners if number not in _runs_of(campaign.state, each)]
         seconds = _seconds_left(campaign.state) if waiting else math.inf
         needed = campaign.state.fold_seconds(_took(campaign.state, waiting), len(waiting))
         if seconds < needed:
@@ -118,20 +121,17 @@ def fold_runs(state: CampaignState) -> FoldRuns:
     folding = state.folding
     if folding is None:
         return FoldRuns()
-    sound = _sound(state, folding)
-    ran = {work_id: _runs_of(state, work_id) for work_id in sound}
-    numbers = tuple(
-        number
-        for number in range(1, folding.folds + 1)
-        if len(sound) >= _LEAST and all(number in found for found in ran.values())
-    )
-    failed = (each for each in folding.finalists if each not in sound)
-    notes = tuple(f"{each} has no scores on folds: {_failure(state, each)}" for each in failed)
-    if not numbers:
-        return FoldRuns(notes=notes)
-    return FoldRuns(
-        numbers, {each: tuple(ran[each][number] for number in numbers) for each in sound}, notes
-    )
+    failed = {each: why for each in folding.runners if (why := _failure(state, each))}
+    notes = tuple(f"{each} has no scores on folds: {why}" for each, why in failed.items())
+    ran = {each: _runs_of(state, each) for each in folding.runners if each not in failed}
+    numbers, runs = list[int](), dict[str, tuple[Attempt, ...]]()
+    for number in range(1, folding.folds + 1):
+        runners = _runners(state, number)
+        if len(runners) < _LEAST or not all(number in ran[each] for each in runners):
+            break
+        numbers.append(number)
+        runs |= {each: (*runs.get(each, ()), ran[each][number]) for each in runners}
+    return FoldRuns(tuple(numbers), runs, notes)
 
 
 def run_on_fold(work: Code, bench: Workbench) -> Finish:
@@ -147,33 +147,32 @@ def run_on_fold(work: Code, bench: Workbench) -> Finish:
 
 
 def _planned(
-    state: CampaignState, folder: CampaignFolder, comparer: Comparing, offer: Offer
+    state: CampaignState, folder: CampaignFolder, compared: Compared, offer: Offer, members: Members
 ) -> FoldsPlanned:
-    """Return who runs: the best attempt, and those that cannot be told from it, as far as they can."""
-    finalists, left_out, seen = list[Attempt](), list[str](), set[str]()
+    """Return who runs, as far as time allows: who ties with the best, then members of a blend."""
     first, *others = state.works.best_first()[:_LOOKED_AT]
     if not others:
         return FoldsPlanned(reason="one attempt alone has a score")
-    tied = [first, *(each for each in others if not _clear(comparer, folder, first, each))]
-    for attempt in tied:
-        assert attempt.submitted is not None
-        if attempt.submitted.validation_sha256 in seen:
-            left_out.append(f"{attempt.id} hands in the same as one before it")
-        elif why := _why_not(attempt, folder):
-            left_out.append(f"{attempt.id} has no scores on folds: {why}")
-        else:
-            seen.add(attempt.submitted.validation_sha256)
-            finalists.append(attempt)
-    told = FoldsPlanned(left_out=tuple(left_out))
+    tied = [first, *(each for each in others if not _clear(compared, folder, first, each))]
+    best, left_out = _able(tied, folder)
+    told = FoldsPlanned(left_out=left_out)
 
     def none(reason: str) -> FoldsPlanned:
         return told.model_copy(update={"reason": reason})
 
+    few = "fewer than two of the best attempts can run on folds"
     if len(tied) < _LEAST:
-        return none(f"no attempt is within noise of {first.id}")
-    if len(finalists) < _LEAST:
-        return none("fewer than two of the best attempts can run on folds")
-    names = [each.id for each in finalists[:MOST_FINALISTS]]
+        few = f"no attempt is within noise of {first.id}"
+    if len(best) < _LEAST and not state.spec.blend:
+        return none(few)
+    count = offer(state.most_folds())
+    if not count.folds:
+        return none(count.reason)
+    chosen = members(_able(state.works.best_first(), folder)[0])
+    best = best[:MOST_FINALISTS]
+    names = list(dict.fromkeys((*best, *chosen)))
+    if len(names) < _LEAST:
+        return none(few)
     fitting = [
         count
         for count in range(_LEAST, len(names) + 1)
@@ -182,21 +181,58 @@ def _planned(
     if not fitting:
         needed = state.fold_seconds(_took(state, names[:_LEAST]), _LEAST)
         return none(f"a fold takes {needed:.0f} s, and {_seconds_left(state):.0f} s are left for folds")
-    count = offer(state.most_folds())
-    if not count.folds:
-        return none(count.reason)
-    chosen = tuple(names[: fitting[-1]])
-    made = {"finalists": chosen, "folds": count.folds, "reason": count.reason}
+    names = names[: fitting[-1]]
+    made = {
+        "finalists": tuple(each for each in names if each in best),
+        "members": tuple(each for each in names if each in chosen),
+        "folds": count.folds,
+        "reason": count.reason,
+    }
     return told.model_copy(update=made)
 
 
-def _clear(comparer: Comparing, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
+def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
+    """Return which of some attempts can run on folds, and a line for each of the others."""
+    able, others, seen = list[str](), list[str](), set[str]()
+    for attempt in attempts:
+        assert attempt.submitted is not None
+        if attempt.submitted.validation_sha256 in seen:
+            others.append(f"{attempt.id} hands in the same as one before it")
+        elif why := _why_not(attempt, folder):
+            others.append(f"{attempt.id} has no scores on folds: {why}")
+        else:
+            seen.add(attempt.submitted.validation_sha256)
+            able.append(attempt.id)
+    return able, tuple(others)
+
+
+def _left(
+    state: CampaignState, folder: CampaignFolder, compared: Compared, number: int
+) -> FinalistsLeft:
+    """Return who runs on after a fold: who is not dropped, and a blend's members where time allows."""
+    assert state.folding is not None
+    names = _runners(state, number)
+    runners, rows = [], list[int]()
+    for each in names:
+        ran = _runs_of(state, each)
+        parts = [state.works.attempt(each), *(ran[fold] for fold in range(1, number + 1))]
+        scores = [part.score for part in parts if part.score is not None]
+        rows = [score.rows for score in scores]
+        values = (score.value for score in scores)
+        signed = tuple(value.value if value.maximize else -value.value for value in values)
+        runners.append(Runner(each, signed, tuple(_validation(part, folder) for part in parts)))
+    behind = dropped(runners, rows, compared)
+    near = [each for each in names if each not in behind]
+    going = [each for each in names if each in near or each in state.folding.members]
+    if state.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
+        going = near
+    told = tuple(line for each, line in behind.items() if each not in going)
+    return FinalistsLeft(fold=number, going_on=tuple(going), dropped=told)
+
+
+def _clear(compared: Compared, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
     """Whether one attempt is worse than the first one beyond doubt."""
-    files = []
-    for each in (first, other):
-        assert each.submitted is not None
-        files.append(folder.work(each.id).validation_submission(each.submitted.step))
-    return comparer.compare(*files).clear
+    return compared.compare(_validation(first, folder), _validation(other, folder)).clear
 
 
 def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
@@ -207,6 +243,11 @@ def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
     if others and _OTHERS_FILES in _script(attempt, folder).text:
         return f"it reads files of {', '.join(others)}, which were fitted on these rows"
     return ""
+
+
+def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
+    assert attempt.submitted is not None
+    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
@@ -258,21 +299,19 @@ def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
     return {each.work.fold: each for each in runs if each.score is not None}
 
 
-def _sound(state: CampaignState, folding: FoldsPlanned) -> list[str]:
-    """Return the finalists none of whose runs failed."""
-    return [each for each in folding.finalists if not _failure(state, each)]
+def _runners(state: CampaignState, number: int) -> list[str]:
+    """Return who runs on a fold, as is recorded, but for those that failed on a fold."""
+    assert state.folding is not None
+    before = [each.going_on for each in state.left if each.fold < number]
+    named = before[-1] if before else state.folding.runners
+    return [each for each in named if not _failure(state, each)]
 
 
 def _failure(state: CampaignState, work_id: str) -> str:
-    """Return how a run of a finalist failed; empty where none did."""
+    """Return how an attempt's run on a fold failed; empty where none did."""
     ran = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
     failed = (each for each in ran if each.outcome is not None and each.score is None)
     return next((f"fold {each.work.fold}: {each.result}" for each in failed), "")
-
-
-def _waiting(state: CampaignState, folding: FoldsPlanned, number: int) -> list[str]:
-    """Return the finalists that are still to run on a fold."""
-    return [each for each in _sound(state, folding) if number not in _runs_of(state, each)]
 
 
 def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
@@ -289,5 +328,5 @@ def _seconds_left(state: CampaignState) -> float:
     """
     left, ending = state.seconds_left(), state.ending_seconds()
     if state.spec.blend:
-        ending = max(ending, min(left / 2, state.ending_seconds(MOST_FINALISTS)))
+        ending = max(ending, min(left / 2, state.ending_seconds(MOST_MEMBERS)))
     return left if math.isinf(left) else max(0.0, left - ending)

@@ -16,6 +16,7 @@ from comind.campaign.events import (
     CommunityRead,
     EnvironmentRead,
     ErrorsCompared,
+    FinalistsLeft,
     FinalPicked,
     FoldsPlanned,
     ScriptProved,
@@ -47,14 +48,15 @@ __all__ = [
 
 MOST_COMPARISONS = 10
 """Tables of errors in one campaign (docs/security.md)."""
-MOST_FINALISTS = 5
-"""Attempts that run on folds."""
+MOST_FINALISTS = 8
+"""Attempts that run on the first fold, beside members of a blend."""
 MOST_FOLDS = 4
 """Folds beside the split's own validation rows, where nobody says another number."""
 
 _REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
 _START_SECONDS = 15.0  # to open a session and to look through a submission
 _FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and an interpreter of its own
+_KEPT_FINALISTS = 5  # time is kept back for so many on all folds; eight take less, as some are dropped
 _UNDIVIDED = 1.5  # shares of an attempt: less than that goes to one attempt
 
 
@@ -91,6 +93,8 @@ class CampaignState:
     """Of finished attempts; agents plan by it, so a blend never is."""
     folding: FoldsPlanned | None = None
     """Who runs on further folds; since the last attempt was planned."""
+    left: tuple[FinalistsLeft, ...] = ()
+    """Who went on after each of these folds."""
     compared: ErrorsCompared | None = None
     """How far the errors of the best attempts went together when that was last asked."""
     comparisons: int = 0
@@ -183,7 +187,7 @@ class CampaignState:
         limit = self.budget.seconds
         if limit is None or self.picked is not None:
             return 0.0
-        ending, finalists = self.ending_seconds(), min(MOST_FINALISTS, len(self.works.best_first()))
+        ending, finalists = self.ending_seconds(), min(_KEPT_FINALISTS, len(self.works.best_first()))
         folds = 0.0
         if self.most_folds() and finalists > 1 and self.best is not None:
             took = self._code_seconds(self.best.work_id)
@@ -280,6 +284,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 works=state.works.planned(work_id, work),
                 knew=state.knew.set(work_id, len(state.communities) - 1),
                 folding=None if _is_attempt(work) else state.folding,
+                left=() if _is_attempt(work) else state.left,
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
@@ -290,7 +295,9 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case ErrorsCompared() | FoldsPlanned() | BlendJudged() | FinalPicked() as told:
+        case (
+            ErrorsCompared() | FoldsPlanned() | FinalistsLeft() | BlendJudged() | FinalPicked()
+        ) as told:
             return _with_told(state, told)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
@@ -298,7 +305,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             # With an end taken back, more attempts may follow, or there is time for folds now, and
             # another final pick.
             if state.ended:
-                state = replace(state, picked=None, folding=None)
+                state = replace(state, picked=None, folding=None, left=())
             return replace(state, budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
@@ -320,13 +327,16 @@ def _with_given(
 
 
 def _with_told(
-    state: CampaignState, told: ErrorsCompared | FoldsPlanned | BlendJudged | FinalPicked
+    state: CampaignState,
+    told: ErrorsCompared | FoldsPlanned | FinalistsLeft | BlendJudged | FinalPicked,
 ) -> CampaignState:
     match told:
         case ErrorsCompared():
             return replace(state, compared=told, comparisons=state.comparisons + 1)
         case FoldsPlanned():
-            return replace(state, folding=told)
+            return replace(state, folding=told, left=())
+        case FinalistsLeft():
+            return replace(state, left=(*state.left, told))
         case BlendJudged():
             return replace(state, judged=told)
         case FinalPicked():

@@ -149,8 +149,8 @@ class CampaignTracker:
     ) -> None:
         """Write who runs on folds, what is averaged, or why nothing is, and what was picked."""
         match chosen:
-            case FoldsPlanned(finalists=finalists, reason=reason):
-                said = f"{chosen.folds} for {', '.join(finalists)}" if finalists else f"none: {reason}"
+            case FoldsPlanned(runners=runners, reason=reason):
+                said = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
                 self._parent.tags({"comind.folds": said})
             case BlendJudged():
                 said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"

@@ -80,20 +80,20 @@ def _script(root: Path) -> Path:
 
 @pytest.mark.timeout(900)  # up to seven processes, one after another
 @pytest.mark.parametrize(
-    "points",
+    ("points", "folds"),
     [
-        pytest.param(("fold-made",), id="on a fold"),
-        pytest.param((*CLOSING_POINTS, "final-picked"), id="all", marks=pytest.mark.torture),
+        pytest.param(("fold-made",), 1, id="on a fold"),
+        pytest.param((*CLOSING_POINTS, "final-picked"), 2, id="all", marks=pytest.mark.torture),
     ],
 )
 def test_a_blend_is_an_attempt_like_any_other(
-    points: Sequence[str], tmp_path: Path, shared_server: str
+    points: Sequence[str], folds: int, tmp_path: Path, shared_server: str
 ) -> None:
     """Killed on the way, it is judged over a fold, has score, lineage, run, proved script and refit."""
     project = tmp_path / "project"
     arguments: list[str | Path] = [
         "solve", _competition(tmp_path), "--model", f"scripted:{_script(tmp_path)}", "--no-baseline",
-        "--iterations", "1", "--folds", "1", "--out", project, "--json",
+        "--iterations", "1", "--folds", str(folds), "--out", project, "--json",
     ]  # fmt: skip
     for point in points:
         ran = comind(*arguments, prove=True, COMIND_KILL_AT=point)
@@ -107,12 +107,13 @@ def test_a_blend_is_an_attempt_like_any_other(
     state = read_state(folder)
     assert ran.json["picked"] == "blend-000", ran.json["blend"]
     assert ran.json["refitted"]
-    assert ran.json["folds"] == 1
+    assert ran.json["folds"] == folds
     assert ran.json["confidence"] > 0.9
     assert ran.json["shrinkage"] is not None
-    assert [each.work.fold for each in state.works.fold_runs() if each.score] == [1, 1]
+    ran_on = [each.work.fold for each in state.works.fold_runs() if each.score]
+    assert ran_on == [fold for fold in (1, 2) for _ in "ab" if fold <= folds]
     assert state.judged is not None
-    assert state.judged.folds == 1
+    assert state.judged.folds == folds
     assert state.best is not None
     assert ran.json["validation_score"] < 0.9 * state.best.score.value.value
     assert {name: proof.proof for name, proof in state.proofs.items()} == dict.fromkeys(
@@ -126,7 +127,8 @@ def test_a_blend_is_an_attempt_like_any_other(
     assert "blend-000" in json.loads(folder.runs.read_text())
     again = comind("reproduce", campaign, "--all", "--out", project, "--json")
     assert again.exit_code == 0, again.stderr
-    names = ["blend-000", "refit-000", "attempt-000", "attempt-001", "fold-000", "fold-001"]
+    names = ["blend-000", "refit-000", "attempt-000", "attempt-001"]
+    names += [f"fold-{number:03d}" for number in range(2 * folds)]
     assert [part["attempt"] for part in again.json["parts"]] == names
     assert again.json["verdict"] == "identical"
     assert all(part["score"] == part["expected_score"] for part in again.json["parts"])

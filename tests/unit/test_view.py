@@ -12,7 +12,7 @@ from comind.campaign.attempt import (
     MonitorHeard,
     TryFailed,
 )
-from comind.campaign.events import CampaignEvent, FinalPicked, FoldsPlanned
+from comind.campaign.events import CampaignEvent, FinalistsLeft, FinalPicked, FoldsPlanned
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
@@ -41,6 +41,10 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
     told = {
         FoldsPlanned(finalists=("a", "b"), folds=2, reason="no more rows", left_out=left_out): (
             f"2 folds for a, b; no more rows; {left_out[0]}"
+        ),
+        FoldsPlanned(finalists=("a",), members=("b", "a"), folds=2): "2 folds for a, b",
+        FinalistsLeft(fold=1, going_on=("a", "c"), dropped=("b is 0.2 behind a",)): (
+            "left after fold 1: a, c; b is 0.2 behind a"
         ),
         FoldsPlanned(reason="one attempt alone has a score"): "no folds: one attempt alone has a score",
         FinalPicked(

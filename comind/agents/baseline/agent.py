@@ -32,7 +32,8 @@ class BaselineAgent(Agent):
         given = state.resources()
         kinds = kinds_for(self.problem, given.packages if given else ())
         if not kinds:
-            return Done(reason="for such data and answers there is one recipe without a language model")
+            told = f"{self.problem.shape} with {self.problem.answer_kind} answers"
+            return Done(reason=f"{told}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
         return Search(self.problem, self.seed, state, kinds).next()

@@ -27,7 +27,9 @@ _FIRST = 2  # rounds that are not asked for a gain: the first average, and the f
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
 _KINDS = (99, 5, 4, 3, 3)  # that a round tries: those whose settings had the least loss
 _MEMBERS = 6  # of an average
+_FIRST_MEMBERS, _FEW_ROWS = 3, 5_000  # of the first average, where more rows and little time are there
 _LEAST_SECONDS = 10.0  # of an attempt
+_START_SECONDS = 5.0  # of an interpreter of its own
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
 _REFIT_FACTOR = 1.5  # of what code took, for more rows
 
@@ -75,7 +77,8 @@ class Search:
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
         if not self._tried:
-            return [self._average()] if self._average_seconds() <= self._room() else self._late()
+            fits = self._average_seconds() <= self._first_room()
+            return [self._average()] if fits else self._late()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
         planned: list[Think | Code] = [self._search(kind) for kind in self._wanted() if self._fits(kind)]
@@ -157,7 +160,8 @@ class Search:
     def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
         budget = self._state.work_budget()
         reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
-        seconds = max(1.0, min(budget.seconds, self._room() - reserve))
+        room = self._room() if self._tried else self._first_room()
+        seconds = max(1.0, min(budget.seconds, room - reserve))
         return Code(
             operator=operator,
             draft=draft,
@@ -185,12 +189,18 @@ class Search:
         searched = {each.kind for each in self._tried}
         members: dict[str, Found | None] = {kind: best[kind] for kind in found}
         members |= {kind: None for kind in self._kinds if kind not in searched}
-        return dict(list(members.items())[:_MEMBERS])
+        count = _MEMBERS
+        many = self._problem.train_rows > _FEW_ROWS
+        if not self._tried and many and self._first_room() < _MEMBERS * self._recipe_seconds():
+            count = _FIRST_MEMBERS
+        return dict(list(members.items())[:count])
 
     def _average_seconds(self) -> float:
         """Return about how long it takes to fit one more average."""
         averages = [each.fit_seconds for each in self._before if each.kind == AVERAGE]
-        if not averages or not averages[0]:
+        if not averages:  # like the recipe's, which averages models, too
+            return max(_START_SECONDS, self._recipe_seconds())
+        if not averages[0]:
             return _LEAST_SECONDS
         found = sum(each.seconds for each in self._members().values() if each)
         return max(averages[0], found)
@@ -212,14 +222,36 @@ class Search:
         )
         return self._code(draft, Operator.ENSEMBLE, parents)
 
+    def _recipe_seconds(self) -> float:
+        """Return how long the program of attempt 0 took."""
+        recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
+        return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
+
     def _room(self) -> float:
-        """Return the seconds that are left beside what the campaign's end needs."""
-        state, limit = self._state, self._state.budget.seconds
-        if limit is None:
-            return math.inf
-        closing = min(_CLOSING_SECONDS, _CLOSING_SHARE * limit)
-        refit = _REFIT_FACTOR * self._average_seconds() if state.spec.refit else 0.0
-        return max(0.0, state.seconds_left() - closing - refit)
+        """Return the seconds that are left beside what the campaign's end needs.
+
+        The refit may be that of a blend of an average and the recipe; then its script is proved.
+        """
+        state = self._state
+        average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
+        refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
+        proof = average if state.spec.prove else 0.0
+        return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
+
+    def _first_room(self) -> float:
+        """Return the same for the first average, which little time shall not keep from being made.
+
+        What is left for its refit is as long as it takes itself, as most of that is to import libraries.
+        """
+        refit = self._average_seconds() if self._state.spec.refit else 0.0
+        return self._left_beside(self._closing() + refit)
+
+    def _closing(self) -> float:
+        return min(_CLOSING_SECONDS, _CLOSING_SHARE * (self._state.budget.seconds or 0.0))
+
+    def _left_beside(self, kept: float) -> float:
+        limit = self._state.budget.seconds
+        return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
 
 
 def _found(attempt: Attempt) -> Found | None:

@@ -1,8 +1,8 @@
 """Search settings by cross-validation, then average the models of all folds.
 
-A search tries the settings that it starts from, then a fixed number of others, by Optuna's
-tree-structured Parzen estimator (Bergstra et al. 2011) where it is there, else at random. A program that
-hands in has the settings that were found written into it, and searches no more. Of several models the
+A search tries the settings that it starts from, then a fixed number of others, half of them at random
+(Bergstra and Bengio 2012) and half near the best ones so far. A program that hands in has the settings
+that were found written into it, and searches no more. Of several models the
 weights are selected greedily on their out-of-fold predictions (Caruana et al. 2004).
 """
 
@@ -39,14 +39,19 @@ class Study(NamedTuple):
     parts: list[Any]
 
 
-def study_of(task: Task, tables: Tables, kind: Kind) -> Study:
-    """Return goals, folds and features of a kind of model.
+def studies_of(task: Task, tables: Tables, kinds: list[Kind]) -> list[Study]:
+    """Return goals, folds and features for each kind of model; kinds that see the same share it.
 
     Matrices here are small: a second thread of BLAS gains nothing, and waits for the first one.
     """
     threadpool_limits(1, user_api="blas")
     goals = goals_of(task, tables.train)
-    return Study(task, goals, folds_of(tables.train, goals[0], task.seed), kind.encode(task, tables))
+    folds = folds_of(tables.train, goals[0], task.seed)
+    seen: dict[Any, list[Any]] = {}
+    for kind in kinds:
+        if kind.encode not in seen:
+            seen[kind.encode] = kind.encode(task, tables)
+    return [Study(task, goals, folds, seen[kind.encode]) for kind in kinds]
 
 
 def rows_of(x: Any, rows: NDArray[Any]) -> Any:
@@ -102,18 +107,18 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
 
 def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:
     """Print settings whenever they are the best so far, as a line of JSON with loss and seconds."""
-    study = study_of(task, tables, kind)
-    sampler = Sampler(kind.space, task.seed + evaluations)
+    [study] = studies_of(task, tables, [kind])
+    begin = {name: start[name] for name in kind.space}
+    sampler = Sampler(kind.space, task.seed + evaluations, begin)
     best: list[float] = []
     for number in range(evaluations):
         begun = time.monotonic()
-        settings = {name: start[name] for name in kind.space} if number == 0 else sampler.ask()
+        settings = sampler.ask() if number else begin
         found = tried(study, kind, settings, best)
         value = float(np.mean(found.losses + best[len(found.losses) :]))
-        if number:
-            sampler.tell(value)
         if len(found.losses) == len(study.folds) and (not best or value < np.mean(best)):
-            best, seconds = found.losses, round(time.monotonic() - begun, 3)
+            best, sampler.best = found.losses, settings
+            seconds = round(time.monotonic() - begun, 3)
             told = {"settings": found.settings, "loss": value, "seconds": seconds}
             print(json.dumps(told), flush=True)
 
@@ -166,7 +171,7 @@ def greedy_weights(task: Task, goal: Goal, found: list[Predicted], rows: NDArray
 
 def fit_and_hand_in(task: Task, tables: Tables, members: list[tuple[Kind, dict[str, Any]]]) -> None:
     """Average models of all folds and kinds; write both submissions and out_of_fold.csv."""
-    studies = [study_of(task, tables, kind) for kind, _ in members]
+    studies = studies_of(task, tables, [kind for kind, _ in members])
     columns: list[list[pd.DataFrame]] = [[], [], []]
     for goal in studies[0].goals:
         found = [

@@ -11,6 +11,7 @@ blend, does not belong here.
 """
 
 from comind.evaluation.blending.errors import MOST_COMPARED, correlated
+from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.blending.verdict import MOST_CANDIDATES, judge
 
-__all__ = ["MOST_CANDIDATES", "MOST_COMPARED", "correlated", "judge"]
+__all__ = ["MOST_CANDIDATES", "MOST_COMPARED", "MOST_MEMBERS", "correlated", "judge"]

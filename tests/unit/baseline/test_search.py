@@ -62,8 +62,14 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     alone = kinds_for(problem, ())
     assert "histograms" in alone
     assert not {"LightGBM", "CatBoost", "XGBoost"} & set(alone)
-    for change in ({"shape": DataShape.AUDIO}, {"answer_kind": AnswerKind.TEXT}):
+    for change in ({"shape": DataShape.PANEL}, {"answer_kind": AnswerKind.TEXT}):
         assert kinds_for(problem.model_copy(update=change), _ALL) == ()
+    texts = problem.model_copy(update={"shape": DataShape.TEXT})
+    assert not {"naive Bayes", "weighted words"} & set(kinds_for(texts, _ALL))
+    labels = texts.model_copy(update={"answer_kind": AnswerKind.LABEL, "metric": "accuracy"})
+    assert kinds_for(labels, _ALL)[:2] == ("words", "naive Bayes")
+    ordered = labels.model_copy(update={"metric": "quadratic-weighted-kappa"})
+    assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()
     many = problem.model_copy(update={"train_rows": 50_000})
@@ -83,6 +89,41 @@ def test_a_kind_of_boosting_is_searched_and_handed_in(kind: str, tmp_path: Path)
 def test_a_plain_kind_is_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
     """Kinds of scikit-learn learn numbers, too."""
     _check(kind, tiny.table(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["words", "naive Bayes", "weighted words", "characters", "net"])
+def test_texts_are_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
+    """Texts have kinds of their own, and their topics are a table to others."""
+    _check(kind, tiny.text(tmp_path), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("shape", "members"),
+    [
+        (DataShape.TEXT, ("words", "naive Bayes", "LightGBM")),
+        (DataShape.AUDIO, ("kernel", "linear", "nearest neighbours")),
+        (DataShape.IMAGES, ("kernel", "linear", "convolutions")),
+    ],
+)
+def test_kinds_of_tables_see_other_data(
+    shape: DataShape, members: tuple[str, ...], tmp_path: Path
+) -> None:
+    """What a recipe makes of texts, sounds and pictures is a table to kinds of models."""
+    problem = tiny.COMPETITIONS[shape](tmp_path)
+    settings = {kind: {"passes": 0.05} if kind == "convolutions" else None for kind in members}
+    _run(fit_program(problem, 0, settings), tmp_path)
+    assert len(pd.read_csv(tmp_path / "submission.csv")) == problem.test_rows
+    out_of_fold = pd.read_csv(tmp_path / "out_of_fold.csv")
+    train = pd.read_csv(tmp_path / problem.folder / "train.csv")
+    assert (out_of_fold["y"] == train["y"]).mean() > 0.6
+
+
+def test_texts_of_numbers_beside_other_columns(tmp_path: Path) -> None:
+    """Columns that are no texts stand beside the words."""
+    rows = tiny.texts().assign(size=tiny.numbers()["x"])
+    rows["y"] = rows["text"].str.contains("dark") + 2 * rows["size"]
+    problem = tiny.competition(tmp_path, DataShape.TEXT, AnswerKind.NUMBER, rows)
+    _check("words", problem, tmp_path)
 
 
 def _check(kind: str, problem: Problem, workspace: Path) -> None:
@@ -200,11 +241,12 @@ def test_a_sampler_draws_the_same_for_a_seed() -> None:
     }
     drawn = []
     for _ in range(2):
-        sampler = Sampler(space, 3)
+        sampler = Sampler(space, 3, {"rate": 0.1, "leaves": 64, "share": 0.5, "kind": "a"})
         asked = []
         for number in range(12):
             asked.append(sampler.ask())
-            sampler.tell(float(number % 5))
+            if number % 5 == 4:
+                sampler.best = asked[-1]
         drawn.append(asked)
     assert drawn[0] == drawn[1]
     for each in drawn[0]:

@@ -73,6 +73,25 @@ def test_without_folds_the_best_score_is_taken() -> None:
     assert choice.confidence == pytest.approx(0.5, abs=0.02)
 
 
+def test_who_was_dropped_is_not_ahead_by_a_hard_fold_that_it_missed() -> None:
+    """It stays as far behind those that ran everywhere as on the rows that they share."""
+    ran = [Contender("a", 0.90, (0.90, 0.70)), Contender("b", 0.90, (0.88, 0.68))]
+    choice = choose([*ran, Contender("c", 0.88, (0.87,))], _ROWS, _error)
+    assert choice.pick == "a"
+    assert "c" not in choice.tied
+    behind = (0.90 + 0.89) / 2 - (0.88 + 0.87) / 2
+    between = (choice.expected["a"] + choice.expected["b"]) / 2
+    assert choice.expected["c"] == pytest.approx(between - behind)
+
+
+def test_who_was_dropped_is_never_picked() -> None:
+    """Also where those that ran on did so badly that it would be ahead of them."""
+    ran = [Contender("a", 0.90, (0.90, 0.90)), Contender("b", 0.90, (0.80, 0.80))]
+    choice = choose([*ran, Contender("c", 0.95, (0.94,), nominated=True)], _ROWS, _error)
+    assert choice.pick == "a"
+    assert choice.expected["c"] == choice.expected["a"]
+
+
 @given(
     scores=st.lists(st.tuples(_SCORES, _SCORES, _SCORES), min_size=1, max_size=6),
     errors=st.floats(0, 1),

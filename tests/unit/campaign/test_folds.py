@@ -45,13 +45,17 @@ def state(root: Path) -> CampaignState:
 
 
 def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> None:
-    """Each has a score on each fold; the pick is the best over all rows, with how sure that is."""
+    """Who is not dropped has a score on each fold; the pick is the best of these, with how sure."""
     state = _run(_world(tmp_path))
     assert state.folding is not None
     finalists = state.folding.finalists
     assert len(finalists) > 1
     runs = [(each.work.parents, each.work.fold) for each in state.works.fold_runs()]
-    assert runs == [((finalist,), fold) for fold in (1, 2) for finalist in finalists]
+    (left,) = state.left
+    both = [(1, finalists), (2, left.going_on)]
+    assert runs == [((finalist,), fold) for fold, running in both for finalist in running]
+    gone = set(finalists) - set(left.going_on)
+    assert {line.split()[0] for line in left.dropped} == gone != set()
     assert all(each.work.role == FOLD_ROLE for each in state.works.fold_runs())
     picked = state.picked
     assert picked is not None
@@ -60,7 +64,8 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
     assert 0 < picked.confidence <= 1
     assert picked.shrinkage is not None
     by_id = {each.work_id: each for each in picked.leaderboard}
-    assert all(len(by_id[finalist].folds) == 2 for finalist in finalists)
+    assert all(len(by_id[each].folds) == 1 + (each in left.going_on) for each in finalists)
+    assert picked.work_id in left.going_on
     assert "no more rows" in picked.evidence
     best = min(finalists, key=lambda each: by_id[each].expected or 0.0)
     assert best in (picked.work_id, *picked.reason.replace("(", " ").replace(")", " ").split())
@@ -109,6 +114,33 @@ def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
     assert state.works.fold_runs() == []
     assert state.picked is not None
     assert state.picked.work_id == "attempt-000"
+
+
+def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
+    """Who is far behind on the first fold runs on no other, and the note says who alone is left."""
+    lucky = program(0, 0.5).replace(
+        "draw.gauss(0, 0.5)", "draw.gauss(0, 0.5 if float(row['id']) < 1000 else 3)"
+    )
+    state = _run(_world(tmp_path, [lucky, lucky, *[program(7, 0.5)] * 2, *[program(8, 3.0)] * 2]))
+    assert [each.work.fold for each in state.works.fold_runs()] == [1, 1]
+    assert [each.going_on for each in state.left] == [("attempt-001",)]
+    assert state.picked is not None
+    assert state.picked.work_id == "attempt-001"
+    assert state.picked.folds == 1
+    assert "after fold 1 attempt-001 alone is left" in state.picked.notes
+
+
+def test_members_of_a_blend_run_where_the_best_is_alone(tmp_path: Path) -> None:
+    """They are behind the best beyond noise, run on every fold all the same, and are averaged."""
+    programs = [program(seed, noise) for seed, noise in enumerate((0.4, 0.7, 0.7)) for _ in range(2)]
+    state = _run(_world(tmp_path, programs), blend=True)
+    assert state.folding is not None
+    assert state.folding.finalists == ("attempt-000",)
+    assert len(state.folding.members) > 1
+    assert [each.going_on for each in state.left] == [state.folding.runners]
+    assert state.judged is not None
+    assert state.judged.folds == 2
+    assert state.judged.blend is not None
 
 
 @pytest.mark.parametrize("spec", [{"folds": 0}, {"pick": "simplest"}])

@@ -76,7 +76,7 @@ def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
 
 def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
     """Where only a recipe knows the data, the campaign ends after attempt 0 and says why."""
-    ending = _plan(problem.model_copy(update={"shape": DataShape.AUDIO}))
+    ending = _plan(problem.model_copy(update={"shape": DataShape.PANEL}))
     assert isinstance(ending, Done)
     assert "one recipe" in ending.reason
 
@@ -141,6 +141,37 @@ def _run_out(problem: Problem, *, gain: float, **spec: Any) -> str:
         tried += [(work, _ended(0.75 + gain * len(tried))) for work in _codes(decision)]
         assert len(tried) < 60
     return decision.reason
+
+
+@pytest.mark.parametrize(
+    ("left", "took", "rows", "members"),
+    [(34.0, 10.0, 30, 6), (34.0, 10.0, 9_000, 3), (200.0, 10.0, 9_000, 6), (34.0, 20.0, 30, 0)],
+)
+def test_a_short_campaign_makes_its_first_average(
+    problem: Problem, left: float, took: float, rows: int, members: int
+) -> None:
+    """A minute is enough for one; many rows and little time make it one of fewer kinds."""
+    recipe = scored(0.7).model_copy(update={"code_seconds": took})
+    machine = Machine(system="Linux", cores=2, memory_bytes=1 << 34)
+    read = EnvironmentRead(environment=Environment(python="3.11.7", machine=machine))
+    told: dict[str, Any] = {"iterations": None, "refit": True, "blend": True, "attempt_seconds": 3600.0}
+    state = state_of(read, *baseline(recipe), budget=Budget(seconds=30.0 + left), **told)
+    planned = _agent(problem.model_copy(update={"train_rows": rows})).plan(state)
+    if not members:
+        assert isinstance(planned, Done)
+        return
+    [first] = _codes(planned)
+    assert first.draft.title == f"average of {members} kinds of models"
+    assert 10 <= first.budget.seconds < left - took
+
+
+def test_later_steps_leave_time_for_blend_and_proof(problem: Problem) -> None:
+    """What comes after the first average leaves more of the time than that did."""
+    [first] = _codes(_plan(problem, budget=Budget(seconds=60.0), refit=True, blend=True))
+    slow = _ended(0.8).model_copy(update={"code_seconds": 12.0})
+    told: dict[str, Any] = {"budget": Budget(seconds=60.0), "refit": True}
+    assert isinstance(_plan(problem, (first, slow), **told, blend=True), Done)
+    assert _codes(_plan(problem, (first, slow), **told | {"budget": Budget(seconds=150.0)}, blend=True))
 
 
 def test_attempts_leave_time_for_the_end(problem: Problem) -> None:

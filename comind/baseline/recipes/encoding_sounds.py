@@ -1,0 +1,29 @@
+"""Sounds as the recipe for sounds hears them, at their own speed, for the kinds of models of tables."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from comind.baseline.recipes.audio import ENDINGS, features
+from comind.baseline.recipes.files import side_files
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+
+__all__ = ["sized_sounds", "sounds_for_trees"]
+
+
+def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return tables of cepstra, their slopes and their spread."""
+    heard = side_files(task, tables, ENDINGS)
+    return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
+
+
+def sized_sounds(task: Task, tables: Tables) -> list[Any]:
+    """Return the same as matrices, all columns of about one size and none that others tell."""
+    parts = [part.to_numpy() for part in sounds_for_trees(task, tables)]
+    sizes = make_pipeline(StandardScaler(), PCA(0.99, random_state=task.seed), StandardScaler())
+    return [sizes.fit_transform(parts[0]), *map(sizes.transform, parts[1:])]

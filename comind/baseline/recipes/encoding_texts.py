@@ -1,0 +1,91 @@
+"""Texts as the recipe for texts sees them, each view for itself: words, characters, counts, topics."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_matrix, hstack
+from sklearn.decomposition import TruncatedSVD
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+from skrub import TableVectorizer
+
+from comind.baseline.recipes.tables import Tables
+from comind.baseline.recipes.task import Task
+from comind.baseline.recipes.text import encoders, is_text
+
+__all__ = ["characters_of", "counts_of", "sized_topics", "topics_for_trees", "words_of"]
+
+TOPICS = 64
+
+
+def words_of(task: Task, tables: Tables) -> list[Any]:
+    """Return words and pairs of words by rarity, and the other columns beside them."""
+    return beside_others(task, tables, viewed(task, tables, encoders(small=True)[1]))
+
+
+def characters_of(task: Task, tables: Tables) -> list[Any]:
+    """Return runs of two to four characters by rarity, and the other columns beside them."""
+    characters = encoders(small=True)[2].set_params(ngram_range=(2, 4), max_features=50_000)
+    return beside_others(task, tables, viewed(task, tables, characters))
+
+
+def counts_of(task: Task, tables: Tables) -> list[Any]:
+    """Return how often each word and each pair of words is there."""
+    return viewed(task, tables, encoders(small=True)[0])
+
+
+def sized_topics(task: Task, tables: Tables) -> list[Any]:
+    """Return a dense matrix: what words go together, by a truncated SVD, lengths and other columns."""
+    words = words_of(task, tables)
+    count = min(TOPICS, words[0].shape[1] - 1, words[0].shape[0] - 1)
+    topics = TruncatedSVD(max(1, count), n_iter=3, random_state=task.seed)
+    dense = [topics.fit_transform(words[0]), *map(topics.transform, words[1:])]
+    scale = StandardScaler()
+    both = [np.hstack(pair) for pair in zip(dense, map(lengths, joined(task, tables)), strict=True)]
+    return [scale.fit_transform(both[0]), *map(scale.transform, both[1:])]
+
+
+def topics_for_trees(task: Task, tables: Tables) -> list[Any]:
+    """Return the same as tables."""
+    return [pd.DataFrame(part) for part in sized_topics(task, tables)]
+
+
+def lengths(texts: "pd.Series[Any]") -> Any:
+    """Return lengths and shares of signs of texts."""
+    size = texts.str.len().to_numpy(dtype=float)
+    words = texts.str.count(r"\w+").to_numpy(dtype=float)
+    shares = [texts.str.count(sign).to_numpy() / (size + 1) for sign in (r"[,;:]", r"[A-Z]", r"[!?]")]
+    return np.column_stack([np.log1p(size), np.log1p(words), size / (words + 1), *shares])
+
+
+def text_columns(task: Task, tables: Tables) -> tuple[list[str], list[str]]:
+    """Return the features that are texts, and those that are not."""
+    features = [column for column in tables.test.columns if column not in task.id_columns]
+    texts = [column for column in features if is_text(tables.train[column])]
+    return texts, [column for column in features if column not in texts]
+
+
+def joined(task: Task, tables: Tables) -> list["pd.Series[Any]"]:
+    """Return all texts of a row as one."""
+    texts, _ = text_columns(task, tables)
+    return [part[texts].fillna("").astype(str).agg("\n".join, axis=1) for part in tables]
+
+
+def viewed(task: Task, tables: Tables, encoder: Any) -> list[Any]:
+    """Return what an encoder makes of the texts; it learns from those of train alone."""
+    first, *others = joined(task, tables)
+    return [csr_matrix(encoder.fit_transform(first)), *map(csr_matrix, map(encoder.transform, others))]
+
+
+def beside_others(task: Task, tables: Tables, views: list[Any]) -> list[Any]:
+    """Return views of the texts with the columns that are no texts."""
+    _, others = text_columns(task, tables)
+    if not others:
+        return views
+    np.random.seed(task.seed)  # skrub's encoders draw from the global generator
+    encoder = make_pipeline(TableVectorizer(), SimpleImputer(), MaxAbsScaler())
+    encoder.fit(tables.train[others])
+    columns = [encoder.transform(part[others]) for part in tables]
+    return [hstack(pair, format="csr") for pair in zip(views, columns, strict=True)]
