@@ -26,7 +26,7 @@ class Contender:
     folds: tuple[float, ...] = ()
     """On further folds; on the first ones of them alone where it was dropped on the way."""
     gain: float | None = None
-    """Of a blend that was judged on folds, too: over the best of those that ran on them."""
+    """Of a blend, on rows that it was not selected on: over the best of those that it was judged with."""
     out_of_fold: float | None = None
     """Of its own out-of-fold predictions."""
     nominated: bool = False
@@ -74,7 +74,8 @@ def choose(
     optimism = _optimism(contenders)
     found = {each.work_id: _expected(each, rows, optimism or 0.0) for each in contenders}
     ran = [each for each in contenders if each.folds and not each.dropped]
-    best = max((found[each.work_id] for each in ran), default=0.0)
+    judged = ran or [each for each in contenders if each.gain is None]
+    best = max((found[each.work_id] for each in judged), default=0.0)
     found |= {each.work_id: min(best, found[each.work_id]) for each in contenders if each.dropped}
     found |= {each.work_id: best + each.gain for each in contenders if each.gain is not None}
     order = sorted(contenders, key=lambda each: (-found[each.work_id], each.dropped, *_simplicity(each)))

@@ -11,6 +11,7 @@ from comind.campaign.race import Compared
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.blend import Blend
+from comind.domain.metric import Paired
 
 __all__ = ["BEYOND", "best_expected", "blend_reason"]
 
@@ -31,9 +32,9 @@ def best_expected(
     rows = [ranked[0].score.rows, *_rows_of(ran)]
 
     def error(one: str, other: str) -> float:
-        blends = (state.works.attempt(each).work.blend for each in (one, other))
-        gains = [each.gain.standard_error for each in blends if each is not None]
-        return gains[0] if gains and ran.folds else _error(one, other, state, folder, compared)
+        gains = (_gain(each, state, ran) for each in (one, other))
+        known = [each.standard_error for each in gains if each is not None]
+        return known[0] if known else _error(one, other, state, folder, compared)
 
     choice = choose([_contender(each, state, ran) for each in close], rows, error)
     return FinalPicked(
@@ -59,21 +60,32 @@ def blend_reason(blended: Blend) -> str:
 
 def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
     attempt, sign = state.works.attempt(each.work_id), _sign(each)
-    outcome, blended = attempt.outcome, attempt.work.blend
+    outcome, gain = attempt.outcome, _gain(each.work_id, state, ran)
     assert outcome is not None
     assert outcome.submitted is not None
-    on_folds = blended is not None and state.judged is not None and state.judged.folds > 0
     own = outcome.out_of_fold
     return Contender(
         work_id=each.work_id,
         holdout=sign * each.score.value.value,
         folds=tuple(sign * _value(run) for run in ran.runs.get(each.work_id, ())),
-        gain=blended.gain.difference if blended is not None and on_folds else None,
+        gain=None if gain is None else gain.difference,
         out_of_fold=sign * own.value.value if own else None,
         nominated=outcome.submitted.nominated,
         code_lines=each.code_lines,
         seconds=each.seconds,
     )
+
+
+def _gain(work_id: str, state: CampaignState, ran: FoldRuns) -> Paired | None:
+    """Return what the newest blend gains on rows that it was not selected on; None for all else.
+
+    Also None where others have scores on folds, and the blend was judged on validation alone.
+    """
+    newest, judged = state.works.blend(), state.judged
+    if newest is None or newest.id != work_id or newest.work.blend is None:
+        return None
+    on_folds = judged is not None and judged.folds > 0
+    return newest.work.blend.gain if on_folds or not ran.folds else None
 
 
 def _told(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:

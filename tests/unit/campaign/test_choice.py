@@ -45,6 +45,15 @@ def test_a_blend_is_ahead_of_its_best_member_by_its_gain() -> None:
     assert choice.shrinkage == pytest.approx(0.05)
 
 
+def test_without_folds_a_blend_is_ahead_by_what_it_gained_unselected() -> None:
+    """Its own score on rows that it was selected on says nothing, so it does not make the pick surer."""
+    alone = [Contender("one", 0.84), Contender("blend", 0.99, gain=0.01)]
+    choice = choose(alone, _ROWS[:1], _error)
+    assert choice.pick == "blend"
+    assert choice.expected["blend"] == pytest.approx(0.85)
+    assert choice.confidence < 1.0
+
+
 @pytest.mark.parametrize(
     ("a", "b", "pick"),
     [
