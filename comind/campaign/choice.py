@@ -26,7 +26,7 @@ class Contender:
     folds: tuple[float, ...] = ()
     """On further folds; on the first ones of them alone where it was dropped on the way."""
     gain: float | None = None
-    """Of a blend, on rows that it was not selected on: over the best of those that it was judged with."""
+    """Of a blend over the best of its candidates, on rows that it was not selected on."""
     out_of_fold: float | None = None
     """Of its own out-of-fold predictions."""
     nominated: bool = False
