@@ -12,9 +12,7 @@ from comind.domain.metric import Paired
 
 __all__ = ["Compared", "Comparing", "Runner", "dropped"]
 
-_ERRORS = (
-    1.0  # standard errors behind the best, beyond which nobody runs on (docs/design/0013-pick-rules.md)
-)
+_ERRORS = 1.0  # standard errors behind the best, beyond which nobody runs on (0013-pick-rules.md)
 
 
 class Comparing(Protocol):

@@ -22,7 +22,7 @@ _PRINT = """
 from pathlib import Path
 for path in sorted(Path("input").rglob("*")):
     if path.is_file() and "small" not in path.parts:
-        print(path, path.read_text().strip())
+        print(path, path.read_text().splitlines()[0])
 try:
     Path("input/ada/one/notebook.py").write_text("changed")
 except OSError:
@@ -73,7 +73,7 @@ def test_what_was_read_is_in_the_log(project: Path) -> None:
 
 
 def test_a_draft_finds_its_inputs(project: Path) -> None:
-    """Community items lie at input/<owner>/<name>, solutions at input/solutions/<id>, all read-only."""
+    """Items lie at input/<owner>/<name>, solutions at input/solutions/<id>, beside folds; read-only."""
     folder = ProjectFolder(project)
     solution = folder.solution("c1", "attempt-000")
     solution.mkdir(parents=True)
@@ -90,6 +90,7 @@ def test_a_draft_finds_its_inputs(project: Path) -> None:
     assert result.output.splitlines() == [
         "input/ada/one/notebook.py x = 1",
         "input/carl/data/a.csv a",
+        "input/folds/folds.csv fold",
         "input/solutions/attempt-000/code.py y = 2",
         "read-only",
     ]
