@@ -177,18 +177,23 @@ def _hand_out(
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
         return None
+    ending, fresh = None, list[tuple[str, Think | Code]]()
     for planned in decision:
         late = time_shortage(planned, campaign.state)
         if late:
-            return CampaignEnded(reason="budget", detail=late)
+            ending = CampaignEnded(reason="budget", detail=late)
+            break
         given = planned.resources or campaign.state.resources()
         work = planned.model_copy(update={"resources": given})
         work_id = campaign.state.next_id(work)
         campaign.record(WorkPlanned(id=work_id, work=work))
+        fresh.append((work_id, work))
+    if fresh:  # all are recorded before any begins: a kill while one runs loses none of the others
         passed("work-planned")
+    for work_id, work in fresh:
         executor.submit(work_id, work)
         out.add(work_id)
-    return None
+    return ending
 
 
 def _decided(
