@@ -6,9 +6,9 @@ as values, so that it can be carried out in another process. Who plans and carri
 """
 
 from dataclasses import dataclass
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, model_validator
 
 from comind.domain.blend import Blend
 from comind.domain.draft import Draft, Operator
@@ -126,6 +126,14 @@ class Code(Value):
     """Of a blend, and of its refit: what is averaged."""
     fold: int = 0
     """Of a run on a fold: its number, from 1; 0 is the split itself."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, values: Any) -> Any:
+        """Read `opening_version` under the name that it has in older logs, too."""
+        if isinstance(values, dict) and "edition" in values:
+            return {"opening_version" if name == "edition" else name: values[name] for name in values}
+        return values
 
 
 Work = Annotated[Think | Code, Field(discriminator="kind")]

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import Purpose, Think
+from comind.campaign.plan import Code, Purpose, Think
 from comind.domain.payload import Payload
 from comind.domain.value import Value
 from comind.errors import LogError
@@ -120,3 +120,17 @@ def test_facts_of_another_type_are_told() -> None:
     """Facts are held to their type as well."""
     with pytest.raises(LogError, match=r"a recorded outline is no Question: width: Extra inputs"):
         OUTLINE.facts_of(Think(purpose="outline", facts=Payload({"width": 1})))
+
+
+@pytest.mark.parametrize(("name", "version"), [("opening_version", 1), ("edition", 1), ("blend", 0)])
+def test_the_opening_of_an_older_attempt_is_read(name: str, version: int) -> None:
+    """Some logs call the version of the opening cells `edition`; it is written under its new name."""
+    draft = {"title": "a", "method": "b"}
+    recorded = {
+        "operator": "draft",
+        "draft": draft,
+        "budget": {"seconds": 1, "steps": 1, "cell_seconds": 1},
+    }
+    work = Code.model_validate({**recorded, name: version or None})
+    assert work.opening_version == version
+    assert Code.model_validate_json(work.model_dump_json()) == work
