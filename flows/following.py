@@ -165,10 +165,7 @@ class _Slices:
 
     def _validation(self, candidate: Candidate) -> Path:
         folder = ProjectFolder(self.project).campaign(candidate.campaign)
-        submitted = read_state(folder).works.attempt(candidate.attempt).submitted
-        if submitted is None:
-            raise CampaignError(f"{candidate.campaign}: {candidate.attempt} handed nothing in")
-        return folder.work(candidate.attempt).validation_submission(submitted.step)
+        return folder.validation_of(read_state(folder).works.attempt(candidate.attempt))
 
 
 def _candidate(campaign: str, state: CampaignState) -> Candidate | None:

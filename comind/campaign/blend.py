@@ -176,7 +176,7 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
     if len(finalists) > 1:
         runs = [ran.runs[each.attempt.id] for each in found]
         for place, number in enumerate(ran.folds):
-            folds[number] = [_submitted(each[place], campaign.folder) for each in runs]
+            folds[number] = [campaign.folder.validation_of(each[place]) for each in runs]
     report = blender.blend([_validation(each, campaign.folder) for each in found], folds)
     told = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
@@ -224,11 +224,6 @@ def _is_final(candidate: Candidate) -> bool:
     """Whether a step is what its attempt handed in, which is what ran on folds."""
     final = candidate.attempt.submitted
     return final is not None and final.step == candidate.submitted.step
-
-
-def _submitted(attempt: Attempt, folder: CampaignFolder) -> Path:
-    assert attempt.submitted is not None
-    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 def _check_files(candidate: Candidate, folder: CampaignFolder) -> None:

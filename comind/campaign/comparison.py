@@ -37,9 +37,8 @@ def compare_errors(
 
 
 def _validation(state: CampaignState, folder: CampaignFolder, attempt: str) -> Path:
+    path = folder.validation_of(state.works.attempt(attempt))
     submitted = state.works.attempt(attempt).submitted
-    assert submitted is not None
-    path = folder.work(attempt).validation_submission(submitted.step)
-    if hash_file(path) != submitted.validation_sha256:
+    if submitted is None or hash_file(path) != submitted.validation_sha256:
         raise CampaignError(f"{path} was changed after it was graded")
     return path

@@ -1,7 +1,6 @@
 """The pick of the best expected score: what `choice.py` is told of attempts, folds and differences."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from comind.campaign.choice import Choice, Contender, choose, pooled_error
 from comind.campaign.events import FinalPicked, Ranked
@@ -27,7 +26,7 @@ def best_expected(
 
     Asked about are those that ran on folds, and the first ones by validation score.
     """
-    ran, folding = fold_runs(state), state.folding
+    ran, fold_plan = fold_runs(state), state.fold_plan
     close = [each for place, each in enumerate(ranked) if place < _ASKED or each.work_id in ran.runs]
     rows = [ranked[0].score.rows, *_rows_of(ran)]
 
@@ -44,7 +43,7 @@ def best_expected(
         folds=len(ran.folds),
         confidence=choice.confidence if len(ranked) > 1 else None,
         shrinkage=choice.shrinkage,
-        notes=(*(folding.left_out if folding else ()), *ran.notes),
+        notes=(*(fold_plan.left_out if fold_plan else ()), *ran.notes),
     )
 
 
@@ -103,13 +102,13 @@ def _error(
 ) -> float:
     """Return the standard error of a difference, over the rows that both have scores on."""
     attempts, ran = [state.works.attempt(each) for each in (one, other)], fold_runs(state)
-    first, second = (_validation(each, folder) for each in attempts)
+    first, second = (folder.validation_of(each) for each in attempts)
     errors = [compared.compare(first, second).standard_error]
     if one in ran.runs and other in ran.runs:
         for number, pair in zip(
             ran.folds, zip(ran.runs[one], ran.runs[other], strict=False), strict=False
         ):
-            first, second = (_validation(each, folder) for each in pair)
+            first, second = (folder.validation_of(each) for each in pair)
             errors.append(compared.compare(first, second, number).standard_error)
     score = attempts[0].score
     assert score is not None
@@ -150,8 +149,3 @@ def _value(attempt: Attempt) -> float:
 def _sign(each: Ranked) -> int:
     """Return what a score is multiplied with so that more is better."""
     return 1 if each.score.value.maximize else -1
-
-
-def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
-    assert attempt.submitted is not None
-    return folder.work(attempt.id).validation_submission(attempt.submitted.step)

@@ -81,7 +81,7 @@ def leaderboard(state: CampaignState, folder: CampaignFolder, comparer: Comparin
         assert attempt.outcome.score is not None
         behind = None
         if attempt is not scored[0]:
-            behind = comparer.compare(_validation(scored[0], folder), _validation(attempt, folder))
+            behind = comparer.compare(folder.validation_of(scored[0]), folder.validation_of(attempt))
         ranked.append(
             Ranked(
                 work_id=attempt.id,
@@ -132,11 +132,6 @@ def as_csv(ranked: tuple[Ranked, ...]) -> str:
         cells.append("" if each.expected is None else each.expected)
         rows.append(",".join(map(str, cells)))
     return "\n".join(rows) + "\n"
-
-
-def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
-    assert attempt.submitted is not None
-    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 def _code_lines(code: str) -> int:

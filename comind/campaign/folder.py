@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from comind.campaign.works import Attempt
 from comind.domain.draft import Operator
 from comind.errors import CampaignError
 
@@ -79,6 +80,16 @@ class CampaignFolder:
     def work(self, work_id: str) -> WorkFolder:
         """Return the folder of one piece of work."""
         return WorkFolder(self.root / work_id)
+
+    def validation_of(self, attempt: Attempt) -> Path:
+        """Return the predictions for the validation rows that an attempt, or a run on a fold, handed in.
+
+        Raises:
+            CampaignError: it handed nothing in.
+        """
+        if attempt.submitted is None:
+            raise CampaignError(f"{self.name}: {attempt.id} handed nothing in")
+        return self.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 class ProjectFolder:

@@ -3,10 +3,9 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.events import FinalistsLeft, FoldsPlanned, WorkPlanned
+from comind.campaign.events import FoldFinished, FoldsPlanned, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
@@ -87,18 +86,18 @@ def run_folds(
     """
     if not campaign.state.most_folds():
         return ""
-    if campaign.state.folding is None:
+    if campaign.state.fold_plan is None:
         campaign.record(_planned(campaign.state, campaign.folder, compared, offer, members))
         passed("folds-planned")
-    folding = campaign.state.folding
-    assert folding is not None
+    fold_plan = campaign.state.fold_plan
+    assert fold_plan is not None
     finish_begun(campaign, executor, progress)
-    for number in range(1, folding.folds + 1):
+    for number in range(1, fold_plan.folds + 1):
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
-        if number - 1 > max((each.fold for each in campaign.state.left), default=0):
-            campaign.record(_left(campaign.state, campaign.folder, compared, number - 1))
-            passed("finalists-left")
+        if number - 1 > max((each.fold for each in campaign.state.finished_folds), default=0):
+            campaign.record(_finished(campaign.state, campaign.folder, compared, number - 1))
+            passed("fold-finished")
         runners = _runners(campaign.state, number)
         if len(runners) < _LEAST:
             return f"after fold {number - 1} {', '.join(runners)} alone is left"
@@ -113,19 +112,19 @@ def run_folds(
                 _plan(campaign, work_id, number)
             finish_begun(campaign, executor, progress)
             waiting = waiting[slots:]
-    return folding.reason
+    return fold_plan.reason
 
 
 def fold_runs(state: CampaignState) -> FoldRuns:
     """Return what came of the runs on folds since the last attempt was planned."""
-    folding = state.folding
-    if folding is None:
+    fold_plan = state.fold_plan
+    if fold_plan is None:
         return FoldRuns()
-    failed = {each: why for each in folding.runners if (why := _failure(state, each))}
+    failed = {each: why for each in fold_plan.runners if (why := _failure(state, each))}
     notes = tuple(f"{each} has no scores on folds: {why}" for each, why in failed.items())
-    ran = {each: _runs_of(state, each) for each in folding.runners if each not in failed}
+    ran = {each: _runs_of(state, each) for each in fold_plan.runners if each not in failed}
     numbers, runs = list[int](), dict[str, tuple[Attempt, ...]]()
-    for number in range(1, folding.folds + 1):
+    for number in range(1, fold_plan.folds + 1):
         runners = _runners(state, number)
         if len(runners) < _LEAST or not all(number in ran[each] for each in runners):
             break
@@ -206,11 +205,11 @@ def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str
     return able, tuple(others)
 
 
-def _left(
+def _finished(
     state: CampaignState, folder: CampaignFolder, compared: Compared, number: int
-) -> FinalistsLeft:
+) -> FoldFinished:
     """Return who runs on after a fold: who is not dropped, and a blend's members where time allows."""
-    assert state.folding is not None
+    assert state.fold_plan is not None
     names = _runners(state, number)
     runners, rows = [], list[int]()
     for each in names:
@@ -220,19 +219,19 @@ def _left(
         rows = [score.rows for score in scores]
         values = (score.value for score in scores)
         signed = tuple(value.value if value.maximize else -value.value for value in values)
-        runners.append(Runner(each, signed, tuple(_validation(part, folder) for part in parts)))
+        runners.append(Runner(each, signed, tuple(folder.validation_of(part) for part in parts)))
     behind = dropped(runners, rows, compared)
     near = [each for each in names if each not in behind]
-    going = [each for each in names if each in near or each in state.folding.members]
+    going = [each for each in names if each in near or each in state.fold_plan.members]
     if state.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
         going = near
     told = tuple(line for each, line in behind.items() if each not in going)
-    return FinalistsLeft(fold=number, going_on=tuple(going), dropped=told)
+    return FoldFinished(fold=number, continuing=tuple(going), dropped=told)
 
 
 def _clear(compared: Compared, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
     """Whether one attempt is worse than the first one beyond doubt."""
-    return compared.compare(_validation(first, folder), _validation(other, folder)).clear
+    return compared.compare(folder.validation_of(first), folder.validation_of(other)).clear
 
 
 def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
@@ -243,11 +242,6 @@ def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
     if others and _OTHERS_FILES in _script(attempt, folder).text:
         return f"it reads files of {', '.join(others)}, which were fitted on these rows"
     return ""
-
-
-def _validation(attempt: Attempt, folder: CampaignFolder) -> Path:
-    assert attempt.submitted is not None
-    return folder.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
@@ -302,9 +296,9 @@ def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
 
 def _runners(state: CampaignState, number: int) -> list[str]:
     """Return who runs on a fold, as is recorded, but for those that failed on a fold."""
-    assert state.folding is not None
-    before = [each.going_on for each in state.left if each.fold < number]
-    named = before[-1] if before else state.folding.runners
+    assert state.fold_plan is not None
+    before = [each.continuing for each in state.finished_folds if each.fold < number]
+    named = before[-1] if before else state.fold_plan.runners
     return [each for each in named if not _failure(state, each)]
 
 
