@@ -33,8 +33,8 @@ from comind.campaign.events import (
     CommunityRead,
     EnvironmentRead,
     ErrorsCompared,
-    FinalistsLeft,
     FinalPicked,
+    FoldFinished,
     FoldsPlanned,
     ScriptProved,
     SplitMade,
@@ -211,7 +211,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
         case WorkFinished(id=work_id, outcome=outcome):
             return f"{work_id}: {_ending(outcome)}"
         case (
-            ErrorsCompared() | FoldsPlanned() | FinalistsLeft() | BlendJudged() | FinalPicked()
+            ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
         ) as chosen:
             return _choice_line(chosen)
         case CampaignResumed():
@@ -229,7 +229,7 @@ def _tuning_lines(tuning: Tuning) -> list[str]:
 
 
 def _choice_line(
-    event: ErrorsCompared | FoldsPlanned | FinalistsLeft | BlendJudged | FinalPicked,
+    event: ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
 ) -> str:
     match event:
         case ErrorsCompared():
@@ -238,9 +238,9 @@ def _choice_line(
             return f"final pick {work_id}: {reason}" + (f"\n  {evidence}" if evidence else "")
         case BlendJudged():
             return f"no blend: {event.reason}" if event.blend is None else f"blend: {event.blend}"
-        case FinalistsLeft(fold=fold, going_on=going_on, dropped=dropped):
+        case FoldFinished(fold=fold, continuing=continuing, dropped=dropped):
             more = "".join(f"; {line}" for line in dropped)
-            return f"left after fold {fold}: {', '.join(going_on)}{more}"
+            return f"continue after fold {fold}: {', '.join(continuing)}{more}"
         case FoldsPlanned(folds=folds, reason=reason, left_out=left_out):
             more = "".join(f"; {line}" for line in (reason, *left_out) if line)
             if not event.runners:

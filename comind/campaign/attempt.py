@@ -122,7 +122,7 @@ class CellStarted(Value):
     goal: str
     code: str
     submission: SubmissionNames | None = None
-    aside: bool = False
+    scratch: bool = False
     """Whether nothing that follows needs it: no script has it, and no new session runs it again."""
 
 

@@ -27,7 +27,7 @@ __all__ = [
     "EnvironmentRead",
     "ErrorsCompared",
     "FinalPicked",
-    "FinalistsLeft",
+    "FoldFinished",
     "FoldsPlanned",
     "Proof",
     "Ranked",
@@ -40,6 +40,8 @@ __all__ = [
 
 NO_COMMUNITY = "none"
 """In place of a community folder: the campaign reads none."""
+
+_SUREST = 0.99  # no larger probability is told: draws from normal values say no more
 
 
 class CampaignSpec(Value):
@@ -188,12 +190,12 @@ class FoldsPlanned(Value):
         return tuple(dict.fromkeys((*self.finalists, *self.members)))
 
 
-class FinalistsLeft(Value):
+class FoldFinished(Value):
     """Who runs on after a fold that is not the last one; written before the next one is planned."""
 
-    type: Literal["finalists-left"] = "finalists-left"
+    type: Literal["fold-finished"] = "fold-finished"
     fold: int
-    going_on: tuple[Name, ...]
+    continuing: tuple[Name, ...]
     """One alone runs no further."""
     dropped: tuple[str, ...] = ()
     """A line for each that does not go on: how far it is behind."""
@@ -290,12 +292,11 @@ class FinalPicked(Value):
         if self.confidence is None:
             return ""
         folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
-        told = [f"{self.confidence:.0%} sure that no other is better, by validation {folds}"]
+        sure = "over 99%" if self.confidence > _SUREST else f"{self.confidence:.0%}"
+        told = [f"{sure} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
-            said = "validation says {} better than folds"
-            if self.shrinkage < 0:
-                said = "folds say {} better than validation"
-            told.append(said.format(f"{abs(self.shrinkage):.3g}"))
+            better = "better" if self.shrinkage >= 0 else "worse"
+            told.append(f"its score on validation is {abs(self.shrinkage):.3g} {better} than on folds")
         return "; ".join([*told, *self.notes])
 
 
@@ -342,7 +343,7 @@ CampaignEvent = Annotated[
     | WorkPlanned
     | WorkFinished
     | FoldsPlanned
-    | FinalistsLeft
+    | FoldFinished
     | ErrorsCompared
     | BlendJudged
     | FinalPicked

@@ -130,7 +130,7 @@ class CellRun(Cell):
     step: int
     names: SubmissionNames | None
     """The files that it was to hand in, where they were named."""
-    aside: bool = False
+    scratch: bool = False
     """Whether nothing that follows needs it."""
     started: datetime
     ended: datetime | None = None
@@ -202,13 +202,13 @@ class AttemptState:
         """Return the cells that bring a fresh interpreter to where one was, oldest first.
 
         A cell that had to be stopped would have to be stopped again, so it is left out, as are those
-        that ran aside, and those from the number `before` on.
+        that are scratch, and those from the number `before` on.
         """
         found: list[CellRun] = []
         for cell in self.cells:
             if cell.result is None or (before is not None and cell.number >= before):
                 continue
-            if cell.result.status in (CellStatus.OK, CellStatus.ERROR) and not cell.aside:
+            if cell.result.status in (CellStatus.OK, CellStatus.ERROR) and not cell.scratch:
                 found.append(cell)
             if cell.result.state_lost:
                 found = []
@@ -336,7 +336,7 @@ def _started(state: AttemptState, started: CellStarted, at: datetime) -> Attempt
         goal=started.goal,
         code=started.code,
         names=started.submission,
-        aside=started.aside,
+        scratch=started.scratch,
         started=at,
     )
     return replace(state, cells=state.cells.put(cell.number, cell))

@@ -63,11 +63,15 @@ def step_lines(state: CampaignState) -> Iterator[str]:
 
 def _ending(state: CampaignState) -> list[str]:
     """Return what came of folds, blend, final pick and refit, a line each, as far as they are."""
-    folding, judged, picked, refit = state.folding, state.judged, state.picked, state.refit()
+    fold_plan, judged, picked, refit = state.fold_plan, state.judged, state.picked, state.refit()
     told = []
-    if folding is not None:
-        ran = f"{folding.folds} for {', '.join(folding.finalists)}" if folding.finalists else "none"
-        told.append(f"folds: {'; '.join(filter(None, (ran, folding.reason, *folding.left_out)))}")
+    if fold_plan is not None:
+        ran = (
+            f"up to {fold_plan.folds} for {', '.join(fold_plan.runners)}"
+            if fold_plan.runners
+            else "none"
+        )
+        told.append(f"folds: {'; '.join(filter(None, (ran, fold_plan.reason, *fold_plan.left_out)))}")
     if judged is not None:
         told.append(f"blend: {judged.blend or f'none, {judged.reason}'}")
     if picked is not None:

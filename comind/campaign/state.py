@@ -16,8 +16,8 @@ from comind.campaign.events import (
     CommunityRead,
     EnvironmentRead,
     ErrorsCompared,
-    FinalistsLeft,
     FinalPicked,
+    FoldFinished,
     FoldsPlanned,
     ScriptProved,
     SplitMade,
@@ -91,9 +91,9 @@ class CampaignState:
     works: Works = Works()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
     """Of finished attempts; agents plan by it, so a blend never is."""
-    folding: FoldsPlanned | None = None
+    fold_plan: FoldsPlanned | None = None
     """Who runs on further folds; since the last attempt was planned."""
-    left: tuple[FinalistsLeft, ...] = ()
+    finished_folds: tuple[FoldFinished, ...] = ()
     """Who went on after each of these folds."""
     compared: ErrorsCompared | None = None
     """How far the errors of the best attempts went together when that was last asked."""
@@ -285,8 +285,8 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 state,
                 works=state.works.planned(work_id, work),
                 knew=state.knew.set(work_id, len(state.communities) - 1),
-                folding=None if _is_attempt(work) else state.folding,
-                left=() if _is_attempt(work) else state.left,
+                fold_plan=None if _is_attempt(work) else state.fold_plan,
+                finished_folds=() if _is_attempt(work) else state.finished_folds,
                 judged=None if _is_attempt(work) else state.judged,
             )
         case WorkFinished(id=work_id, outcome=outcome):
@@ -298,7 +298,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 best=_better(state, work_id, outcome),
             )
         case (
-            ErrorsCompared() | FoldsPlanned() | FinalistsLeft() | BlendJudged() | FinalPicked()
+            ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
         ) as told:
             return _with_told(state, told)
         case ScriptProved(id=work_id) as proved:
@@ -307,7 +307,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             # With an end taken back, more attempts may follow, or there is time for folds now, and
             # another final pick.
             if state.ended:
-                state = replace(state, picked=None, folding=None, left=())
+                state = replace(state, picked=None, fold_plan=None, finished_folds=())
             return replace(state, budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
@@ -330,15 +330,15 @@ def _with_given(
 
 def _with_told(
     state: CampaignState,
-    told: ErrorsCompared | FoldsPlanned | FinalistsLeft | BlendJudged | FinalPicked,
+    told: ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
 ) -> CampaignState:
     match told:
         case ErrorsCompared():
             return replace(state, compared=told, comparisons=state.comparisons + 1)
         case FoldsPlanned():
-            return replace(state, folding=told, left=())
-        case FinalistsLeft():
-            return replace(state, left=(*state.left, told))
+            return replace(state, fold_plan=told, finished_folds=())
+        case FoldFinished():
+            return replace(state, finished_folds=(*state.finished_folds, told))
         case BlendJudged():
             return replace(state, judged=told)
         case FinalPicked():

@@ -84,7 +84,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     leaders = [each.leader_score.value for each in attempts if each.leader_score is not None]
     best = sorted(leaders, reverse=True)
     error = _error(state, graded.values())
-    behind = [_better(best[0], each) for each in best if each != best[0]] if best else []
+    behind = [_distance(best[0], each) for each in best if each != best[0]] if best else []
     signed = [value.value if value.maximize else -value.value for value in values]
     return Tuning(
         gradings=sum(1 for each in graded.values() for _ in _scores(each)),
@@ -117,7 +117,7 @@ def _scores(state: AttemptState) -> Iterator[MetricValue]:
             yield cell.report.score.value
 
 
-def _better(one: MetricValue, other: MetricValue) -> float:
+def _distance(one: MetricValue, other: MetricValue) -> float:
     return abs(one.value - other.value)
 
 

@@ -167,16 +167,18 @@ class Workbench(Desk):
         """Seconds of the attempt that are left, as of the last effect."""
         return self.work.budget.seconds - self.state.spend.seconds
 
-    def run(self, goal: str, code: str, *, seconds: float = math.inf, aside: bool = False) -> CellResult:
+    def run(
+        self, goal: str, code: str, *, seconds: float = math.inf, scratch: bool = False
+    ) -> CellResult:
         """Run one cell that hands nothing in, whatever it writes, for so many seconds at most.
 
-        With `aside` nothing that follows needs what it leaves behind, so that no script has it.
+        With `scratch` nothing that follows needs what it leaves behind, so that no script has it.
 
         Raises:
             TimeOver: the attempt's seconds are used up.
             SandboxError: no session can be had.
         """
-        ended = self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds, aside=aside)
+        ended = self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds, scratch=scratch)
         return ended.result
 
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
@@ -221,12 +223,12 @@ class Workbench(Desk):
         *,
         hands_in: bool,
         most_seconds: float = math.inf,
-        aside: bool = False,
+        scratch: bool = False,
     ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
         number = self.state.steps + 1
         started = CellStarted(
-            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, aside=aside
+            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, scratch=scratch
         )
 
         def run() -> CellEnded:

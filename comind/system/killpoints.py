@@ -41,7 +41,7 @@ CLOSING_POINTS = (
     "folds-planned",  # the event that says who runs on folds | the plan of the first run
     "fold-planned",  # the plan of a run on a fold | handing it out
     "fold-made",  # the fold's files | the session of its run
-    "finalists-left",  # the event that says who runs on after a fold | the plan of the next run
+    "fold-finished",  # the event that says who runs on after a fold | the plan of the next run
     "blend-judged",  # the event that says what is averaged | the plan of the blend
 )
 """Of a campaign with several scored attempts, beside those of every campaign."""

@@ -139,7 +139,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
-    sure = f"\n  how sure    {result['pick_evidence']}" if result["pick_evidence"] else ""
+    sure = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
     advice = _ADVICE if result["model"] == OFFLINE else ""
     seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"

@@ -110,7 +110,7 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
     assert parent["metrics"]["valid_attempts"][-1][0] == 3
     assert parent["tags"]["comind.picked"] == "attempt-001"
     assert parent["tags"]["comind.folds"].startswith("none: fewer than two")
-    assert parent["tags"]["comind.pick_evidence"].startswith("100% sure that no other is better")
+    assert parent["tags"]["comind.pick_evidence"].startswith("over 99% sure that no other is better")
     assert parent["metrics"]["pick/confidence"][-1][0] == 1.0
     assert parent["metrics"]["pick/folds"][-1][0] == 0.0
     assert parent["tags"]["comind.ended"] == "done: all iterations are over"

@@ -12,7 +12,7 @@ from comind.campaign.attempt import (
     MonitorHeard,
     TryFailed,
 )
-from comind.campaign.events import CampaignEvent, FinalistsLeft, FinalPicked, FoldsPlanned
+from comind.campaign.events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
@@ -43,21 +43,21 @@ def test_folds_and_what_the_pick_rests_on_are_told() -> None:
             f"2 folds for a, b; no more rows; {left_out[0]}"
         ),
         FoldsPlanned(finalists=("a",), members=("b", "a"), folds=2): "2 folds for a, b",
-        FinalistsLeft(fold=1, going_on=("a", "c"), dropped=("b is 0.2 behind a",)): (
-            "left after fold 1: a, c; b is 0.2 behind a"
+        FoldFinished(fold=1, continuing=("a", "c"), dropped=("b is 0.2 behind a",)): (
+            "continue after fold 1: a, c; b is 0.2 behind a"
         ),
         FoldsPlanned(reason="one attempt alone has a score"): "no folds: one attempt alone has a score",
         FinalPicked(
             work_id="a", reason="the best", leaderboard=(), folds=1, confidence=0.8, shrinkage=0.01
         ): (
             "final pick a: the best\n  80% sure that no other is better, by validation and 1 fold; "
-            "validation says 0.01 better than folds"
+            "its score on validation is 0.01 better than on folds"
         ),
         FinalPicked(
             work_id="a", reason="the best", leaderboard=(), folds=2, confidence=1.0, shrinkage=-0.02
         ): (
-            "final pick a: the best\n  100% sure that no other is better, by validation and 2 folds; "
-            "folds say 0.02 better than validation"
+            "final pick a: the best\n  over 99% sure that no other is better, by validation and 2 "
+            "folds; its score on validation is 0.02 worse than on folds"
         ),
         FinalPicked(work_id="a", reason="the best", leaderboard=()): "final pick a: the best",
     }

@@ -52,7 +52,7 @@ class BaselineAgent(Agent):
             bench.step("Average models of several kinds.", draft.codebase)
             return Finish(report=draft.method)
         seconds = _SEARCH_SHARE * bench.seconds_left
-        searched = bench.run("Search settings.", draft.codebase, seconds=seconds, aside=True)
+        searched = bench.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
         found = found_in(searched.output)
         if found is None or not bench.steps_left:
             return Finish(report="No settings could be fitted in time, or no step was left for them.")

@@ -45,7 +45,7 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
     """Return the cells up to `step`, which handed in, whose effects a fresh interpreter can have again.
 
     A cell that failed counts as far as it ran. One that was stopped or cut off is left out: nobody could
-    say where it was. So is one that ran aside.
+    say where it was. So is a scratch cell.
     """
     cells: list[RanCell] = []
     life = 0
@@ -55,7 +55,7 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
         if cell.step > step:
             break
         code = ran_part(to_python(cell.code), cell.result)
-        if code.strip() and not cell.aside:
+        if code.strip() and not cell.scratch:
             names = cell.names or SubmissionNames()
             cells.append(RanCell(cell.step, cell.goal, code, life, names))
         life += cell.result.state_lost

@@ -58,7 +58,7 @@ def _check(state: CampaignState, now: float) -> None:
     if state.refit() is None:
         assert 1.5 * took + 15 + 2 * OVERHEAD > _CLOSING_SHARE * limit, "there was time"
     if not state.works.fold_runs():
-        assert state.folding is None or state.folding.reason
+        assert state.fold_plan is None or state.fold_plan.reason
 
 
 @settings(max_examples=8, deadline=None)

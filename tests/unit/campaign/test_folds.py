@@ -47,15 +47,15 @@ def state(root: Path) -> CampaignState:
 def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> None:
     """Who is not dropped has a score on each fold; the pick is the best of these, with how sure."""
     state = _run(_world(tmp_path))
-    assert state.folding is not None
-    finalists = state.folding.finalists
+    assert state.fold_plan is not None
+    finalists = state.fold_plan.finalists
     assert len(finalists) > 1
     runs = [(each.work.parents, each.work.fold) for each in state.works.fold_runs()]
-    (left,) = state.left
-    both = [(1, finalists), (2, left.going_on)]
+    (first,) = state.finished_folds
+    both = [(1, finalists), (2, first.continuing)]
     assert runs == [((finalist,), fold) for fold, running in both for finalist in running]
-    gone = set(finalists) - set(left.going_on)
-    assert {line.split()[0] for line in left.dropped} == gone != set()
+    gone = set(finalists) - set(first.continuing)
+    assert {line.split()[0] for line in first.dropped} == gone != set()
     assert all(each.work.role == FOLD_ROLE for each in state.works.fold_runs())
     picked = state.picked
     assert picked is not None
@@ -64,8 +64,8 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
     assert 0 < picked.confidence <= 1
     assert picked.shrinkage is not None
     by_id = {each.work_id: each for each in picked.leaderboard}
-    assert all(len(by_id[each].folds) == 1 + (each in left.going_on) for each in finalists)
-    assert picked.work_id in left.going_on
+    assert all(len(by_id[each].folds) == 1 + (each in first.continuing) for each in finalists)
+    assert picked.work_id in first.continuing
     assert "no more rows" in picked.evidence
     best = min(finalists, key=lambda each: by_id[each].expected or 0.0)
     assert best in (picked.work_id, *picked.reason.replace("(", " ").replace(")", " ").split())
@@ -110,7 +110,7 @@ def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
     """One attempt beyond the noise of all others needs no folds, and the log says so."""
     programs = [program(0, 0.1), program(0, 0.1), *(program(seed, 2.0) for seed in range(4))]
     state = _run(_world(tmp_path, programs))
-    assert state.folding == FoldsPlanned(reason="no attempt is within noise of attempt-000")
+    assert state.fold_plan == FoldsPlanned(reason="no attempt is within noise of attempt-000")
     assert state.works.fold_runs() == []
     assert state.picked is not None
     assert state.picked.work_id == "attempt-000"
@@ -123,7 +123,7 @@ def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
     )
     state = _run(_world(tmp_path, [lucky, lucky, *[program(7, 0.5)] * 2, *[program(8, 3.0)] * 2]))
     assert [each.work.fold for each in state.works.fold_runs()] == [1, 1]
-    assert [each.going_on for each in state.left] == [("attempt-001",)]
+    assert [each.continuing for each in state.finished_folds] == [("attempt-001",)]
     assert state.picked is not None
     assert state.picked.work_id == "attempt-001"
     assert state.picked.folds == 1
@@ -134,10 +134,10 @@ def test_members_of_a_blend_run_where_the_best_is_alone(tmp_path: Path) -> None:
     """They are behind the best beyond noise, run on every fold all the same, and are averaged."""
     programs = [program(seed, noise) for seed, noise in enumerate((0.4, 0.7, 0.7)) for _ in range(2)]
     state = _run(_world(tmp_path, programs), blend=True)
-    assert state.folding is not None
-    assert state.folding.finalists == ("attempt-000",)
-    assert len(state.folding.members) > 1
-    assert [each.going_on for each in state.left] == [state.folding.runners]
+    assert state.fold_plan is not None
+    assert state.fold_plan.finalists == ("attempt-000",)
+    assert len(state.fold_plan.members) > 1
+    assert [each.continuing for each in state.finished_folds] == [state.fold_plan.runners]
     assert state.judged is not None
     assert state.judged.folds == 2
     assert state.judged.blend is not None
@@ -147,7 +147,7 @@ def test_members_of_a_blend_run_where_the_best_is_alone(tmp_path: Path) -> None:
 def test_folds_can_be_left_out(tmp_path: Path, spec: dict[str, object]) -> None:
     """With no folds wanted, and where the simplest is picked, nothing runs and nothing is recorded."""
     state = _run(_world(tmp_path), **spec)
-    assert state.folding is None
+    assert state.fold_plan is None
     assert state.works.fold_runs() == []
     assert state.picked is not None
     assert state.picked.folds == 0
@@ -156,8 +156,8 @@ def test_folds_can_be_left_out(tmp_path: Path, spec: dict[str, object]) -> None:
 def test_without_folds_the_best_score_is_picked(tmp_path: Path) -> None:
     """Not the simplest: a tie on the first validation rows says nothing for shorter code."""
     state = _run(_world(tmp_path, folds=0))
-    assert state.folding is not None
-    assert state.folding.reason == "no more rows"
+    assert state.fold_plan is not None
+    assert state.fold_plan.reason == "no more rows"
     assert state.picked is not None
     assert state.best is not None
     assert state.picked.work_id == state.best.work_id
@@ -171,10 +171,10 @@ def test_a_finalist_whose_script_fails_on_a_fold_keeps_its_first_score(tmp_path:
     )
     state = _run(_world(tmp_path, [fails, fails, *_ALIKE[2:]]))
     ran = fold_runs(state)
-    assert state.folding is not None
-    assert "attempt-000" in state.folding.finalists
+    assert state.fold_plan is not None
+    assert "attempt-000" in state.fold_plan.finalists
     assert "attempt-000" not in ran.runs
-    assert len(ran.runs) == len(state.folding.finalists) - 1
+    assert len(ran.runs) == len(state.fold_plan.finalists) - 1
     assert state.picked is not None
     assert any("attempt-000 has no scores on folds: fold 1" in note for note in state.picked.notes)
 
@@ -196,11 +196,11 @@ def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path
     world = _world(tmp_path, [*_ALIKE[:2], reads, reads, *_ALIKE[4:]])
     world.agent = _Mounting()
     state = _run(world)
-    assert state.folding is not None
-    assert sorted(state.folding.finalists) == ["attempt-000", "attempt-002"]
+    assert state.fold_plan is not None
+    assert sorted(state.fold_plan.finalists) == ["attempt-000", "attempt-002"]
     why = "it reads files of attempt-000, which were fitted on these rows"
     told = f"attempt-001 has no scores on folds: {why}"
-    assert state.folding.left_out == (told,)
+    assert state.fold_plan.left_out == (told,)
     assert all(each.work.inputs == () for each in state.works.fold_runs())
     assert state.picked is not None
     assert told in state.picked.notes
@@ -212,9 +212,9 @@ def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
     world = _world(tmp_path)
     world.budget = Budget(seconds=30)
     state = _run(world, refit=True)
-    assert state.folding is not None
-    assert state.folding.finalists == ()
-    assert "s are left for folds" in state.folding.reason
+    assert state.fold_plan is not None
+    assert state.fold_plan.finalists == ()
+    assert "s are left for folds" in state.fold_plan.reason
 
 
 def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
@@ -245,7 +245,7 @@ def test_a_campaign_killed_at_any_event_of_the_end_picks_the_same(
         campaign.resume()
         again = world.run(campaign)
         assert again.works == state.works
-        assert again.folding == state.folding
+        assert again.fold_plan == state.fold_plan
         assert again.judged == state.judged
         assert again.picked == state.picked
         assert isinstance(world.grader, TableGrader)

@@ -108,7 +108,7 @@ def test_how_a_campaign_came_to_its_submission_is_told_once_and_last() -> None:
         "",
         "## The end",
         "",
-        "- folds: 2 for attempt-000, attempt-001; one did not run",
+        "- folds: up to 2 for attempt-000, attempt-001; one did not run",
         "- blend: none, no average is better",
         "- final pick: attempt-000, the best",
         "- 90% sure that no other is better, by validation and 2 folds; so",

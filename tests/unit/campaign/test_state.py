@@ -48,7 +48,7 @@ def histories(draw: st.DrawFn) -> list[Record[CampaignEvent]]:
 
 @given(histories())
 def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
-    """Folding a prefix never fails, and folding on from it gives what folding the whole gives."""
+    """Folding a prefix never fails, and fold_plan on from it gives what fold_plan the whole gives."""
     for cut in range(len(history) + 1):
         state = CAMPAIGN_LOG.fold(history[:cut])
         for record in history[cut:]:
