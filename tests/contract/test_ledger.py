@@ -2,19 +2,27 @@
 
 import csv
 import random
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS
+from pydantic import BaseModel
+
+from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.budget import Purse
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState, Call, apply
 from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.loop import Campaign, run
+from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
+from comind.campaign.workbench import Workbench
 from comind.campaign.worker import Equipment
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
+from comind.llm.base import Message
+from comind.llm.exchange import Prompt
 from comind.llm.gate import Gate
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings, Price, Traffic
@@ -32,7 +40,18 @@ from tests.unit.campaign.samples import code, opened, owed_by_calls, rounded
 from tests.unit.campaign.world import CELLS
 
 ATTEMPTS, STEPS, SLOTS = 64, 3, 16
+FAILURES = 5  # of one call, at most: after six, while others are answered, it is given up
+TASK = Message(
+    role="user", content="Write one cell after another, each of which hands in two submissions."
+)
+NAMES = SubmissionNames(validation="validation_submission.csv", test="submission.csv")
 PRICE = Price(prompt=2.0, cached=0.5, completion=10.0)
+
+
+class Cell(BaseModel):
+    """What the model writes in a step."""
+
+    code: str
 
 
 class ManyAttempts(TinyAgent):
@@ -47,10 +66,21 @@ class ManyAttempts(TinyAgent):
         planned: list[Code] = [code(f"draft {number}", steps=STEPS) for number in numbers]
         return list(planned) or Wait()
 
+    def code(self, work: Code, bench: Workbench) -> Finish:
+        """Ask for one cell after another, no two attempts and no two steps in the same words."""
+        while bench.steps_left:
+            steps = Message(role="user", content=f"{work.draft.title}, {bench.steps_left} steps left")
+            prompt = Prompt(role="coding_agent", messages=(TASK, steps))
+            bench.step("next", bench.ask(prompt, Cell).value.code, NAMES)
+        return Finish(report="all steps are made")
 
-def _faults(seed: int) -> "list[Fault | None]":
-    """Return what goes wrong, for one request in four."""
-    draw = random.Random(seed)
+
+def _faults(seed: int) -> Callable[[int, Asked], "Fault | None"]:
+    """Return what goes wrong, for one request in four; never so often that a call is given up.
+
+    What happens to a conversation is drawn from its text, so that it does not depend on which thread
+    asks first.
+    """
     kinds = [
         status(429),
         status(500),
@@ -59,7 +89,15 @@ def _faults(seed: int) -> "list[Fault | None]":
         reset(0.5),
         raw("<html>"),
     ]
-    return [draw.choice(kinds) if draw.random() < 0.25 else None for _ in range(2_000)]
+    tries: Counter[str] = Counter()
+
+    def fault(_number: int, asked: Asked) -> Fault | None:
+        tries[asked.text] += 1
+        draw = random.Random(f"{seed} {tries[asked.text]} {asked.text}")
+        failed = draw.random() < 0.25 and tries[asked.text] <= FAILURES
+        return draw.choice(kinds) if failed else None
+
+    return fault
 
 
 def _campaign(
