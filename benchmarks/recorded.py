@@ -171,8 +171,8 @@ def story(name: str, state: CampaignState, result: dict[str, Any]) -> Iterator[s
     for run in state.works.fold_runs():
         if run.score is None:
             yield f"  {run.id}  {run.title}: {run.result}"
-    folding = state.folding
-    why = folding.reason if folding else "none were planned"
+    plan = state.fold_plan
+    why = plan.reason if plan else "none were planned"
     yield f"  folds       {picked.folds}{f' ({why})' if why else ''}"
     yield f"  blend       {result['blend'] or 'nothing to average'}"
     yield f"  pick        {picked.work_id}: {picked.reason}"
