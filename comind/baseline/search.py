@@ -27,7 +27,7 @@ class _Kind(NamedTuple):
     module: str
     constant: str
     package: str = "scikit-learn"
-    sized: bool = False
+    scaled: bool = False
     """Whether it takes a matrix with columns of one size, not a table."""
     slow: bool = False
     """Whether it is left out with many rows."""
@@ -43,14 +43,14 @@ _KINDS = {
     "weighted words": _Kind("kind_bayes", "WEIGHTED", of_classes=True, own_view=True),
     "characters": _Kind("kind_texts", "CHARACTERS", slow=True, own_view=True),
     "LightGBM": _Kind("kind_lightgbm", "LIGHTGBM", "lightgbm"),
-    "linear": _Kind("kind_linear", "LINEAR", sized=True),
+    "linear": _Kind("kind_linear", "LINEAR", scaled=True),
     "CatBoost": _Kind("kind_catboost", "CATBOOST", "catboost", slow=True),
-    "trees": _Kind("kind_trees", "TREES", sized=True),
+    "trees": _Kind("kind_trees", "TREES", scaled=True),
     "XGBoost": _Kind("kind_xgboost", "XGBOOST", "xgboost-cpu"),
     "histograms": _Kind("kind_histograms", "HISTOGRAMS"),
-    "kernel": _Kind("kind_kernel", "KERNEL", sized=True, slow=True),
-    "net": _Kind("kind_net", "NET", sized=True, slow=True),
-    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", sized=True, slow=True),
+    "kernel": _Kind("kind_kernel", "KERNEL", scaled=True, slow=True),
+    "net": _Kind("kind_net", "NET", scaled=True, slow=True),
+    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", scaled=True, slow=True),
     "convolutions": _Kind("kind_convolutions", "CONVOLUTIONS", own_view=True),
 }
 
@@ -60,13 +60,13 @@ class _View(NamedTuple):
 
     module: str
     for_trees: str
-    sized: str
+    scaled: str
 
 
 _VIEWS = {
-    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "sized_topics"),
-    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "sized_sounds"),
-    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "sized_pictures"),
+    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "scaled_topics"),
+    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "scaled_sounds"),
+    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "scaled_pictures"),
 }
 
 _BOOSTING = ("LightGBM", "histograms")
@@ -174,7 +174,7 @@ def _spelt(problem: Problem, kind: str) -> str:
     view, of = _VIEWS.get(problem.shape), _KINDS[kind]
     if view is None or of.own_view:
         return of.constant
-    return f"{of.constant}._replace(encode={view.sized if of.sized else view.for_trees})"
+    return f"{of.constant}._replace(encode={view.scaled if of.scaled else view.for_trees})"
 
 
 def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:

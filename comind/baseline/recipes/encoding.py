@@ -11,7 +11,7 @@ from skrub import tabular_pipeline
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["columns_for_trees", "sized_columns"]
+__all__ = ["columns_for_trees", "scaled_columns"]
 
 
 def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
@@ -19,7 +19,7 @@ def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
     return encoded_for(HistGradientBoostingRegressor(), task, tables)
 
 
-def sized_columns(task: Task, tables: Tables) -> list[Any]:
+def scaled_columns(task: Task, tables: Tables) -> list[Any]:
     """Return matrices without gaps: a column a category, and all of about one size."""
     found = encoded_for(Ridge(), task, tables)
     return [np.asarray(part, dtype=np.float64) for part in found]

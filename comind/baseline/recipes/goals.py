@@ -18,7 +18,7 @@ from comind.baseline.recipes.task import Task
 __all__ = ["Goal", "answer", "goals_of", "raw_loss"]
 
 RANKINGS = ("roc-auc", "average-precision")  # only the order of probabilities counts
-LABEL_NOISE = 0.1  # of the log loss beside an error rate, which few rows tell coarsely
+LOG_LOSS_WEIGHT = 0.1  # of the log loss beside an error rate, which few rows tell coarsely
 
 
 class Goal(NamedTuple):
@@ -68,7 +68,7 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
     loss = float(log_loss(y, sure, labels=np.arange(len(goal.classes))))
     if task.answer_kind != "label":
         return loss
-    return float(np.mean(raw.argmax(axis=1) != y)) + LABEL_NOISE * loss
+    return float(np.mean(raw.argmax(axis=1) != y)) + LOG_LOSS_WEIGHT * loss
 
 
 def answer(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame:

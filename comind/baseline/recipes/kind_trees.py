@@ -10,7 +10,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 
-from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, model_of, threads
 
 __all__ = ["TREES"]
@@ -37,7 +37,7 @@ def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 TREES = Kind(
-    encode=sized_columns,
+    encode=scaled_columns,
     fit=fit_trees,
     space={
         "extra": ("one of", True, False),
