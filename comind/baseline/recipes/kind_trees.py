@@ -33,6 +33,7 @@ def fit_trees(fold: Fold, settings: dict[str, Any]) -> Model:
     draw = np.random.default_rng(fold.task.seed)
     rows = np.sort(draw.permutation(len(fold.y))[:MOST_ROWS])
     model.fit(fold.x[rows], fold.y[rows])
+    model.set_params(n_jobs=1)  # several threads add up the trees in any order, never twice the same sum
     return model_of(model, fold.goal)
 
 

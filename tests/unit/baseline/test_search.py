@@ -9,12 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from threadpoolctl import threadpool_limits
 
 from comind.baseline import Found, fit_program, found_in, kinds_for, search_program
+from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
@@ -27,11 +31,23 @@ def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
 
 
 def _run(code: str, workspace: Path) -> str:
-    """Run a program in this process, as imports take longer than fits; return what it printed."""
-    said = io.StringIO()
-    with contextlib.chdir(workspace), contextlib.redirect_stdout(said), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(compile(code, "program", "exec"), {"__name__": "program"})
+    """Run a program in this process, as imports take longer than fits; return what it printed.
+
+    What it sets for a process of its own is as before afterwards: threads, and the global generator.
+    """
+    said, drawn, torch_threads = io.StringIO(), np.random.get_state(), torch.get_num_threads()
+    try:
+        with (
+            contextlib.chdir(workspace),
+            contextlib.redirect_stdout(said),
+            warnings.catch_warnings(),
+            threadpool_limits(1),
+        ):
+            warnings.simplefilter("ignore")
+            exec(compile(code, "program", "exec"), {"__name__": "program"})
+    finally:
+        np.random.set_state(drawn)
+        torch.set_num_threads(torch_threads)
     return said.getvalue()
 
 
@@ -41,14 +57,29 @@ def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-def _labels(workspace: Path, rows: int = 120) -> Problem:
-    """Return a table with a label that `x` tells, a category among its columns."""
+def _columns(rows: int = 120) -> pd.DataFrame:
+    """Return a table with a category among its columns, and values of it that train lacks."""
     table = tiny.numbers(rows)
     table["word"] = np.where(table["z"] > 0, "up", "down")
     table.loc[table["z"].abs() < 0.2, "word"] = None
+    table.loc[rows - 10 :, "word"] = "zebra"
+    return table
+
+
+def _labels(workspace: Path) -> Problem:
+    """Return a table with a label that `x` tells."""
+    table = _columns()
     label = np.where(table["x"] > 0, "yes", "no")
     return tiny.competition(
         workspace, DataShape.TABLE, AnswerKind.LABEL, table.assign(y=label), metric="accuracy"
+    )
+
+
+def _numbers(workspace: Path) -> Problem:
+    """Return a table with a number that grows with `x`."""
+    table = _columns()
+    return tiny.competition(
+        workspace, DataShape.TABLE, AnswerKind.NUMBER, table.assign(y=10 * table["x"])
     )
 
 
@@ -88,7 +119,23 @@ def test_a_kind_of_boosting_is_searched_and_handed_in(kind: str, tmp_path: Path)
 @pytest.mark.parametrize("kind", ["linear", "trees", "kernel", "net", "nearest neighbours"])
 def test_a_plain_kind_is_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
     """Kinds of scikit-learn learn numbers, too."""
-    _check(kind, tiny.table(tmp_path), tmp_path)
+    _check(kind, _numbers(tmp_path), tmp_path)
+
+
+def test_trees_on_several_threads_give_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads that add up trees as each is done would give sums that differ in their last digits."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    _check("trees", _numbers(tmp_path), tmp_path)
+
+
+def test_a_category_that_train_lacks_is_a_gap() -> None:
+    """What is new is no neighbour of it in the order of categories; all tables have those of train."""
+    train, later = pd.DataFrame({"word": ["down", "up"] * 3}), pd.DataFrame({"word": ["aslant", "up"]})
+    parts = columns_for_trees(_task("number", "rmse", ["y"]), Tables(train, later, later))
+    assert [part["word"].cat.categories.tolist() for part in parts] == [["down", "up"]] * 3
+    assert parts[2]["word"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["words", "naive Bayes", "weighted words", "characters", "net"])
