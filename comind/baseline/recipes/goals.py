@@ -61,6 +61,8 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
         off = np.abs(raw - y)
         absolute = loss_of(task.metric) == "absolute_error"
         return float(np.mean(off) if absolute else np.sqrt(np.mean(off**2)))
+    if len(goal.classes) == 1:
+        return 0.0
     sure = np.clip(raw, 1e-6, 1)
     sure = sure / sure.sum(axis=1, keepdims=True)
     if task.metric in RANKINGS and len(goal.classes) == 2 and len(np.unique(y)) == 2:

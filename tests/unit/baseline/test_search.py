@@ -165,6 +165,18 @@ def test_kinds_of_tables_see_other_data(
     assert (out_of_fold["y"] == train["y"]).mean() > 0.6
 
 
+@pytest.mark.parametrize("answers", [AnswerKind.PROBABILITY, AnswerKind.LABEL])
+def test_one_class_alone_needs_no_model(answers: AnswerKind, tmp_path: Path) -> None:
+    """Where all rows have the same class, every kind is sure of it, and a search of it ends."""
+    rows = tiny.numbers(40).assign(y=1)
+    problem = tiny.competition(tmp_path, DataShape.TABLE, answers, rows, metric="roc-auc")
+    found = found_in(_run(search_program(problem, 0, "linear", 2), tmp_path))
+    assert found is not None
+    assert found.loss == pytest.approx(0, abs=1e-5)
+    _run(fit_program(problem, 0, dict.fromkeys(kinds_for(problem, _ALL))), tmp_path)
+    assert set(pd.read_csv(tmp_path / "submission.csv")["y"]) == {1}
+
+
 def test_texts_of_numbers_beside_other_columns(tmp_path: Path) -> None:
     """Columns that are no texts stand beside the words."""
     rows = tiny.texts().assign(size=tiny.numbers()["x"])
