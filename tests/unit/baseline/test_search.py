@@ -12,7 +12,7 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from comind.baseline import Found, fit_program, found_in, kinds_for, search_program
+from comind.baseline import Found, fit_program, found_in, kinds_for, search_program, why_no_kinds
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
@@ -23,7 +23,7 @@ from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
 
-_ALL = ("lightgbm", "catboost", "xgboost-cpu")
+_ALL = ("lightgbm", "catboost", "xgboost-cpu", "torch", "pillow", "soundfile")
 
 
 def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
@@ -35,7 +35,8 @@ def _run(code: str, workspace: Path) -> str:
 
     What it sets for a process of its own is as before afterwards: threads, and the global generator.
     """
-    said, drawn, torch_threads = io.StringIO(), np.random.get_state(), torch.get_num_threads()
+    said, threads = io.StringIO(), torch.get_num_threads()
+    drawn = np.random.get_state()  # noqa: NPY002 - programs seed it
     try:
         with (
             contextlib.chdir(workspace),
@@ -46,8 +47,8 @@ def _run(code: str, workspace: Path) -> str:
             warnings.simplefilter("ignore")
             exec(compile(code, "program", "exec"), {"__name__": "program"})
     finally:
-        np.random.set_state(drawn)
-        torch.set_num_threads(torch_threads)
+        np.random.set_state(drawn)  # noqa: NPY002
+        torch.set_num_threads(threads)
     return said.getvalue()
 
 
@@ -103,8 +104,22 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()
+    assert why_no_kinds(wide, _ALL) == "5 targets, more than 4"
     many = problem.model_copy(update={"train_rows": 50_000})
     assert set(kinds_for(many, _ALL)) < set(kinds_for(problem, _ALL))
+
+
+@pytest.mark.parametrize(
+    ("shape", "needed"),
+    [(DataShape.IMAGES, "torch and pillow"), (DataShape.AUDIO, "soundfile"), (DataShape.TEXT, "")],
+)
+def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path: Path) -> None:
+    """Where a package is missing that every program of such data imports, no kind is tried."""
+    problem = tiny.COMPETITIONS[shape](tmp_path)
+    assert why_no_kinds(problem, _ALL) == ""
+    assert why_no_kinds(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
+    assert bool(kinds_for(problem, _ALL[:3])) is not bool(needed)
+    assert ("convolutions" in kinds_for(problem, _ALL)) is (shape is DataShape.IMAGES)
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -122,9 +137,7 @@ def test_a_plain_kind_is_searched_and_handed_in(kind: str, tmp_path: Path) -> No
     _check(kind, _numbers(tmp_path), tmp_path)
 
 
-def test_trees_on_several_threads_give_the_same(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trees_on_several_threads_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads that add up trees as each is done would give sums that differ in their last digits."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     _check("trees", _numbers(tmp_path), tmp_path)
@@ -219,6 +232,8 @@ def test_what_a_search_printed_is_read() -> None:
     last = Found(settings={"a": 2}, loss=0.4, seconds=1.0)
     assert found_in(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
     assert found_in("nothing") is None
+    old = first.replace('"a"', '"step"')
+    assert found_in(old) == Found(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
 
 
 # --- folds ----------------------------------------------------------------------------------------
