@@ -68,9 +68,9 @@ def _columns(rows: int = 120) -> pd.DataFrame:
 
 
 def _labels(workspace: Path) -> Problem:
-    """Return a table with a label that `x` tells."""
+    """Return a table with a label that `x` tells but for some rows, so that boosting stops early."""
     table = _columns()
-    label = np.where(table["x"] > 0, "yes", "no")
+    label = np.where((table["x"] > 0) ^ (table["id"] % 15 == 0), "yes", "no")
     return tiny.competition(
         workspace, DataShape.TABLE, AnswerKind.LABEL, table.assign(y=label), metric="accuracy"
     )
@@ -131,14 +131,14 @@ def test_a_kind_of_boosting_is_searched_and_handed_in(kind: str, tmp_path: Path)
     _check(kind, _labels(tmp_path), tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["linear", "trees", "kernel", "net", "nearest neighbours"])
+@pytest.mark.parametrize("kind", ["linear", "kernel", "net", "nearest neighbours"])
 def test_a_plain_kind_is_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
     """Kinds of scikit-learn learn numbers, too."""
     _check(kind, _numbers(tmp_path), tmp_path)
 
 
 def test_trees_on_several_threads_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threads that add up trees as each is done would give sums that differ in their last digits."""
+    """Extra trees and forests learn numbers, too; sums of them do not depend on which is done first."""
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     _check("trees", _numbers(tmp_path), tmp_path)
 
@@ -186,7 +186,7 @@ def test_one_class_alone_needs_no_model(answers: AnswerKind, tmp_path: Path) -> 
     found = found_in(_run(search_program(problem, 0, "linear", 2), tmp_path))
     assert found is not None
     assert found.loss == pytest.approx(0, abs=1e-5)
-    _run(fit_program(problem, 0, dict.fromkeys(kinds_for(problem, _ALL))), tmp_path)
+    _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "CatBoost"))), tmp_path)
     assert set(pd.read_csv(tmp_path / "submission.csv")["y"]) == {1}
 
 
@@ -220,7 +220,7 @@ def _check(kind: str, problem: Problem, workspace: Path) -> None:
 
 def test_an_average_needs_no_search(tmp_path: Path) -> None:
     """Kinds with the settings that a search begins with are averaged by one program."""
-    problem = _labels(tmp_path)
+    problem = _numbers(tmp_path)
     said = _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "linear", "trees"))), tmp_path)
     assert "y: weights [" in said
     assert len(pd.read_csv(tmp_path / "submission.csv")) == problem.test_rows
