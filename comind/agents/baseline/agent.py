@@ -1,7 +1,7 @@
 """What the baseline does as an agent; which step comes next is said in searching.py."""
 
 from comind.agents.baseline.searching import AVERAGE, Search
-from comind.baseline import fit_program, found_in, kinds_for
+from comind.baseline import fit_program, found_in, kinds_for, why_no_kinds
 from comind.campaign.agent import Agent
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code, Decision, Done, Think, Wait
@@ -30,9 +30,10 @@ class BaselineAgent(Agent):
                 reason="one iteration: the first recipe is all that runs without a language model"
             )
         given = state.resources()
-        kinds = kinds_for(self.problem, given.packages if given else ())
+        packages = given.packages if given else ()
+        kinds = kinds_for(self.problem, packages)
         if not kinds:
-            told = f"{self.problem.shape} with {self.problem.answer_kind} answers"
+            told = why_no_kinds(self.problem, packages)
             return Done(reason=f"{told}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()

@@ -2,12 +2,11 @@
 
 The first step averages several kinds of models, each with settings that are often good. Then a round
 searches the settings of each kind, an attempt each, with a fixed number of evaluations that doubles from
-round to round, and averages the best of all kinds. So time decides how many rounds there are, and
-not what a round finds. Rounds end where time does, or where one has found nothing better.
+round to round, and averages the best of all kinds. Time decides which steps are begun and where a search
+is cut; all of that is in the log. Rounds end where time does, or where one has found nothing better.
 """
 
 import math
-from itertools import groupby
 from statistics import median
 from typing import NamedTuple
 
@@ -23,9 +22,9 @@ __all__ = ["AVERAGE", "Search"]
 AVERAGE = "average"
 """Kind of the drafts that average models of several kinds."""
 
-_FIRST = 2  # rounds that are not asked for a gain: the first average, and the first searches
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
-_KINDS = (99, 5, 4, 3, 3)  # that a round tries: those whose settings had the least loss
+_KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
+_BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
 _MEMBERS = 6  # of an average
 _FIRST_MEMBERS = 3  # of the first average, where there is little time
 _IMPORT_SECONDS = 15.0  # what a recipe takes at most that does little but import libraries
@@ -33,6 +32,7 @@ _LEAST_SECONDS = 10.0  # of an attempt
 _START_SECONDS = 5.0  # of an interpreter of its own
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
 _REFIT_FACTOR = 1.5  # of what code took, for more rows
+_NOTHING_FITTED = "no settings of any kind could be fitted"
 
 
 class _Tried(NamedTuple):
@@ -69,9 +69,10 @@ class Search:
         self._kinds = kinds
         mine = [each for each in state.works.attempts() if each.work.draft.codebase]
         self._tried = [_Tried(each, _found(each)) for each in mine]
-        self._round = sum(each.kind == AVERAGE for each in self._tried)
-        last = max((n for n, each in enumerate(self._tried) if each.kind == AVERAGE), default=-1)
-        self._before, self._now = self._tried[: last + 1], self._tried[last + 1 :]
+        self._ends = [n for n, each in enumerate(self._tried) if each.kind == AVERAGE]
+        begun = self._ends[-1] + 1 if self._ends else 0
+        self._before, self._now = self._tried[:begun], self._tried[begun:]
+        self._rounds = len(self._ends) - 1  # that were made; the first average ends none
 
     def next(self) -> Decision:
         """Return the attempts to begin now, or why the search is over."""
@@ -82,11 +83,14 @@ class Search:
             return [self._average()] if fits else self._late()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        planned: list[Think | Code] = [self._search(kind) for kind in self._wanted() if self._fits(kind)]
-        if planned and self._slots() > 0:
-            return planned[: self._slots()]
+        fitting, slots = [kind for kind in self._wanted() if self._fits(kind)], self._slots()
+        if fitting and slots > 0:
+            planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
+            return planned
         if any(each.attempt.outcome is None for each in self._now):
             return Wait()
+        if not self._members():
+            return Done(reason=_NOTHING_FITTED)
         if self._now and self._average_seconds() <= self._room():
             return [self._average()]
         return self._late()
@@ -102,37 +106,35 @@ class Search:
         return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
 
     def _why_no_round(self) -> str:
-        limit = self._state.spec.iterations
-        if self._round > len(_EVALUATIONS) or (limit is not None and self._round >= limit - 1):
-            return f"the search made all its {self._round} rounds"
-        if self._round > _FIRST and not self._gained():
-            return f"round {self._round} of the search found nothing better"
+        """Return why no round is to follow those that were made; empty if one is."""
+        given = self._state.spec.iterations
+        limit = math.inf if given is None else given - _BESIDE_ROUNDS
+        if self._rounds >= min(len(_EVALUATIONS), limit):
+            return f"all {self._rounds} rounds of the search are made"
+        if not self._members():
+            return _NOTHING_FITTED
+        if self._rounds > 1 and not self._gained():
+            return f"round {self._rounds} of the search found nothing better"
         return ""
 
     def _gained(self) -> bool:
         """Whether the last round has a better score than all before it."""
-        rounds = [
-            [each for _, each in group]
-            for _, group in groupby(enumerate(self._before), key=lambda pair: self._round_of(pair[0]))
-        ]
-        scores = [each.attempt.score.value for each in rounds[-1] if each.attempt.score]
-        earlier = {each.attempt.id for each in rounds[-1]}
-        others = [each for each in self._state.works.best_first() if each.id not in earlier]
+        last = self._before[self._ends[-2] + 1 :]
+        scores = [each.attempt.score.value for each in last if each.attempt.score]
+        latest = {each.attempt.id for each in last}
+        others = [each for each in self._state.works.best_first() if each.id not in latest]
         best = others[0].score.value if others and others[0].score else None
         return any(score.better_than(best) for score in scores)
-
-    def _round_of(self, number: int) -> int:
-        return sum(each.kind == AVERAGE for each in self._before[:number])
 
     # --- searches ---------------------------------------------------------------------------------
 
     def _wanted(self) -> list[str]:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
-        if self._round == 1:
+        if not self._rounds:
             return [kind for kind in self._kinds if kind not in begun]
         best = self._best(self._before)
-        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._round - 1]]
+        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._rounds - 1]]
         return [kind for kind in ordered if kind not in begun]
 
     def _fits(self, kind: str) -> bool:
@@ -147,7 +149,7 @@ class Search:
         return max(_LEAST_SECONDS, median(others) if others else 0.0)
 
     def _search(self, kind: str) -> Code:
-        evaluations = _EVALUATIONS[self._round - 1]
+        evaluations = _EVALUATIONS[self._rounds]
         known = self._best(self._tried).get(kind)
         start = known.settings if known else None
         draft = Draft(

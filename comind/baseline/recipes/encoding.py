@@ -11,15 +11,27 @@ from skrub import tabular_pipeline
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["columns_for_trees", "sized_columns"]
+__all__ = ["columns_for_trees", "scaled_columns"]
 
 
 def columns_for_trees(task: Task, tables: Tables) -> list[Any]:
-    """Return tables of numbers and categories; gaps stay."""
-    return encoded_for(HistGradientBoostingRegressor(), task, tables)
+    """Return tables of numbers and categories; gaps stay, and a category that train lacks is one.
+
+    All tables have the categories of train: a library that knows categories by their places would take
+    one that is new for another.
+    """
+    train, *parts = encoded_for(HistGradientBoostingRegressor(), task, tables)
+    known = {name: train[name].cat.categories for name in train.select_dtypes("category")}
+    return [
+        train,
+        *(
+            part.assign(**{name: part[name].cat.set_categories(each) for name, each in known.items()})
+            for part in parts
+        ),
+    ]
 
 
-def sized_columns(task: Task, tables: Tables) -> list[Any]:
+def scaled_columns(task: Task, tables: Tables) -> list[Any]:
     """Return matrices without gaps: a column a category, and all of about one size."""
     found = encoded_for(Ridge(), task, tables)
     return [np.asarray(part, dtype=np.float64) for part in found]

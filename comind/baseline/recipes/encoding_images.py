@@ -11,12 +11,12 @@ from comind.baseline.recipes.images import ENDINGS, pixels
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["pictures_for_trees", "sized_pictures"]
+__all__ = ["pictures_for_trees", "scaled_pictures"]
 
 COMPONENTS = 100
 
 
-def sized_pictures(task: Task, tables: Tables) -> list[Any]:
+def scaled_pictures(task: Task, tables: Tables) -> list[Any]:
     """Return matrices of principal components; the mean of their variances is 1."""
     small = [pixels(paths).numpy() for paths in side_files(task, tables, ENDINGS)]
     flat = [part.reshape(len(part), -1) for part in small]
@@ -28,4 +28,4 @@ def sized_pictures(task: Task, tables: Tables) -> list[Any]:
 
 def pictures_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return the same as tables."""
-    return [pd.DataFrame(part) for part in sized_pictures(task, tables)]
+    return [pd.DataFrame(part) for part in scaled_pictures(task, tables)]

@@ -13,7 +13,7 @@ from comind.baseline.recipes.files import side_files
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["sized_sounds", "sounds_for_trees"]
+__all__ = ["scaled_sounds", "sounds_for_trees"]
 
 
 def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
@@ -22,7 +22,7 @@ def sounds_for_trees(task: Task, tables: Tables) -> list[Any]:
     return [pd.DataFrame(np.array([features(path) for path in paths])) for paths in heard]
 
 
-def sized_sounds(task: Task, tables: Tables) -> list[Any]:
+def scaled_sounds(task: Task, tables: Tables) -> list[Any]:
     """Return the same as matrices, all columns of about one size and none that others tell."""
     parts = [part.to_numpy() for part in sounds_for_trees(task, tables)]
     sizes = make_pipeline(StandardScaler(), PCA(0.99, random_state=task.seed), StandardScaler())

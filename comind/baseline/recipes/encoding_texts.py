@@ -15,7 +15,7 @@ from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.baseline.recipes.text import encoders, is_text
 
-__all__ = ["characters_of", "counts_of", "sized_topics", "topics_for_trees", "words_of"]
+__all__ = ["characters_of", "counts_of", "scaled_topics", "topics_for_trees", "words_of"]
 
 TOPICS = 64
 
@@ -36,7 +36,7 @@ def counts_of(task: Task, tables: Tables) -> list[Any]:
     return viewed(task, tables, encoders(small=True)[0])
 
 
-def sized_topics(task: Task, tables: Tables) -> list[Any]:
+def scaled_topics(task: Task, tables: Tables) -> list[Any]:
     """Return a dense matrix: what words go together, by a truncated SVD, lengths and other columns."""
     words = words_of(task, tables)
     count = min(TOPICS, words[0].shape[1] - 1, words[0].shape[0] - 1)
@@ -49,7 +49,7 @@ def sized_topics(task: Task, tables: Tables) -> list[Any]:
 
 def topics_for_trees(task: Task, tables: Tables) -> list[Any]:
     """Return the same as tables."""
-    return [pd.DataFrame(part) for part in sized_topics(task, tables)]
+    return [pd.DataFrame(part) for part in scaled_topics(task, tables)]
 
 
 def lengths(texts: "pd.Series[Any]") -> Any:

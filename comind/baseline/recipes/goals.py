@@ -18,7 +18,7 @@ from comind.baseline.recipes.task import Task
 __all__ = ["Goal", "answer", "goals_of", "raw_loss"]
 
 RANKINGS = ("roc-auc", "average-precision")  # only the order of probabilities counts
-LABEL_NOISE = 0.1  # of the log loss beside an error rate, which few rows tell coarsely
+LOG_LOSS_WEIGHT = 0.1  # of the log loss beside an error rate, which few rows tell coarsely
 
 
 class Goal(NamedTuple):
@@ -61,6 +61,8 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
         off = np.abs(raw - y)
         absolute = loss_of(task.metric) == "absolute_error"
         return float(np.mean(off) if absolute else np.sqrt(np.mean(off**2)))
+    if len(goal.classes) == 1:
+        return 0.0
     sure = np.clip(raw, 1e-6, 1)
     sure = sure / sure.sum(axis=1, keepdims=True)
     if task.metric in RANKINGS and len(goal.classes) == 2 and len(np.unique(y)) == 2:
@@ -68,7 +70,7 @@ def raw_loss(task: Task, goal: Goal, raw: NDArray[Any], rows: NDArray[Any]) -> f
     loss = float(log_loss(y, sure, labels=np.arange(len(goal.classes))))
     if task.answer_kind != "label":
         return loss
-    return float(np.mean(raw.argmax(axis=1) != y)) + LABEL_NOISE * loss
+    return float(np.mean(raw.argmax(axis=1) != y)) + LOG_LOSS_WEIGHT * loss
 
 
 def answer(task: Task, goal: Goal, raw: NDArray[Any]) -> pd.DataFrame:

@@ -11,7 +11,7 @@ from comind.baseline.recipes.goals import Goal
 from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 
-__all__ = ["Fold", "Kind", "Model", "model_of", "seen_before", "spread", "threads"]
+__all__ = ["Fold", "Kind", "Model", "model_of", "one_class_alone", "seen_before", "spread", "threads"]
 
 
 class Fold(NamedTuple):
@@ -56,6 +56,11 @@ def threads() -> int:
 def model_of(model: Any, goal: Goal, times: float = 1.0, plus: float = 0.0) -> Model:
     """Return a model of scikit-learn, fitted, as one; its numbers in units of ours."""
     return Model(lambda x, _: spread(model, goal, x) * times + plus, 0)
+
+
+def one_class_alone(code: int, goal: Goal) -> Model:
+    """Return a model that is sure of one class, for rows that have no other."""
+    return Model(lambda x, _: np.tile(np.eye(len(goal.classes))[code], (x.shape[0], 1)), 0)
 
 
 def seen_before(fold: Fold) -> NDArray[Any]:

@@ -7,7 +7,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
-from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
 
 __all__ = ["KERNEL"]
@@ -32,7 +32,7 @@ def fit_kernel(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 KERNEL = Kind(
-    encode=sized_columns,
+    encode=scaled_columns,
     fit=fit_kernel,
     space={"strength": ("log", 1e-4, 10.0), "width": ("log", 1e-2, 3.0)},
     start={"strength": 0.05, "width": 0.2},

@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import SplineTransformer
 
-from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
 
 __all__ = ["LINEAR"]
@@ -25,7 +25,7 @@ def fit_linear(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 LINEAR = Kind(
-    encode=sized_columns,
+    encode=scaled_columns,
     fit=fit_linear,
     space={"strength": ("log", 1e-3, 1e3), "knots": ("one of", 0, 3, 5)},
     start={"strength": 1.0, "knots": 0},

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
-from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
 
 __all__ = ["NEIGHBOURS"]
@@ -24,7 +24,7 @@ def fit_neighbours(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 NEIGHBOURS = Kind(
-    encode=sized_columns,
+    encode=scaled_columns,
     fit=fit_neighbours,
     space={
         "count": ("whole", 2, 60),

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.neural_network import MLPClassifier, MLPRegressor
 
-from comind.baseline.recipes.encoding import sized_columns
+from comind.baseline.recipes.encoding import scaled_columns
 from comind.baseline.recipes.kind import Fold, Kind, Model, model_of
 
 __all__ = ["NET"]
@@ -16,7 +16,7 @@ def fit_net(fold: Fold, settings: dict[str, Any]) -> Model:
     told = {
         "hidden_layer_sizes": (settings["width"],) * settings["layers"],
         "alpha": settings["alpha"],
-        "learning_rate_init": settings["step"],
+        "learning_rate_init": settings["learning_rate"],
         "max_iter": int(min(max(1e6 / len(fold.y), 10), settings["passes"])),
         "n_iter_no_change": 10_000,  # as many passes as the settings say
         "batch_size": min(max(16, min(256, len(fold.y) // 20)), len(fold.y)),
@@ -31,14 +31,14 @@ def fit_net(fold: Fold, settings: dict[str, Any]) -> Model:
 
 
 NET = Kind(
-    encode=sized_columns,
+    encode=scaled_columns,
     fit=fit_net,
     space={
         "width": ("whole", 8, 128),
         "layers": ("one of", 1, 2),
         "alpha": ("log", 1e-4, 10.0),
-        "step": ("log", 5e-4, 2e-2),
+        "learning_rate": ("log", 5e-4, 2e-2),
         "passes": ("whole", 10, 150),
     },
-    start={"width": 32, "layers": 1, "alpha": 0.1, "step": 5e-3, "passes": 40},
+    start={"width": 32, "layers": 1, "alpha": 0.1, "learning_rate": 5e-3, "passes": 40},
 )

@@ -17,7 +17,7 @@ from threadpoolctl import threadpool_limits
 
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
-from comind.baseline.recipes.kind import Fold, Kind, Model
+from comind.baseline.recipes.kind import Fold, Kind, Model, one_class_alone
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.tables import Tables, hand_in
 from comind.baseline.recipes.task import Task
@@ -60,8 +60,10 @@ def rows_of(x: Any, rows: NDArray[Any]) -> Any:
 
 
 def fitted(study: Study, kind: Kind, settings: dict[str, Any], number: int, goal: Goal) -> Model:
-    """Return a model of one fold."""
+    """Return a model of one fold; where it has one class alone, there is nothing to learn."""
     fit, held = study.folds[number]
+    if goal.classes and len(seen := np.unique(goal.y[fit])) == 1:
+        return one_class_alone(int(seen[0]), goal)
     x = study.parts[0]
     return kind.fit(
         Fold(study.task, goal, rows_of(x, fit), goal.y[fit], rows_of(x, held), goal.y[held]), settings
@@ -85,24 +87,32 @@ def tried(study: Study, kind: Kind, settings: dict[str, Any], best: list[float])
     """
     held = [(rows_of(study.parts[0], rows), rows) for _, rows in study.folds]
     models: list[list[Model]] = []
+    early: list[float] = []
 
-    def losses(rounds: int | None) -> list[float]:
-        return [
-            sum(
-                raw_loss(
-                    study.task, goal, model.predict(x, model.rounds if rounds is None else rounds), rows
-                )
-                for goal, model in zip(study.goals, of_fold, strict=True)
+    def loss(number: int, rounds: int | None) -> float:
+        x, rows = held[number]
+        return sum(
+            raw_loss(
+                study.task, goal, model.predict(x, model.rounds if rounds is None else rounds), rows
             )
-            for of_fold, (x, rows) in zip(models, held, strict=False)
-        ]
+            for goal, model in zip(study.goals, models[number], strict=True)
+        )
 
     for number in range(len(study.folds)):
         models.append([fitted(study, kind, settings, number, goal) for goal in study.goals])
-        if number == 1 and best and sum(found := losses(None)) > HOPELESS * sum(best[:2]):
-            return Tried(settings, found)
-    rounds = round(float(np.mean([model.rounds for of_fold in models for model in of_fold])))
-    return Tried(settings | ({"rounds": rounds} if rounds else {}), losses(rounds))
+        if number == 1 and best:
+            early = [loss(0, None), loss(1, None)]
+            if sum(early) > HOPELESS * sum(best[:2]):
+                return Tried(settings, early)
+    if rounds := rounds_found([model for of_fold in models for model in of_fold]):
+        return Tried(settings | {"rounds": rounds}, [loss(n, rounds) for n in range(len(models))])
+    return Tried(settings, early + [loss(n, 0) for n in range(len(early), len(models))])
+
+
+def rounds_found(models: list[Model]) -> int:
+    """Return the mean number of rounds of those models that have any; 0 where none has."""
+    found = [model.rounds for model in models if model.rounds]
+    return round(float(np.mean(found))) if found else 0
 
 
 def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:
@@ -136,7 +146,7 @@ def bagged(study: Study, kind: Kind, settings: dict[str, Any], goal: Goal) -> Pr
     out_of_fold = np.zeros(shape)
     sums: list[Any] = [0.0 for _ in study.parts[1:]]
     models = [fitted(study, kind, settings, number, goal) for number in range(len(study.folds))]
-    rounds = round(float(np.mean([model.rounds for model in models])))
+    rounds = rounds_found(models)
     for model, (_, held) in zip(models, study.folds, strict=True):
         out_of_fold[held] = model.predict(rows_of(study.parts[0], held), rounds)
         found = [model.predict(part, rounds) for part in study.parts[1:]]

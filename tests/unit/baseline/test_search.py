@@ -9,17 +9,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from threadpoolctl import threadpool_limits
 
-from comind.baseline import Found, fit_program, found_in, kinds_for, search_program
+from comind.baseline import Found, fit_program, found_in, kinds_for, search_program, why_no_kinds
+from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
 from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.searching import Predicted, greedy_weights, weights_of
+from comind.baseline.recipes.tables import Tables
 from comind.baseline.recipes.task import Task
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from tests.unit.baseline import tiny
 
-_ALL = ("lightgbm", "catboost", "xgboost-cpu")
+_ALL = ("lightgbm", "catboost", "xgboost-cpu", "torch", "pillow", "soundfile")
 
 
 def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
@@ -27,11 +31,24 @@ def _task(kind: str, metric: str, targets: list[str], label: str = "y") -> Task:
 
 
 def _run(code: str, workspace: Path) -> str:
-    """Run a program in this process, as imports take longer than fits; return what it printed."""
-    said = io.StringIO()
-    with contextlib.chdir(workspace), contextlib.redirect_stdout(said), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        exec(compile(code, "program", "exec"), {"__name__": "program"})
+    """Run a program in this process, as imports take longer than fits; return what it printed.
+
+    What it sets for a process of its own is as before afterwards: threads, and the global generator.
+    """
+    said, threads = io.StringIO(), torch.get_num_threads()
+    drawn = np.random.get_state()  # noqa: NPY002 - programs seed it
+    try:
+        with (
+            contextlib.chdir(workspace),
+            contextlib.redirect_stdout(said),
+            warnings.catch_warnings(),
+            threadpool_limits(1),
+        ):
+            warnings.simplefilter("ignore")
+            exec(compile(code, "program", "exec"), {"__name__": "program"})
+    finally:
+        np.random.set_state(drawn)  # noqa: NPY002
+        torch.set_num_threads(threads)
     return said.getvalue()
 
 
@@ -41,14 +58,29 @@ def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
 
 
-def _labels(workspace: Path, rows: int = 120) -> Problem:
-    """Return a table with a label that `x` tells, a category among its columns."""
+def _columns(rows: int = 120) -> pd.DataFrame:
+    """Return a table with a category among its columns, and values of it that train lacks."""
     table = tiny.numbers(rows)
     table["word"] = np.where(table["z"] > 0, "up", "down")
     table.loc[table["z"].abs() < 0.2, "word"] = None
-    label = np.where(table["x"] > 0, "yes", "no")
+    table.loc[rows - 10 :, "word"] = "zebra"
+    return table
+
+
+def _labels(workspace: Path) -> Problem:
+    """Return a table with a label that `x` tells but for some rows, so that boosting stops early."""
+    table = _columns()
+    label = np.where((table["x"] > 0) ^ (table["id"] % 15 == 0), "yes", "no")
     return tiny.competition(
         workspace, DataShape.TABLE, AnswerKind.LABEL, table.assign(y=label), metric="accuracy"
+    )
+
+
+def _numbers(workspace: Path) -> Problem:
+    """Return a table with a number that grows with `x`."""
+    table = _columns()
+    return tiny.competition(
+        workspace, DataShape.TABLE, AnswerKind.NUMBER, table.assign(y=10 * table["x"])
     )
 
 
@@ -72,8 +104,22 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
     assert kinds_for(wide, _ALL) == ()
+    assert why_no_kinds(wide, _ALL) == "5 targets, more than 4"
     many = problem.model_copy(update={"train_rows": 50_000})
     assert set(kinds_for(many, _ALL)) < set(kinds_for(problem, _ALL))
+
+
+@pytest.mark.parametrize(
+    ("shape", "needed"),
+    [(DataShape.IMAGES, "torch and pillow"), (DataShape.AUDIO, "soundfile"), (DataShape.TEXT, "")],
+)
+def test_kinds_need_what_reads_the_data(shape: DataShape, needed: str, tmp_path: Path) -> None:
+    """Where a package is missing that every program of such data imports, no kind is tried."""
+    problem = tiny.COMPETITIONS[shape](tmp_path)
+    assert why_no_kinds(problem, _ALL) == ""
+    assert why_no_kinds(problem, _ALL[:3]) == (f"{shape} without {needed}" if needed else "")
+    assert bool(kinds_for(problem, _ALL[:3])) is not bool(needed)
+    assert ("convolutions" in kinds_for(problem, _ALL)) is (shape is DataShape.IMAGES)
 
 
 # --- programs -------------------------------------------------------------------------------------
@@ -85,10 +131,24 @@ def test_a_kind_of_boosting_is_searched_and_handed_in(kind: str, tmp_path: Path)
     _check(kind, _labels(tmp_path), tmp_path)
 
 
-@pytest.mark.parametrize("kind", ["linear", "trees", "kernel", "net", "nearest neighbours"])
+@pytest.mark.parametrize("kind", ["linear", "kernel", "net", "nearest neighbours"])
 def test_a_plain_kind_is_searched_and_handed_in(kind: str, tmp_path: Path) -> None:
     """Kinds of scikit-learn learn numbers, too."""
-    _check(kind, tiny.table(tmp_path), tmp_path)
+    _check(kind, _numbers(tmp_path), tmp_path)
+
+
+def test_trees_on_several_threads_give_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Extra trees and forests learn numbers, too; sums of them do not depend on which is done first."""
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    _check("trees", _numbers(tmp_path), tmp_path)
+
+
+def test_a_category_that_train_lacks_is_a_gap() -> None:
+    """What is new is no neighbour of it in the order of categories; all tables have those of train."""
+    train, later = pd.DataFrame({"word": ["down", "up"] * 3}), pd.DataFrame({"word": ["aslant", "up"]})
+    parts = columns_for_trees(_task("number", "rmse", ["y"]), Tables(train, later, later))
+    assert [part["word"].cat.categories.tolist() for part in parts] == [["down", "up"]] * 3
+    assert parts[2]["word"].isna().tolist() == [True, False]
 
 
 @pytest.mark.parametrize("kind", ["words", "naive Bayes", "weighted words", "characters", "net"])
@@ -116,6 +176,18 @@ def test_kinds_of_tables_see_other_data(
     out_of_fold = pd.read_csv(tmp_path / "out_of_fold.csv")
     train = pd.read_csv(tmp_path / problem.folder / "train.csv")
     assert (out_of_fold["y"] == train["y"]).mean() > 0.6
+
+
+@pytest.mark.parametrize("answers", [AnswerKind.PROBABILITY, AnswerKind.LABEL])
+def test_one_class_alone_needs_no_model(answers: AnswerKind, tmp_path: Path) -> None:
+    """Where all rows have the same class, every kind is sure of it, and a search of it ends."""
+    rows = tiny.numbers(40).assign(y=1)
+    problem = tiny.competition(tmp_path, DataShape.TABLE, answers, rows, metric="roc-auc")
+    found = found_in(_run(search_program(problem, 0, "linear", 2), tmp_path))
+    assert found is not None
+    assert found.loss == pytest.approx(0, abs=1e-5)
+    _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "CatBoost"))), tmp_path)
+    assert set(pd.read_csv(tmp_path / "submission.csv")["y"]) == {1}
 
 
 def test_texts_of_numbers_beside_other_columns(tmp_path: Path) -> None:
@@ -148,7 +220,7 @@ def _check(kind: str, problem: Problem, workspace: Path) -> None:
 
 def test_an_average_needs_no_search(tmp_path: Path) -> None:
     """Kinds with the settings that a search begins with are averaged by one program."""
-    problem = _labels(tmp_path)
+    problem = _numbers(tmp_path)
     said = _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "linear", "trees"))), tmp_path)
     assert "y: weights [" in said
     assert len(pd.read_csv(tmp_path / "submission.csv")) == problem.test_rows
@@ -160,6 +232,8 @@ def test_what_a_search_printed_is_read() -> None:
     last = Found(settings={"a": 2}, loss=0.4, seconds=1.0)
     assert found_in(f'{first}\nnoise\n{last.model_dump_json()}\n{{"settings": cut') == last
     assert found_in("nothing") is None
+    old = first.replace('"a"', '"step"')
+    assert found_in(old) == Found(settings={"learning_rate": 1}, loss=0.5, seconds=1.0)
 
 
 # --- folds ----------------------------------------------------------------------------------------
