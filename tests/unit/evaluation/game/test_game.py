@@ -50,9 +50,9 @@ class _Game:
     def play(self, root: Path, seed: int) -> tuple[int, int, int]:
         """Return how many labels are known by scores, by all that attempts are told, and by the end."""
         world = World(root, self.rows, seed)
-        known = []
+        known, fewer = [], round(math.log2(self.rows / 1_600))  # of more rows each says less
         for alone, coded in ((True, 18), (False, 11)):
-            player = Player(world, scores_alone=alone, coded=coded, seed=seed)
+            player = Player(world, scores_alone=alone, coded=coded - fewer, seed=seed)
             for _ in range(self.coded):
                 player.code()
             files = player.spread(self.spread)
