@@ -17,7 +17,7 @@ from tests.unit.evaluation.game.world import SITES, World, bits_of
 _SCORE = 3 * bits_of(5)
 _PARTS = len(SITES) * bits_of(3)
 _PAIRED = 1 + bits_of(3) + bits_of(2)
-_BLEND = 70
+_BLEND = 70  # of one target column
 
 
 @dataclass(frozen=True)
