@@ -17,7 +17,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from comind.evaluation.interval import Resampling
-from tests.unit.evaluation.game.world import SITES, World, half_unit
+from tests.unit.evaluation.game.world import SITES, World, half_unit, has_digits
 
 __all__ = ["MESSAGE", "Player"]
 
@@ -84,8 +84,10 @@ class Player:
         assert report.score is not None
         low, high = map(float, str(report.score.interval).strip("[]").split(","))
         asked = _Asked(file, p, float(str(report.score.value)), (low, high))
+        assert all(has_digits(told, 5) for told in (asked.score, low, high))
         if not self._alone:
             asked.parts = {part.name: part.value for each in report.parts for part in each.worst}
+            assert all(has_digits(told, 3) for told in asked.parts.values())
             if self._asked:
                 asked.leader = min(self._asked, key=lambda each: each.score)
                 paired = self._world.compare(file, asked.leader.file)
@@ -191,6 +193,7 @@ class Player:
         """Return the same of a table of errors, each figure of which is about two covariances."""
         found = []
         table = self._world.errors([each.file for each in asked])
+        assert all(has_digits(figure, 2) for row in table for figure in row)
         rest = [np.where(free, each.p, 0.5) - 0.5 for each in asked]
         sizes = [np.sqrt((each**2).mean() + free.mean() / 4) for each in rest]
         for other, one in combinations(range(len(asked)), 2):
@@ -221,6 +224,9 @@ class Player:
                 self._world.compare(ran[0], ran[-1], fold=1)
         for folds in ({}, {1: ran}):
             report = self._world.blend(files, folds)
+            if report.gain is not None:
+                assert has_digits(report.gain.difference, 3)
+                assert has_digits(report.gain.standard_error, 3)
             told_by = {each.file: each.p for each in self._asked}
             for place, weights in zip(report.members, report.weights, strict=True):
                 nudge = 1e-6 * weights[0] * (told_by[files[place]] - 0.5)

@@ -16,7 +16,7 @@ from comind.evaluation.splits.further import make_fold
 from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder, write
 
-__all__ = ["SITES", "Table", "World", "bits_of", "half_unit"]
+__all__ = ["SITES", "Table", "World", "bits_of", "half_unit", "has_digits"]
 
 SITES = "nesw"
 """Blocks of the rows, which validation.csv shows."""
@@ -32,6 +32,11 @@ def half_unit(told: float, digits: int) -> float:
     """Return how far a number may be from what was told of it."""
     power = math.floor(math.log10(abs(told))) if told else -15
     return 0.5 * 10.0 ** (power - digits + 1) * (1 + 1e-6)
+
+
+def has_digits(told: float, most: int) -> bool:
+    """Whether a number has no more significant digits than that."""
+    return told == float(f"{told:.{most}g}")
 
 
 class Table:
