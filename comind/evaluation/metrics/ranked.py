@@ -65,9 +65,8 @@ def _inversions(truth: pd.DataFrame, prediction: pd.DataFrame) -> np.ndarray:
     values = []
     for true, guess in zip(truth.iloc[:, 0], prediction.iloc[:, 0], strict=True):
         if sorted(true) != sorted(guess):
-            raise ValueError(
-                f"an order of {len(true)} cells does not name each once: {' '.join(guess)[:60]!r}"
-            )
+            # How many the true one has is not told.
+            raise ValueError(f"an order of cells does not name each once: {' '.join(guess)[:60]!r}")
         place = {item: number for number, item in enumerate(true)}
         seen: list[int] = []
         wrong = 0

@@ -1,6 +1,8 @@
 """What a coder is told after a step: parts of its score, and what other attempts have come to."""
 
 import json
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from comind.campaign.attempt import WORK_EVENTS, CellEnded, Neighbour
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.workbench import Step
 from comind.campaign.worker import carry_out
-from comind.domain.metric import MetricValue
+from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
 from comind.evaluation.report import GradeReport, Part, Parts
@@ -117,6 +119,41 @@ def test_what_is_told_besides_is_lines_that_can_be_taken_out(
     assert len(told) == len(plain) + len(parts) + more
     if not large:
         assert count_tokens("\n".join(told)) - count_tokens("\n".join(plain)) <= 350
+
+
+_LONG_NUMBER = st.floats(1e-4, 1).map(lambda value: value * 0.987654321987654)
+
+
+@given(numbers=st.lists(_LONG_NUMBER, min_size=8, max_size=8).map(sorted))
+def test_figures_have_few_digits(numbers: list[float]) -> None:
+    """Of scores a model is told five digits, of differences three, of parts three, of errors two."""
+    low, mid, high, *more = numbers
+    value = MetricValue(value=mid, maximize=True)
+    found = ValidationScore(metric="auc", value=value, interval=Interval(low=low, high=high), rows=99)
+    parts = Parts(
+        by="shop",
+        count=2,
+        worst=tuple(
+            Part(name=f"shop {name}", value=more[place], share=0.5) for place, name in enumerate("ab")
+        ),
+    )
+    report = GradeReport(valid=True, score=found, parts=(parts,))
+    gain = Paired(difference=more[2], standard_error=more[3], interval=Interval(low=low, high=high))
+    beside = (Neighbour(id="attempt-x", title="Lags", score=value, goal="Add lags."),)
+    step = replace(_step(neighbours=beside), report=report, gain=gain, out_of_fold=report)
+    lines = _told(step, _LARGE).splitlines()
+    for start, *digits in (
+        ("Scored: ", 5, 5, 5),
+        ("On the same rows ", 3, 2),
+        ("By shop, ", 3, 3),
+        ("Your out-of-fold ", 5, 5, 5),
+        ("- attempt-x, ", 5),
+    ):
+        [line] = (line for line in lines if line.startswith(start))
+        told = re.findall(r"\d\.\d+|\d(?=e-)", line)
+        figures = [one.replace(".", "").lstrip("0") for one in told]
+        assert len(figures) == len(digits), line
+        assert all(len(one) <= most for one, most in zip(figures, digits, strict=True)), line
 
 
 def _campaign(root: Path, *events: CampaignEvent) -> None:

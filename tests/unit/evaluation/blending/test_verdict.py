@@ -149,10 +149,10 @@ def test_a_blend_of_guesses_tells_no_more_of_the_labels_than_its_bits(seed: int)
     """Whoever hands in coin flips, and reads the blend, knows few more labels than by the scores.
 
     An answer of b bits on n coin flips tells at most sqrt(n b ln 2 / 2) of them beyond chance; an
-    answer is at most 75 bits (docs/security.md).
+    answer is at most 70 bits (docs/security.md).
     """
     random = np.random.default_rng(seed)
-    rows, bits = 1000, 75
+    rows, bits = 1000, 70
     truth = truth_of("accuracy", rows, random).replace("c", "a")
     guesses = [truth_of("accuracy", rows, random).replace("c", "a") for _ in range(MOST_CANDIDATES)]
     report = judge(METRICS["accuracy"], truth, guesses)

@@ -133,6 +133,16 @@ def test_what_has_no_value_is_said(name: str, truth: _Cells, guess: _Cells, reas
         _one(name, truth, guess)
 
 
+def test_a_refused_order_tells_nothing_of_the_true_one() -> None:
+    """What is said of an order that is none is the same, however many cells the true one has."""
+    said = []
+    for truth in ("x y", "x y z"):
+        with pytest.raises(ValueError, match="does not name each once") as refused:
+            _one("pooled-kendall-tau", [truth], ["x x"])
+        said.append(str(refused.value))
+    assert said[0] == said[1]
+
+
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=20)
 def test_areas_of_turned_boxes(seed: int) -> None:
