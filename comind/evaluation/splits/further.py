@@ -15,7 +15,7 @@ from comind.evaluation.grading import keys_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import choose_fold
+from comind.evaluation.splits.rules import choose_fold, folds_of
 from comind.evaluation.splits.seal import seal
 from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
@@ -96,13 +96,14 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     if split.written:
         return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
-    first, _ = choose_fold(train, split.rule, split.seed, 0)
+    folds = folds_of(train, split.rule, split.seed)
+    first, _ = next(folds)
     held_back = keys_of(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
     if not held_back.equals(keys_of(validation, list(split.id_columns))):
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
-        rows, later = choose_fold(train, split.rule, split.seed, number)
+        rows, later = next(folds, ([], []))
         if why := _too_small(split, len(rows), len(train) - len(rows) - len(later)):
             return FoldCount(number - 1, why)
     return FoldCount(most, "")
