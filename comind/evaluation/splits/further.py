@@ -4,7 +4,6 @@ A fold is made from the split's own folder, which holds all labelled rows in its
 has the split can make the fold again, byte by byte.
 """
 
-import tempfile
 import threading
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +20,7 @@ from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
 from comind.system.files import copy_plain_tree, write_durably
 from comind.system.killpoints import passed
+from comind.system.workplace import workplace
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
@@ -131,13 +131,13 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 def _made(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
     write_durably(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
-    with tempfile.TemporaryDirectory(prefix=".labelled-", dir=place) as staged:
-        public = Path(staged) / "public"
+    with workplace(place, ".labelled") as staged:  # its labels go even where a process is killed
+        public = staged / "public"
         copy_plain_tree(folder.public, public, link=True)
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = seal(FoldPlan(folder.read(), number, Path(staged)), place)
+        sealed = seal(FoldPlan(folder.read(), number, staged), place, scratch=staged)
     passed("fold-made")
     return sealed
 

@@ -36,7 +36,7 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
 def choose_fold(
     table: pd.DataFrame, rule: SplitRule, seed: int, number: int
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of a fold's validation rows, and of rows left out of it, as `folds_of` has them.
+    """Return the positions of one fold's rows, and of rows left out of it, as `folds_of` has them.
 
     A fold that the table does not bear is empty.
 
@@ -65,7 +65,7 @@ def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[
     match rule.kind:
         case "random":
             order = shuffled(range(len(table)), seed)
-            folds = (order[first:][:size] for first in range(0, len(table), size))
+            folds = (order[first : first + size] for first in range(0, len(table), size))
         case "stratified":
             folds = _stratified(table, rule, seed, size)
         case "group":

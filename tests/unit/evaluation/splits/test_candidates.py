@@ -42,7 +42,7 @@ def _table(rng: np.random.Generator, rows: int = _ROWS) -> pd.DataFrame:
 @pytest.mark.parametrize("odd", ["", "unknown"])
 @pytest.mark.parametrize("where", ["everywhere", "in one row"])
 def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str) -> None:
-    """A column of times with an empty or odd cell names no days; the competition is split all the same."""
+    """A column of times with an empty or odd cell names no days; there is a split all the same."""
     rng = np.random.default_rng(0)
     table = _table(rng)
     moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.uniform(0, 300, _ROWS), "D")
