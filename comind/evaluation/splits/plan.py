@@ -164,9 +164,7 @@ class SplitPlan:
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
-        if (
-            self.competition.split is None and self.imitates
-        ):  # a rule is found, from what is hashed above
+        if self.competition.split is None and self.imitates:  # it follows from what is hashed
             parts.append(_FINDER)
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return f"{self.competition.id}-{digest[:12]}"
