@@ -62,6 +62,7 @@ def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[
     size = validation_count(len(table), rule.fraction)
     if not 0 < size < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
+    folds: Iterator[list[int]]
     match rule.kind:
         case "random":
             order = shuffled(range(len(table)), seed)
