@@ -10,6 +10,7 @@ import yaml
 
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.relations import Pool
 
 _ROWS = 1_000
 
@@ -77,3 +78,28 @@ def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Pat
     plan = _plan(tmp_path, table, day % 30 >= 20)
     assert plan.rule_with_reason[0].within == (name if name == "batch" else None)
     assert plan.validation_rows()
+
+
+@pytest.mark.parametrize("parted", [0.0, 0.3])
+def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, parted: float) -> None:
+    """Where many test rows have their twin in train, the test rows were not set apart by twins."""
+    rng = np.random.default_rng(0)
+    pair = np.repeat(np.arange(_ROWS), 2)
+    table = _table(rng, len(pair))
+    for name in ("m_1", "m_2", "m_3", "m_4"):
+        near = rng.normal(size=_ROWS)[pair] + rng.normal(scale=1e-5, size=len(pair))
+        table[name] = near.round(7)
+    alone = rng.random(_ROWS) < parted
+    first = np.arange(len(pair)) % 2 == 0
+    test = (rng.random(_ROWS) < 0.3)[pair] & (first | ~alone[pair])
+    plan = _plan(tmp_path, table, test)
+    assert plan.rule_with_reason[0].by == (None if parted else "twins")
+
+
+def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:
+    """Which rows of large tables are compared hangs on no library's random numbers."""
+    table = pd.DataFrame({"x": [str(row) for row in range(40)]}, dtype=str)
+    pool = Pool(table, table, ())
+    assert pool.some(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
+    assert pool.some(pool.train, 40) is pool.train
+    assert set(pool.some(pool.train, 3)) < set(pool.some(pool.train, 5))
