@@ -1,5 +1,6 @@
 """A competition as its folder describes it."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -7,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from comind.domain.value import Name, Value
 
-__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule"]
+__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "listed"]
 
 SAMPLE_SUBMISSION = "sample_submission"
 """As `target_columns`: whatever columns the sample submission has beyond the ids."""
@@ -71,8 +72,7 @@ class SplitRule(Value):
                 return f"blocks of {' and '.join(self.columns)}, {sides}"
             case "twins":
                 alike = "nearly equal" if self.sizes else "equal"
-                more = f" and {len(self.columns) - _NAMED} more" if len(self.columns) > _NAMED else ""
-                return f"groups of rows that are {alike} in {', '.join(self.columns[:_NAMED])}{more}"
+                return f"groups of rows that are {alike} in {listed(self.columns)}"
             case None:
                 return f"groups of one {self.column}"
 
@@ -90,6 +90,8 @@ class SplitRule(Value):
             raise ValueError("'by: parts' and 'parts' go together")
         if bool(self.columns) != over_columns:
             raise ValueError("'columns' goes with 'by: place' and 'by: twins', and they with it")
+        if over_columns and self.column is not None:
+            raise ValueError(f"'by: {self.by}' goes by 'columns'; 'column' says nothing beside it")
         if self.by == "place" and not len(self.columns) == len(self.sizes) == _AXES:
             raise ValueError("'by: place' names two columns and two sizes")
         if self.sizes and not (over_columns and len(self.sizes) == len(self.columns)):
@@ -140,6 +142,12 @@ class Competition(Value):
     def answers(self) -> Path:
         """True answers of the test rows, in the shape of a submission; past competitions only."""
         return self.folder / "private" / "answers.csv"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
 
 
 def _refuse_repeated(names: tuple[str, ...], where: str) -> None:

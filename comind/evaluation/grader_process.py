@@ -6,8 +6,8 @@ import socket
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from comind.domain.metric import Paired
@@ -25,7 +25,35 @@ _ANSWER_SECONDS = 600.0
 _PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV")
 
 
-class GraderProcess:
+class _Asking(ABC):
+    """Asks the process as every grader may be asked."""
+
+    def grade(self, validation: Path, test: Path) -> GradeReport:
+        """Return the verdict on a pair of submissions."""
+        return GradeReport.model_validate(self._answer("grade", validation, test))
+
+    def out_of_fold(self, predictions: Path) -> GradeReport:
+        """Return the score of predictions for rows of train.csv."""
+        return GradeReport.model_validate(self._answer("out_of_fold", predictions))
+
+    def check(self, test: Path) -> GradeReport:
+        """Return whether a test submission has the right form."""
+        return GradeReport.model_validate(self._answer("check", test))
+
+    def compare(self, one: Path, other: Path) -> Paired:
+        """Return how much better one validation submission is than another."""
+        return Paired.model_validate(self._answer("compare", one, other))
+
+    @abstractmethod
+    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
+        """Return the answer to a request.
+
+        Raises:
+            GraderError: the process cannot be started, or fails on this request twice.
+        """
+
+
+class GraderProcess(_Asking):
     """One long-lived process that holds the labels of one split; safe to share between threads.
 
     It is started at the first grading and again whenever it is found dead; a grading is free of side
@@ -39,22 +67,6 @@ class GraderProcess:
         self._process: LeashedProcess | None = None
         self._socket = Path()
         self._lock = threading.Lock()
-
-    def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions."""
-        return GradeReport.model_validate(self.request("grade", validation, test))
-
-    def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv."""
-        return GradeReport.model_validate(self.request("out_of_fold", predictions))
-
-    def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
-        return GradeReport.model_validate(self.request("check", test))
-
-    def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one validation submission is than another."""
-        return Paired.model_validate(self.request("compare", one, other))
 
     def fold(self, number: int) -> Grader:
         """Return who grades submissions for a fold of the split, which is made where it is not there.
@@ -97,6 +109,9 @@ class GraderProcess:
         if "fault" in answer:
             raise GraderError(f"the grader failed: {answer['fault']}", hint=f"see {self._log}")
         return answer
+
+    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
+        return self.request(verb, *files)
 
     def start(self) -> None:
         """Start the process now rather than at the first grading.
@@ -156,28 +171,11 @@ class GraderProcess:
         return answer
 
 
-@dataclass(frozen=True, slots=True)
-class _FoldGrader:
+class _FoldGrader(_Asking):
     """Asks the process about one fold of its split."""
 
-    process: GraderProcess
-    number: int
+    def __init__(self, process: GraderProcess, number: int) -> None:
+        self._process, self._number = process, number
 
-    def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions."""
-        return GradeReport.model_validate(self._request("grade", validation, test))
-
-    def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv."""
-        return GradeReport.model_validate(self._request("out_of_fold", predictions))
-
-    def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
-        return GradeReport.model_validate(self._request("check", test))
-
-    def compare(self, one: Path, other: Path) -> Paired:
-        """Return how much better one validation submission is than another."""
-        return Paired.model_validate(self._request("compare", one, other))
-
-    def _request(self, verb: str, *files: Path) -> dict[str, object]:
-        return self.process.request(verb, *files, fold=self.number)
+    def _answer(self, verb: str, *files: Path) -> dict[str, object]:
+        return self._process.request(verb, *files, fold=self._number)

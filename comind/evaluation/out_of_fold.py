@@ -22,7 +22,7 @@ class TrainAnswers:
     """The labels of a split's train.csv, which agents have, too; no row of validation is among them."""
 
     def __init__(self, folder: SplitFolder, metric: Metric) -> None:
-        """Read ids and labels of train.csv alone, and the groups where the split is by group.
+        """Read ids and labels of train.csv alone, and what its groups are made of where it has some.
 
         Raises:
             CompetitionError: train.csv has not the columns that the split names.
@@ -30,7 +30,8 @@ class TrainAnswers:
         split = folder.read()
         path = folder.public / "train.csv"
         needed = {*split.train_id_columns, *split.label_columns, *split.target_columns}
-        columns = [name for name in read_header(path) if name in needed | {split.rule.column}]
+        needed.update(split.rule.used_columns)
+        columns = [name for name in read_header(path) if name in needed]
         rows = pd.read_csv(path, usecols=columns, dtype=str, keep_default_na=False)
         self._metric = metric
         self._ids = list(split.id_columns)

@@ -134,7 +134,12 @@ class ClosingGrader(Grader, Protocol):
         ...
 
     def fold(self, number: int) -> Grader:
-        """Return who grades submissions for fold `number`, from 1, of the split."""
+        """Return who grades submissions for fold `number`, from 1, of the split.
+
+        Raises:
+            CompetitionError: the labelled rows do not bear so many folds.
+            GraderError: the split has no folds at all.
+        """
         ...
 
     def blend(

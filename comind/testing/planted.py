@@ -196,6 +196,10 @@ def _decoys(rng: Rng, rows: int, taken: set[str]) -> dict[str, Any]:
         found["shop"] = [f"shop {number}" for number in rng.integers(0, rng.integers(5, 60), rows)]
     if _happens(rng, 0.5):
         found["code"] = [f"c{a}-{b:03d}" for a, b in rng.integers(0, 40, (rows, 2))]
+    if _happens(rng, 0.3):
+        seconds = pd.to_timedelta(rng.integers(0, 30_000_000, rows), "s")
+        seen = (pd.Timestamp("2018-05-01") + seconds).strftime("%Y-%m-%d %H:%M:%S")
+        found["last_seen"] = np.where(rng.uniform(0, 1, rows) < rng.uniform(0.0, 0.2), "", seen)
     if _happens(rng, 0.3) and not taken & {"lat", "lon"}:
         found["home_lat"], found["home_lon"] = (
             rng.uniform(40, 42, rows).round(4),

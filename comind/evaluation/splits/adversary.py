@@ -1,4 +1,4 @@
-"""Can rows be told from the rows to learn from by what they hold? An adversarial comparison.
+"""Adversarial validation: can rows be told from the rows to learn from by what they hold?
 
 Trees learn which part a row is from; where they can tell it of rows that they did not see, the parts
 differ. Ids and row numbers are left out, as they differ in any case.

@@ -95,9 +95,10 @@ def by_groups(pool: Pool) -> Iterator[SameGroup]:
         seen = pool.seen(name)
         yield SameGroup(pool, SplitRule(kind="group", column=name))
         if pool.holds_times(name):
-            if seen.str.contains(r"\d:\d", regex=True).mean() > _MOSTLY:
+            clock = seen.str.contains(r"\d:\d", regex=True).mean() > _MOSTLY
+            if clock and not np.isnat(pool.stamps(name)).any():  # one cell without a time has no day
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="date"))
-        elif _is_composite(seen):
+        elif not pool.is_number(name) and _is_composite(seen):
             for parts in _runs(len(tokens_of(seen.head(1)).iloc[0])):
                 yield SameGroup(pool, SplitRule(kind="group", column=name, by="parts", parts=parts))
 
@@ -121,7 +122,8 @@ def times_in(pool: Pool) -> Iterator[Times]:
 def by_times(pool: Pool, times: Times, columns: list[SameGroup]) -> Iterator[Later]:
     """Yield the ways to come last in time: of all, of a stretch of the calendar, of a group of a column.
 
-    The coarsest come first, as rows that come last of all also do so within each group.
+    The coarsest come first, as rows that come last of all also do so within each group. A column that
+    is called as a stretch of the calendar is none of these: in a rule its name means that stretch.
     """
     in_days = times.stamps is not None
     yield Later(pool, SplitRule(kind="time", column=times.name), times.moments, in_days)
@@ -129,7 +131,7 @@ def by_times(pool: Pool, times: Times, columns: list[SameGroup]) -> Iterator[Lat
         rule = SplitRule(kind="time", column=times.name, within=period)
         yield Later(pool, rule, times.moments, in_days, times.stretches(period))
     for column in sorted(columns, key=lambda each: len(each.sizes)):
-        if column.rule.column != times.name:
+        if column.rule.column not in (times.name, *PERIODS):
             rule = SplitRule(kind="time", column=times.name, within=column.rule.column)
             yield Later(pool, rule, times.moments, in_days, pd.factorize(column.groups)[0])
 
@@ -184,18 +186,14 @@ def comparable_columns(pool: Pool) -> tuple[str, ...]:
     )
 
 
-def _is_number(cells: "pd.Series[str]") -> bool:
-    return bool(len(cells)) and bool(pd.to_numeric(cells, errors="coerce").notna().all())
-
-
 def _is_row_number(numbers: "pd.Series[float]") -> bool:
     """Recognise whole numbers that are all different: they say which row it is."""
     return bool((numbers == numbers.round()).all()) and numbers.is_unique and len(numbers) > 1
 
 
 def _is_composite(cells: "pd.Series[str]") -> bool:
-    """Recognise names of several parts, nearly all different: ids, not categories, words or numbers."""
-    if not len(cells) or _is_number(cells) or cells.nunique() < _MOSTLY * len(cells):
+    """Recognise names of several parts, nearly all different: ids, not categories or words."""
+    if not len(cells) or cells.nunique() < _MOSTLY * len(cells):
         return False
     counts = tokens_of(cells).str.len()
     return bool(1 < counts.iloc[0] <= _TOKENS and (counts == counts.iloc[0]).all())

@@ -4,7 +4,6 @@ A fold is made from the split's own folder, which holds all labelled rows in its
 has the split can make the fold again, byte by byte.
 """
 
-import tempfile
 import threading
 from pathlib import Path
 from typing import NamedTuple
@@ -15,12 +14,13 @@ from comind.evaluation.grading import keys_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.splits.rules import choose_fold
+from comind.evaluation.splits.rules import choose_fold, folds_of
 from comind.evaluation.splits.seal import seal
 from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
 from comind.system.files import copy_plain_tree, write_durably
 from comind.system.killpoints import passed
+from comind.system.workplace import workplace
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
@@ -96,13 +96,14 @@ def count_folds(folder: SplitFolder, most: int) -> FoldCount:
     if split.written:
         return FoldCount(0, "the evaluator was written for the first validation rows")
     train = read_table(folder.full / "train.csv", CompetitionError)
-    first, _ = choose_fold(train, split.rule, split.seed, 0)
+    folds = folds_of(train, split.rule, split.seed)
+    first, _ = next(folds)
     held_back = keys_of(train.iloc[first], list(split.train_id_columns))
     validation = read_table(folder.public / "validation.csv", CompetitionError)
     if not held_back.equals(keys_of(validation, list(split.id_columns))):
         return FoldCount(0, "the split was made by an earlier version of its rule")
     for number in range(1, most + 1):
-        rows, later = choose_fold(train, split.rule, split.seed, number)
+        rows, later = next(folds, ([], []))
         if why := _too_small(split, len(rows), len(train) - len(rows) - len(later)):
             return FoldCount(number - 1, why)
     return FoldCount(most, "")
@@ -130,13 +131,13 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 def _made(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
     write_durably(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
-    with tempfile.TemporaryDirectory(prefix=".labelled-", dir=place) as staged:
-        public = Path(staged) / "public"
+    with workplace(place, ".labelled") as staged:  # its labels go even where a process is killed
+        public = staged / "public"
         copy_plain_tree(folder.public, public, link=True)
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
-        sealed = seal(FoldPlan(folder.read(), number, Path(staged)), place)
+        sealed = seal(FoldPlan(folder.read(), number, staged), place, scratch=staged)
     passed("fold-made")
     return sealed
 

@@ -1,6 +1,6 @@
 """What makes rows one group, and what their times are; facts of the rows and the rule alone.
 
-Rows get the same groups in whatever part of the table they stand.
+A part that holds whole groups gives its rows the same groups.
 """
 
 from typing import Any
@@ -137,8 +137,11 @@ def _twins(table: pd.DataFrame, rule: SplitRule) -> "pd.Series[str]":
 
     points = numbers_of(table, rule.columns) / np.array(rule.sizes)
     known = np.flatnonzero(np.isfinite(points).all(axis=1))
-    pairs = known[cKDTree(points[known]).query_pairs(1.0, p=np.inf, output_type="ndarray")]
-    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(table),) * 2)
-    _, component = connected_components(links, directed=False)
-    _, first_rows = np.unique(component, return_index=True)
-    return pd.Series(first_rows[component].astype(str), index=table.index, dtype=str)
+    places, at = np.unique(points[known], axis=0, return_inverse=True)  # equal rows are one place
+    pairs = cKDTree(places).query_pairs(1.0, p=np.inf, output_type="ndarray")
+    links = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(len(places),) * 2)
+    _, joined = connected_components(links, directed=False)
+    component = np.arange(len(table)) + len(places)  # rows without a place stand alone
+    component[known] = joined[at.reshape(-1)]
+    _, first_rows, numbers = np.unique(component, return_index=True, return_inverse=True)
+    return pd.Series(first_rows[numbers].astype(str), index=table.index, dtype=str)

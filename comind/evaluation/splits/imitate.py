@@ -122,7 +122,8 @@ def find_rule(compared: Compared, plain: SplitRule) -> Found | None:
     """
     if plain.kind == "time" or plain.by == "picture":
         return None
-    clear = [each for each in compared.apart if isinstance(each.relation, Near) or each.is_clear()]
+    # Of places `measure` has said already that test rows lie farther away.
+    clear = [each for each in compared.apart if each.relation.rule.by == "place" or each.is_clear()]
     for each in clear:
         if isinstance(each.relation, Later):
             return _with_horizon(each.relation), each.reason
@@ -134,6 +135,9 @@ def find_rule(compared: Compared, plain: SplitRule) -> Found | None:
 
 
 def _apart(pool: Pool, relation: Relation) -> Apart:
+    if isinstance(relation, Near):
+        train, test = (float((each <= relation.radius).mean()) for each in relation.apart)
+        return Apart(relation, train, test)
     test = share(relation, pool, pool.test, pool.train)
     return Apart(relation, share(relation, pool, pool.train), test)
 
@@ -160,12 +164,11 @@ def _group(clear: list[Apart]) -> tuple[Found | None, float]:
         relation = each.relation
         if not isinstance(relation, SameGroup) or relation.rule.by == "twins":
             continue
-        sizes = relation.sizes
         if relation.rule.column is None or not relation.pool.is_full(relation.rule.column):
             continue
-        if len(sizes) >= _LEAST_GROUPS and sizes.iloc[0] <= _LARGEST_GROUP * len(relation.pool.train):
+        if _divides(relation):
             measured = relation.rule.column in measured_columns(relation.pool)
-            fit.append((measured, len(sizes), each))
+            fit.append((measured, len(relation.sizes), each))
     if not fit:
         return None, math.inf
     measured, count, best = min(fit, key=lambda one: one[:2])
@@ -175,8 +178,17 @@ def _group(clear: list[Apart]) -> tuple[Found | None, float]:
 
 def _twins(clear: list[Apart]) -> Found | None:
     """Return the groups of equal rows, else those of nearly equal ones."""
-    found = ((each.relation.rule, each.reason) for each in clear if each.relation.rule.by == "twins")
-    return next(found, None)
+    for each in clear:
+        relation = each.relation
+        if relation.rule.by == "twins" and (not isinstance(relation, SameGroup) or _divides(relation)):
+            return relation.rule, each.reason
+    return None
+
+
+def _divides(relation: SameGroup) -> bool:
+    """Whether the groups are so many, and the largest so small, that some can be held back."""
+    sizes, rows = relation.sizes, len(relation.pool.train)
+    return len(sizes) >= _LEAST_GROUPS and int(sizes.iloc[0]) <= _LARGEST_GROUP * rows
 
 
 def _place(clear: list[Apart], fewer_than: float, *, guessed: bool = False) -> Found | None:

@@ -33,7 +33,7 @@ def measure(near: Near) -> float:
     It is the statistic of Kolmogorov and Smirnov over distances to the nearest row of train, of which
     only the side counts on which test rows are farther away.
     """
-    train, test = (np.sort(each[np.isfinite(each)]) for each in _distances(near))
+    train, test = (np.sort(each[np.isfinite(each)]) for each in near.apart)
     if not len(train) or not len(test):
         return 0.0
     ahead = np.arange(1, len(train) + 1) / len(train) - np.searchsorted(test, train, "right") / len(test)
@@ -42,13 +42,6 @@ def measure(near: Near) -> float:
     far = float(np.quantile(beyond, _EDGE)) if len(beyond) else train[at]
     near.radius = float(np.sqrt(train[at] * far)) if 0 < train[at] < far else float(train[at])
     return float(ahead[at])
-
-
-def _distances(near: Near) -> tuple[_Distances, _Distances]:
-    """Return the distances of rows of train to other rows of train, and those of test rows to these."""
-    pool = near.pool
-    train, test = pool.some(pool.train), pool.some(pool.test)
-    return near.distances(train), near.distances(test, pool.train)
 
 
 def block_rule(near: Near) -> SplitRule | None:
@@ -101,7 +94,7 @@ def twin_rule(near: Near) -> SplitRule | None:
     spread = np.nanstd(numbers_of(pool.table(columns).iloc[pool.train], columns), axis=0)
     if near.radius <= 0 or not (spread > 0).all():
         return None
-    train, test = _distances(near)
+    train, test = near.apart
     if near.radius > _NEARER * np.median(test) or np.mean(train <= near.radius) < _LEAST_IN_CLUSTERS:
         return None
     rule = near.rule.model_copy(update={"sizes": tuple(_rounded(near.radius * each) for each in spread)})

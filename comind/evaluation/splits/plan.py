@@ -25,6 +25,12 @@ from comind.system.files import hash_tree
 __all__ = ["SplitPlan"]
 
 _LAYOUT = 3  # part of every key: raise it when the same inputs give other files
+_FINDER = 1
+"""Part of the key where no rule is given: raise it when the same tables give another rule.
+
+Splits whose rule was found before this was part of the key are named anew, and made once more; a
+campaign that has one goes on with it, as its log names the split.
+"""
 
 
 class SplitPlan:
@@ -158,7 +164,7 @@ class SplitPlan:
             self.competition.model_dump_json(exclude={"folder"}),
             hash_tree(self.competition.public),
         ]
-        if self._imitated is not None:  # all others keep the names that they had before there were such
-            parts.append(self._imitated[0].model_dump_json())
+        if self.competition.split is None and self.imitates:  # it follows from what is hashed
+            parts.append(_FINDER)
         digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
         return f"{self.competition.id}-{digest[:12]}"

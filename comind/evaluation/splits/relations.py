@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.domain.competition import PERIODS, SplitRule
+from comind.domain.competition import PERIODS, SplitRule, listed
 from comind.evaluation.splits.groups import groups_of, numbers_of, parsed_times, parts_of, tokens_of
 
-__all__ = ["Later", "Near", "Pool", "Relation", "Rows", "SameGroup", "listed", "near", "share"]
+__all__ = ["Later", "Near", "Pool", "Relation", "Rows", "SameGroup", "near", "share"]
 
 Rows = npt.NDArray[np.intp]
 """Positions in the pool."""
@@ -24,7 +24,6 @@ _MOST_ROWS = 4_000  # of a part that is asked about; all rows that they may be n
 _SEEN, _GAPS = 500, 0.02
 _LEAST_ROWS = 20
 _SURROUNDED = 5
-_NAMED = 3
 _MOST_COLUMNS = 400
 _MOST_PLACES = 50_000
 _LAST = 0.99  # of the rest; what comes after this share of it comes last
@@ -48,6 +47,7 @@ class Pool:
         self._numbers: dict[str, npt.NDArray[np.float64]] = {}
         self._stamps: dict[str, npt.NDArray[np.datetime64]] = {}
         self._tokens: dict[str, pd.Series[Any]] = {}
+        self._samples: dict[tuple[bool, int], Rows] = {}
         self.train: Rows = np.arange(len(train))
         self.test: Rows = np.arange(len(train), len(train) + len(test))
 
@@ -120,11 +120,25 @@ class Pool:
         """Return at most so many of these rows, always the same ones."""
         if len(rows) <= most:
             return rows
-        return np.sort(np.random.default_rng(0).choice(rows, most, replace=False))
+        if rows is not self.train and rows is not self.test:
+            return _sampled(rows, most)
+        which = (rows is self.train, most)
+        if which not in self._samples:
+            self._samples[which] = _sampled(rows, most)
+        return self._samples[which]
 
     def others(self, rows: Rows) -> Rows:
         """Return the rows of train that are not among these."""
         return np.setdiff1d(self.train, rows, assume_unique=True)
+
+
+def _sampled(rows: Rows, most: int) -> Rows:
+    """Return the rows with the least hashes, ascending; SplitMix64, which is whole numbers alone."""
+    mixed = (rows.astype(np.uint64) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    return np.sort(rows[np.argpartition(mixed, most)[:most]])
 
 
 class Relation(Protocol):
@@ -167,7 +181,7 @@ class SameGroup:
     def told(self) -> str:
         """What rows that stand so are."""
         if self.rule.by == "twins":
-            return f"twins of train rows, equal in {listed(self.rule.columns)}"
+            return f"twins of train rows, equal in {_quoted(self.rule.columns)}"
         return f"of {self.rule.groups} that have other rows in train"
 
     @cached_property
@@ -252,10 +266,17 @@ class Near:
     """Whether nothing but the numbers says that these columns are coordinates."""
     radius: float = 0.0
 
+    @cached_property
+    def apart(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+        """How far rows of train lie from the others of train, and test rows from train; of some rows."""
+        pool = self.pool
+        test = self.distances(pool.some(pool.test), pool.train)
+        return self.distances(pool.some(pool.train)), test
+
     @property
     def told(self) -> str:
         """What rows that stand so are."""
-        where = listed(self.rule.columns)
+        where = _quoted(self.rule.columns)
         if self.rule.by == "place":
             return f"as near to a train row in {where} as train rows are to each other"
         return f"twins of train rows, nearly equal in {where}"
@@ -296,7 +317,5 @@ def near(pool: Pool, rule: SplitRule, *, guessed: bool = False) -> Near:
     return Near(pool, rule, points / np.where(spread > 0, spread, 1.0), guessed)
 
 
-def listed(names: tuple[str, ...]) -> str:
-    """Return some names, and how many more there are."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(map(repr, names[:_NAMED])) + more
+def _quoted(names: tuple[str, ...]) -> str:
+    return listed([repr(name) for name in names])

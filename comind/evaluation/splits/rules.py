@@ -5,9 +5,9 @@ version of every library.
 """
 
 import hashlib
+import itertools
 import math
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from typing import TypeVar
 
 import pandas as pd
@@ -16,7 +16,7 @@ from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
 from comind.evaluation.splits.groups import groups_of, periods_of, times_of
 
-__all__ = ["choose_fold", "choose_rows", "shuffled", "validation_count"]
+__all__ = ["choose_fold", "choose_rows", "folds_of", "shuffled", "validation_count"]
 
 T = TypeVar("T")
 
@@ -36,12 +36,22 @@ def choose_rows(table: pd.DataFrame, rule: SplitRule, seed: int) -> list[int]:
 def choose_fold(
     table: pd.DataFrame, rule: SplitRule, seed: int, number: int
 ) -> tuple[list[int], list[int]]:
-    """Return the positions of a fold's validation rows, and of rows left out of it; both ascending.
+    """Return the positions of one fold's rows, and of rows left out of it, as `folds_of` has them.
+
+    A fold that the table does not bear is empty.
+
+    Raises:
+        CompetitionError: the rule does not fit the table.
+    """
+    return next(itertools.islice(folds_of(table, rule, seed), number, None), ([], []))
+
+
+def folds_of(table: pd.DataFrame, rule: SplitRule, seed: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the positions of each fold's validation rows, and of rows left out of it; both ascending.
 
     Fold 0 holds the validation rows of the split itself; those of the next folds are others, taken by
     the same rule: the next rows, or groups, of the same shuffle, or the stretch of time before. Only
-    there rows are left out, those that are later than the fold's. A fold that the table does not bear
-    is empty.
+    there rows are left out, those that are later than the fold's.
 
     Raises:
         CompetitionError: the rule does not fit the table.
@@ -49,20 +59,23 @@ def choose_fold(
     for name in rule.used_columns:
         if name not in table.columns:
             raise CompetitionError(f"the split's column {name!r} is not in train.csv")
-    count = validation_count(len(table), rule.fraction)
-    if not 0 < count < len(table):
+    size = validation_count(len(table), rule.fraction)
+    if not 0 < size < len(table):
         raise CompetitionError(f"train.csv has {len(table)} rows, too few to hold some back")
+    folds: Iterator[list[int]]
     match rule.kind:
         case "random":
-            rows = shuffled(range(len(table)), seed)[number * count :][:count]
+            order = shuffled(range(len(table)), seed)
+            folds = (order[first : first + size] for first in range(0, len(table), size))
         case "stratified":
-            rows = _stratified(table, rule, seed, count, number)
+            folds = _stratified(table, rule, seed, size)
         case "group":
-            rows = _whole_groups(table, rule, seed, count, number)
+            folds = _whole_groups(table, rule, seed, size)
         case "time":
-            stretches = _stretches(table, rule, seed, count)
-            return next(islice(stretches, number, None), ([], []))
-    return sorted(rows), []
+            yield from _stretches(table, rule, seed, size)
+            return
+    for rows in folds:
+        yield sorted(rows), []
 
 
 def validation_count(rows: int, fraction: float | None) -> int:
@@ -90,8 +103,8 @@ def _members(labels: "pd.Series", order: list[int]) -> dict[str, list[int]]:
     return members
 
 
-def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int, fold: int) -> list[int]:
-    """Take from each class in proportion; a class with two rows or more keeps one to learn from.
+def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+    """Yield rows of each class in proportion; a class with two rows or more keeps one to learn from.
 
     A class of one row stays with the rows to learn from.
     """
@@ -108,40 +121,50 @@ def _stratified(table: pd.DataFrame, rule: SplitRule, seed: int, count: int, fol
         raise CompetitionError(
             f"the split's column {rule.column!r} has no class with two rows; it cannot be stratified"
         )
-    return [row for label, number in taken.items() for row in members[label][fold * number :][:number]]
+    for fold in itertools.count():
+        parts = (members[label][fold * number :][:number] for label, number in taken.items())
+        rows = [row for part in parts for row in part]
+        if not rows:
+            return
+        yield rows
 
 
-def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int, fold: int) -> list[int]:
-    """Take whole groups until the next one would lead further from `count` than stopping does."""
+def _whole_groups(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> Iterator[list[int]]:
+    """Yield whole groups, until the next one would lead further from `count` than stopping does."""
     members = _members(groups_of(table, rule), list(range(len(table))))
     if len(members) < 2:  # noqa: PLR2004 - one to learn from, one to validate on
         what = ", ".join(rule.used_columns)
         raise CompetitionError(f"the split's column {what!r} has one group only")
     names = shuffled(list(members), seed)
-    rows: list[int] = []
-    for number in range(fold + 1):
-        rows, taken = [], 0
-        for name in names if number else names[:-1]:  # others are there to learn from later
+    last = len(names) - 1  # is there to learn from, at first; later others are
+    while names:
+        rows, taken = list[int](), 0
+        for name in names[:last]:
             group = members[name]
             if rows and abs(len(rows) + len(group) - count) >= abs(len(rows) - count):
                 break
             rows += group
             taken += 1
-        names = names[taken:]
-    return rows
+        yield rows
+        names, last = names[taken:], len(names)
 
 
 def _stretches(
     table: pd.DataFrame, rule: SplitRule, seed: int, count: int
 ) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the last rows in time, then those before them, and so on; each time with what is later."""
+    times = times_of(table, rule).reset_index(drop=True)
+    within = None
+    if rule.within is not None:
+        within = periods_of(table, times, rule.within).reset_index(drop=True)
     rest, later = list(range(len(table))), list[int]()
     while len(rest) > count:
-        part = table.iloc[rest]
+        part = times.iloc[rest].reset_index(drop=True)
         try:
-            parts = (
-                [_tail(part, rule, count)] if rule.within is None else _tails(part, rule, seed, count)
-            )
+            if within is None:
+                parts = [_tail(part, rule, count)]
+            else:
+                parts = _tails(part, within.iloc[rest].reset_index(drop=True), rule, seed, count)
         except CompetitionError:
             if later:
                 return
@@ -153,9 +176,8 @@ def _stretches(
         rest = [row for row in rest if row not in gone]
 
 
-def _tail(table: pd.DataFrame, rule: SplitRule, count: int) -> list[int]:
+def _tail(times: "pd.Series", rule: SplitRule, count: int) -> list[int]:
     """Take the rows after a moment: the last days, or the last rows; equal times stay together."""
-    times = times_of(table, rule)
     if rule.horizon_days is None:
         start = times.sort_values().iloc[len(times) - count]
         late = times >= start
@@ -172,14 +194,14 @@ def _tail(table: pd.DataFrame, rule: SplitRule, count: int) -> list[int]:
     return [int(row) for row in late.to_numpy().nonzero()[0]]
 
 
-def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[list[int]]:
+def _tails(
+    times: "pd.Series", within: "pd.Series[str]", rule: SplitRule, seed: int, count: int
+) -> list[list[int]]:
     """Take the last rows of each stretch of time, or of each group; each keeps rows to learn from.
 
     Where these would be far more than `count`, they are several parts: the tails of some, chosen by the
     seed, then those of others.
     """
-    times = times_of(table, rule).reset_index(drop=True)
-    within = periods_of(table, times, str(rule.within)).reset_index(drop=True)
     if rule.horizon_days is None:  # the last quarter of its rows, and of two rows one
         place, size = times.groupby(within).rank(method="max"), times.groupby(within).transform("size")
         late = place > size - (size * _MOST).clip(lower=1).round()
@@ -193,7 +215,7 @@ def _tails(table: pd.DataFrame, rule: SplitRule, seed: int, count: int) -> list[
             f"the split's column {rule.column!r}: no {rule.within} has rows before the ones held back"
         )
     rows = [int(row) for row in late.to_numpy().nonzero()[0]]
-    if len(rows) <= max(count, _MOST * len(table)):
+    if len(rows) <= max(count, _MOST * len(times)):
         return [rows]
     tails = _members(within, rows)
     parts: list[list[int]] = [[]]

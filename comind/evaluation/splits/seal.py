@@ -29,10 +29,11 @@ def make_split(competition: Competition, splits: Path, *, seed: int) -> SplitFol
     return seal(SplitPlan(competition, seed), splits)
 
 
-def seal(plan: SplitPlan, splits: Path) -> SplitFolder:
+def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> SplitFolder:
     """Write a split as it is planned, below the folder `splits`, where it is not there yet.
 
-    The folder appears in one step; killed before, nothing is left that looks like a split.
+    The folder appears in one step; killed before, nothing is left that looks like a split. Until then it
+    lies in `scratch`, on the same disk, where one is given.
 
     Raises:
         CompetitionError: the folder's files contradict each other or its description.
@@ -41,7 +42,7 @@ def seal(plan: SplitPlan, splits: Path) -> SplitFolder:
     if folder.is_whole:
         return folder
     splits.mkdir(parents=True, exist_ok=True)
-    staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=splits)))
+    staged = SplitFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=scratch or splits)))
     try:
         _write(plan, staged)
         staged.root.chmod(0o755)

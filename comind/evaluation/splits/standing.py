@@ -96,7 +96,7 @@ def _ties(pool: Pool, compared: Compared, rule: SplitRule, rows: Rows) -> tuple[
     other = [
         each
         for each in compared.apart
-        if each not in own and each.train - each.test >= _GAP and not _is_of_degree(each, own)
+        if each not in own and each.train - each.test >= _GAP and not _follows_from(each, own)
     ]
     other.sort(key=lambda each: each.test - each.train)
     ties = [
@@ -118,7 +118,7 @@ def _is_of(each: Apart, rule: SplitRule) -> bool:
     return all(getattr(each.relation.rule, name) == getattr(rule, name) for name in names)
 
 
-def _is_of_degree(each: Apart, own: list[Apart]) -> bool:
+def _follows_from(each: Apart, own: list[Apart]) -> bool:
     """Whether a relation follows from the rule's own, more or less: both go by time, in one column."""
     if each.is_clear() or not own or not isinstance(own[0].relation, Later):
         return False

@@ -293,6 +293,13 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "{folder}/competition.yaml: split: a group split names its column",
     ),
     BadFolder(
+        "split by a column and columns",
+        "a split by twins names a column beside its columns",
+        describe(split={"kind": "group", "by": "twins", "columns": ["x"], "column": "id"}),
+        "{folder}/competition.yaml: split: 'by: twins' goes by 'columns'; 'column' says nothing beside"
+        " it",
+    ),
+    BadFolder(
         "split column missing",
         "the split's column is not there",
         describe(split={"kind": "group", "column": "zone"}),

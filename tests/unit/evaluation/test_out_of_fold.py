@@ -151,3 +151,31 @@ def test_rows_of_a_group_are_drawn_together(tmp_path: Path) -> None:
     assert expected != Resampling(len(train)).interval(
         METRICS["accuracy"], truth, said, report.score.value.value
     )
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"by": "parts", "column": "id", "parts": [1]},
+        {"by": "parts", "column": "id", "parts": [1, 2]},
+        {"by": "place", "columns": ["x", "y"], "sizes": [2.0, 2.0]},
+        {"by": "twins", "columns": ["x", "y"]},
+        {"by": "twins", "columns": ["x", "y"], "sizes": [0.5, 0.5]},
+        {"by": "date", "column": "seen"},
+    ],
+    ids=["one part", "two parts", "blocks", "equal rows", "nearly equal rows", "days"],
+)
+def test_any_rule_by_groups_is_graded(rule: dict[str, Any], tmp_path: Path) -> None:
+    """All columns that make the groups are read, however many there are."""
+    folder = competition_folder(tmp_path, split={"kind": "group", **rule})
+    rows = [
+        f"p{n % 20}_s{n % 40}_{n},{n % 20},{n % 20},2020-01-{1 + n % 20:02d} 10:00" for n in range(210)
+    ]
+    labelled = [f"{row},{'yes' if n % 20 < 8 else 'no'}" for n, row in enumerate(rows[:200])]
+    write(folder, "train.csv", ["id,x,y,seen,label", *labelled])
+    write(folder, "test.csv", ["id,x,y,seen", *rows[200:]])
+    write(folder, "sample_submission.csv", ["id,label", *[f"{r.split(',')[0]},no" for r in rows[200:]]])
+    split = make_split(load_competition(folder), tmp_path / "splits", seed=0)
+    report = _grade(split, _train(split)[["id"]].assign(label="no"))
+    assert report.score is not None, report.message
+    assert report.score.rows == len(_train(split))

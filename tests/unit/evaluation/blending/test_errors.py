@@ -131,12 +131,11 @@ def _played(seed: int, *, tables: bool) -> float:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_a_player_learns_no_more_labels_from_tables_than_their_bits(seed: int) -> None:
-    """Who hands in what it likes knows few more labels with all tables of a campaign than without.
+def test_a_player_gains_nothing_from_tables(seed: int) -> None:
+    """Who hands in what it likes knows no more labels with all tables of a campaign than without.
 
-    b bits on n labels tell at most sqrt(n b ln 2 / 2) of them beyond what was known. Scores alone tell
-    the player most of what it learns.
+    Three points are left to chance: two standard errors of a share of 1,000 labels.
     """
     without, told = _played(seed, tables=False), _played(seed, tables=True)
-    assert told - without <= np.sqrt(TABLES * TABLE_BITS * np.log(2) / (2 * 1_000))
+    assert told - without <= 0.03
     assert without > 1 / 3

@@ -1,7 +1,10 @@
 """Further folds of a split: other rows by the same rule, sealed as the first ones, made again alike."""
 
 import shutil
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pandas as pd
@@ -18,6 +21,21 @@ from comind.system.files import hash_tree
 from tests.unit.evaluation.splits.worlds import World, read, worlds
 
 _MOST = 9
+_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from comind.evaluation.splits import further, seal
+from comind.evaluation.splits.folder import SplitFolder
+
+def kill(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+if sys.argv[2] == "public":
+    further.seal = kill
+else:
+    seal._describe = kill
+further.make_fold(SplitFolder(Path(sys.argv[1])), 1)
+"""
 
 
 def _rows(folder: SplitFolder, world: World, name: str) -> list[int]:
@@ -97,6 +115,22 @@ def test_a_fold_is_made_again_byte_by_byte(tmp_path: Path) -> None:
     changed = made[0].described.stat().st_mtime_ns
     assert make_fold(split, 2).described.stat().st_mtime_ns == changed
     assert (split.root / "further" / ".gitignore").read_text() == "*\n"
+
+
+@pytest.mark.parametrize("labelled", ["public", "made"])
+def test_what_a_killed_process_left_of_a_fold_goes_with_the_next(tmp_path: Path, labelled: str) -> None:
+    """No labels stay behind, whenever the process that makes a fold is killed."""
+    world = World("random", 40, tuple(range(40)), ("",) * 40, numbered=True, renamed=False, derived=())
+    world.build(tmp_path)
+    split = world.split(tmp_path, seed=0)
+    killed = subprocess.run(
+        [sys.executable, "-c", _KILLED, str(split.root), labelled], check=False, capture_output=True
+    )
+    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+    further = split.root / "further"
+    assert list(further.rglob("train.csv")), "it was killed too early"
+    made = make_fold(split, 1)
+    assert {path.name for path in further.iterdir() if path.is_dir()} == {made.root.name}
 
 
 def test_rows_that_another_rule_chose_have_no_folds(tmp_path: Path) -> None:

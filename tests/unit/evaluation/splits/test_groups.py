@@ -1,6 +1,7 @@
 """What makes rows one group, and which of their rows come last."""
 
 import json
+import tracemalloc
 
 import pandas as pd
 import pytest
@@ -54,6 +55,21 @@ def test_rows_are_grouped(name: str) -> None:
     numbers, _ = pd.factorize(groups_of(table, rule))
     found = [set((numbers == number).nonzero()[0].tolist()) for number in range(max(numbers) + 1)]
     assert found == expected
+
+
+def test_many_equal_rows_are_one_place() -> None:
+    """Equal rows take no more room than others; all pairs of them would take gigabytes."""
+    rule = SplitRule(kind="group", by="twins", columns=("x", "y"), sizes=(0.1, 0.1))
+    cells = ["0"] * 20_000 + ["0.05", "7", ""]
+    tracemalloc.start()
+    try:
+        groups = groups_of(_table(x=cells, y=cells), rule)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert groups.nunique() == 3
+    assert (groups.iloc[:20_001] == groups.iloc[0]).all()
+    assert most < 100e6
 
 
 @given(
@@ -118,6 +134,10 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
         ({"kind": "group", "column": "a", "within": "month"}, "'within' goes with a time split only"),
         ({"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]}, "'sizes' has a number"),
         ({"kind": "group"}, "a group split names its column"),
+        (
+            {"kind": "group", "by": "twins", "columns": ["x"], "column": "y"},
+            "'by: twins' goes by 'columns'; 'column' says nothing beside it",
+        ),
     ],
 )
 def test_rules_that_make_no_sense_are_refused(values: dict[str, object], said: str) -> None:

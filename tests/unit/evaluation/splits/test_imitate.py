@@ -43,12 +43,25 @@ def test_a_rule_that_is_given_stands_and_is_warned_of(patients: Competition, tmp
     assert "but 0% of test rows, are of groups of one id" in split.warnings[0]
 
 
-def test_a_finer_rule_gives_the_split_another_name(patients: Competition) -> None:
-    """What was split by a plain rule before has another name than the same data split by a finer one."""
+def test_what_finds_the_rule_is_part_of_the_name(
+    patients: Competition, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same tables have the same name, told without a look; another way to find rules has another."""
     plain = SplitPlan(patients, seed=0)
     plain.imitates = False
     assert plain.rule_with_reason[0].kind in ("random", "stratified")
-    assert plain.key != SplitPlan(patients, seed=0).key
+    given = patients.model_copy(update={"split": SplitRule(kind="random")})
+    of_given = SplitPlan(given, seed=0).key
+    with monkeypatch.context() as patched:
+        patched.setattr("comind.evaluation.splits.plan.compare", None)
+        key = SplitPlan(patients, seed=0).key
+    looked = SplitPlan(patients, seed=0)
+    assert looked.rule_with_reason[0].by == "parts"
+    assert looked.key == key
+    assert key not in (plain.key, of_given)
+    monkeypatch.setattr("comind.evaluation.splits.plan._FINDER", 0)
+    assert SplitPlan(patients, seed=0).key != key
+    assert SplitPlan(given, seed=0).key == of_given
 
 
 def test_a_program_is_asked_for_by_a_plain_rule(patients: Competition) -> None:

@@ -1,0 +1,105 @@
+"""What the test rows may have been set apart by, where cells are missing, equal or oddly named."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+
+from comind.evaluation.folder import load_competition
+from comind.evaluation.splits.plan import SplitPlan
+from comind.evaluation.splits.relations import Pool
+
+_ROWS = 1_000
+
+
+def _plan(root: Path, table: pd.DataFrame, test: Any) -> SplitPlan:
+    """Return the plan of a competition without a split, whose test rows are these."""
+    public = root / "world" / "public"
+    public.mkdir(parents=True)
+    asked = table[test].drop(columns="target")
+    table[~test].to_csv(public / "train.csv", index=False)
+    asked.to_csv(public / "test.csv", index=False)
+    asked[["id"]].assign(target=0.0).to_csv(public / "sample_submission.csv", index=False)
+    (public / "description.md").write_text("# World\n")
+    described = {
+        "id": "world",
+        "title": "World",
+        "metric": "rmse",
+        "id_columns": ["id"],
+        "label_columns": ["target"],
+        "target_columns": ["target"],
+    }
+    (public.parent / "competition.yaml").write_text(yaml.safe_dump(described))
+    return SplitPlan(load_competition(public.parent), seed=0)
+
+
+def _table(rng: np.random.Generator, rows: int = _ROWS) -> pd.DataFrame:
+    return pd.DataFrame({"id": range(rows), "target": rng.normal(size=rows).round(3)})
+
+
+@pytest.mark.parametrize("odd", ["", "unknown"])
+@pytest.mark.parametrize("where", ["everywhere", "in one row"])
+def test_a_time_that_is_missing_is_no_error(tmp_path: Path, odd: str, where: str) -> None:
+    """A column of times with an empty or odd cell names no days; there is a split all the same."""
+    rng = np.random.default_rng(0)
+    table = _table(rng)
+    moments = pd.Timestamp("2020-01-01") + pd.to_timedelta(rng.uniform(0, 300, _ROWS), "D")
+    cells = pd.Series(moments).dt.strftime("%Y-%m-%d %H:%M:%S")
+    test = rng.random(_ROWS) < 0.3
+    gone = rng.random(_ROWS) < 0.05 if where == "everywhere" else np.arange(_ROWS) == test.argmax()
+    table["updated"] = cells.where(~gone, odd)
+    plan = _plan(tmp_path, table, test)
+    assert plan.rule_with_reason[0].kind == "random"
+    assert plan.validation_rows()
+
+
+@pytest.mark.parametrize("more", [{}, {"side": ["l", "r"]}], ids=["one value", "two values"])
+def test_few_large_sets_of_equal_rows_are_no_twins(tmp_path: Path, more: dict[str, list[str]]) -> None:
+    """Rows that are equal in a few classes only are as little to be kept together as any class is."""
+    rng = np.random.default_rng(0)
+    test = rng.random(_ROWS) < 0.3
+    table = _table(rng).assign(camera=np.where(test, "B", "A"))
+    for name, cells in more.items():
+        table[name] = rng.choice(cells, _ROWS)
+    plan = _plan(tmp_path, table, test)
+    assert plan.rule_with_reason[0].kind == "random"
+    assert len(plan.validation_rows()) <= _ROWS // 4
+
+
+@pytest.mark.parametrize("name", ["month", "batch"])
+def test_a_column_called_as_a_stretch_of_the_calendar_is_not_named(tmp_path: Path, name: str) -> None:
+    """A rule by time can name any column for its groups but those whose name means the calendar."""
+    rng = np.random.default_rng(0)
+    day = rng.integers(0, 720, 3 * _ROWS)
+    table = _table(rng, len(day)).assign(day_num=day, **{name: day // 30})
+    plan = _plan(tmp_path, table, day % 30 >= 20)
+    assert plan.rule_with_reason[0].within == (name if name == "batch" else None)
+    assert plan.validation_rows()
+
+
+@pytest.mark.parametrize("parted", [0.0, 0.1])
+def test_near_twins_are_kept_together_where_test_rows_have_none(tmp_path: Path, parted: float) -> None:
+    """Where many test rows have their twin in train, the test rows were not set apart by twins."""
+    rng = np.random.default_rng(0)
+    pair = np.repeat(np.arange(_ROWS), 2)
+    table = _table(rng, len(pair))
+    for name in ("m_1", "m_2", "m_3", "m_4"):
+        near = rng.normal(size=_ROWS)[pair] + rng.normal(scale=1e-5, size=len(pair))
+        table[name] = near.round(7)
+    alone = rng.random(_ROWS) < parted
+    first = np.arange(len(pair)) % 2 == 0
+    test = (rng.random(_ROWS) < 0.3)[pair] & (first | ~alone[pair])
+    plan = _plan(tmp_path, table, test)
+    assert plan.rule_with_reason[0].by == (None if parted else "twins")
+
+
+def test_rows_that_are_looked_at_are_the_same_everywhere() -> None:
+    """Which rows of large tables are compared hangs on no library's random numbers."""
+    table = pd.DataFrame({"x": [str(row) for row in range(40)]}, dtype=str)
+    pool = Pool(table, table, ())
+    assert pool.some(pool.train, 5).tolist() == [2, 4, 6, 32, 33]
+    assert pool.some(pool.train, 40) is pool.train
+    assert set(pool.some(pool.train, 3)) < set(pool.some(pool.train, 5))
