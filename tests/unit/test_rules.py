@@ -77,9 +77,8 @@ def test_a_missing_reply_is_named_in_one_line(tmp_path: Path) -> None:
 
 def test_a_missing_reply_is_missed_once_and_by_nobody_else(tmp_path: Path) -> None:
     """A question of the monitor without a rule is not asked again, and other questions are answered."""
-    scripted = ScriptedModel.from_file(
-        _rules(tmp_path, {"reply": "CodingStep", "say": {"goal": "go on"}})
-    )
+    path = _rules(tmp_path, {"reply": "CodingStep", "say": {"goal": "go on"}})
+    scripted = ScriptedModel.from_file(path)
     gate, purse = Gate(), Purse(Budget(), Spend())
     model = MeteredModel(scripted, Meter(purse, gate, note=lambda _: None))
     with pytest.raises(ModelServiceError, match="no MonitorVerdict of coder"):
