@@ -53,7 +53,7 @@ engine:
 	@infra/docker/engine.sh install
 
 demo: $(STAMP) sandbox  ## watch a campaign on recorded replies of a strong model: offline, real code, real scores
-	@$(BIN)/comind solve demo-mosaic --profile quick --iterations 2 --as-of 2024-04-01T00:00:00Z --no-prove --model recorded:demo-mosaic
+	@$(BIN)/comind solve demo-mosaic --profile quick --iterations 2 --as-of 2024-04-01T00:00:00Z --no-prove --folds 2 --model recorded:demo-mosaic
 
 # Three workers on two cores: end-to-end tests wait half of their time. A container engine that cannot be had fails the tests; by hand they are skipped.
 test: $(STAMP) sandbox engine check  ## everything that CI runs

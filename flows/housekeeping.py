@@ -13,7 +13,6 @@ from comind.campaign.lineage import lineage_of, script_for
 from comind.campaign.outcome import Submitted
 from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CampaignState
-from comind.campaign.tuning import read_tuning
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -68,7 +67,7 @@ class Housekeeping:
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
             workshop = workshop_of(self._project, self._campaign.name)
-            notes = closing_notes(state, read_tuning(state, self._campaign))
+            notes = closing_notes(state, self._tracker.tuning())
             journal = workshop.agent.journal(state, workshop.community) + notes
             write_durably(self._campaign.journal, journal)
         self.commit(state)

@@ -4,13 +4,13 @@ from pathlib import Path
 from typing import Any
 
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.blend import BLEND_ROLE
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import read_state
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
 from comind.campaign.tuning import tuning_of
+from comind.campaign.works import Attempt
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
@@ -24,9 +24,8 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     picked = state.chosen()
     score = picked.score if picked else None
     attempts = state.works.attempts()
-    own = [each for each in (picked, *attempts) if each] if picked and picked.work.blend else [picked]
-    roles = {each.work.role for each in own if each} - {BLEND_ROLE}
-    source = "baseline" if roles == {BASELINE_ROLE} else "agent"
+    made = _made_by(state, picked) if picked else []
+    source = "baseline" if {each.work.role for each in made} == {BASELINE_ROLE} else "agent"
     works = {log.parent.name: fold(read_log(log, WORK_EVENTS)) for log in folder.logs()}
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
@@ -60,6 +59,13 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
+
+
+def _made_by(state: CampaignState, picked: Attempt) -> list[Attempt]:
+    """Return the attempts whose code a submission comes from: of a blend, its members."""
+    if picked.work.blend is None:
+        return [picked]
+    return [state.works.attempt(parent) for parent in picked.work.parents]
 
 
 def _blend(state: CampaignState) -> str | None:

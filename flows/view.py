@@ -19,6 +19,7 @@ from comind.campaign.attempt import (
     CallFailed,
     CellEnded,
     Graded,
+    MonitorHeard,
     SessionOpened,
     TryFailed,
     WorkEvent,
@@ -50,13 +51,16 @@ from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, Reached, Spend
+from comind.domain.value import one_line
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
+from comind.session.complaint import error_line
 
 __all__ = ["watching"]
 
 _INTERVAL_SECONDS = 0.5
+_ERROR_SHOWN = 160  # characters
 
 
 @contextlib.contextmanager
@@ -292,18 +296,26 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
         case CellEnded(result=result) if result.status is CellStatus.STOPPED:
             return f"step {state.steps} stopped: {result.error}"
         case CellEnded(result=result) if result.error:
-            return f"step {state.steps} failed: {result.error.strip().splitlines()[-1][:160]}"
+            return f"step {state.steps} failed: {one_line(error_line(result.error), _ERROR_SHOWN)}"
         case CellEnded(refused=refused, submitted=None) if refused:
             return f"step {state.steps} not scored: {refused}"
-        case TryFailed(message=message):
-            return f"{message}; it will be asked again"
-        case CallFailed(message=message):
-            return f"no reply: {message}"
+        case TryFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
+            return _unanswered(failed)
         case Graded(report=report, out_of_fold=folds):
             beside = f"; out of fold: {_verdict(folds)}" if folds else ""
             return f"step {state.steps}: {_verdict(report)}{beside}"
         case _:
             return ""
+
+
+def _unanswered(event: TryFailed | CallFailed | MonitorHeard) -> str:
+    match event:
+        case TryFailed(message=message):
+            return f"{message}; it will be asked again"
+        case CallFailed(message=message):
+            return f"no reply: {message}"
+        case MonitorHeard(failure=failure):
+            return f"the monitor got no answer: {one_line(failure, _ERROR_SHOWN)}"
 
 
 def _verdict(report: GradeReport) -> str:

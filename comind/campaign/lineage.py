@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Iterable
 
-from pydantic import AwareDatetime, JsonValue
+from pydantic import AwareDatetime, Field, JsonValue
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
 from comind.campaign.events import Proof, ScriptProved
@@ -88,8 +88,8 @@ class AttemptLineage(Value):
     inputs: tuple[str, ...]
     blend: Blend | None = None
     """Of a blend and its refit: steps and weights of the parents."""
-    fold: int = 0
-    """Of a run on a fold of the split: its number."""
+    fold: int = Field(default=0, exclude_if=lambda number: number == 0)
+    """Of a run on a fold of the split: its number; not written for other work, as in older campaigns."""
     replies: int
     replies_sha256: str
     """Over the recorded replies, in their order."""
@@ -158,13 +158,14 @@ def _parameters(state: CampaignState) -> dict[str, JsonValue]:
     unused = set() if any(state.spec.store.named()) else {"store"}
     unused |= set() if state.spec.blend else {"blend"}
     unused |= set() if state.spec.folds else {"folds"}
+    unused |= set() if state.spec.ensemble else {"ensemble"}
     unused |= set() if state.spec.pick == "best" else {"pick"}
     return state.spec.model_dump(mode="json", exclude={"id", *unused})
 
 
 def _written(draft: Draft) -> str:
-    """Return a draft as JSON, the same as before there were notebooks to run and preparations."""
-    unused = {name for name in ("notebook", "preparation") if not getattr(draft, name)}
+    """Return a draft as JSON, the same as before it could have a notebook, members or a preparation."""
+    unused = {name for name in ("notebook", "members", "preparation") if not getattr(draft, name)}
     return draft.model_dump_json(exclude=unused)
 
 

@@ -42,6 +42,7 @@ from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.gate import Gate
 from comind.session.base import CellStatus, Session
+from comind.session.complaint import error_line
 from comind.system.files import DISK_FULL, ROOM
 from comind.system.killpoints import passed
 
@@ -292,8 +293,7 @@ def _why_nothing(bench: Workbench) -> Failure:
     if state.last_report is not None:
         return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)
     if state.last_error:
-        last = state.last_error.strip().splitlines()[-1]
-        return Failure(kind=FailureKind.CODE, message=last[:_MESSAGE_LENGTH])
+        return Failure(kind=FailureKind.CODE, message=error_line(state.last_error)[:_MESSAGE_LENGTH])
     return Failure(
         kind=FailureKind.NO_SUBMISSION, message=f"{state.steps} steps and no pair of submissions"
     )

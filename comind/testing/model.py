@@ -42,13 +42,15 @@ class ScriptedModel:
             self._answer = lambda _request: next(replies)
 
     @classmethod
-    def from_file(cls, path: Path, name: str = "") -> "ScriptedModel":
+    def from_file(cls, path: Path, *, name: str = "", usage: Usage | None = _USAGE) -> "ScriptedModel":
         """Return a model that answers by the rules in a YAML file (`rules.py`), and so can be resumed.
+
+        Without a name it is called as its file is.
 
         Raises:
             UsageError: the file is no list of rules.
         """
-        return cls(Rules(path).answer, name=name or path.stem, usage=None if name else _USAGE)
+        return cls(Rules(path).answer, name=name or path.stem, usage=usage)
 
     def bound(self, request: ModelRequest) -> Usage:
         """Return the usage that every reply reports, or the most that this one can take."""

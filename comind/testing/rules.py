@@ -7,7 +7,7 @@ import yaml
 from pydantic import JsonValue, TypeAdapter, ValidationError, model_validator
 
 from comind.domain.value import Value
-from comind.errors import ModelRefusedError, UsageError
+from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ModelReply, ModelRequest
 
 __all__ = ["Rule", "Rules"]
@@ -57,7 +57,8 @@ class Rules:
         """Return the reply of the first rule that fits.
 
         Raises:
-            ModelRefusedError: none does; the message says what was asked for.
+            ModelServiceError: none does; the message says what was asked for. It is not asked for
+                again, and other requests of the same campaign are answered.
         """
         turn = 1 + sum(each.role == "assistant" for each in request.messages)
         task = next((each.content for each in request.messages if each.role == "user"), "")
@@ -70,7 +71,7 @@ class Rules:
                 return ModelReply(text=json.dumps(rule.say), model=self._path.stem)
         titles = list(dict.fromkeys(rule.about for rule in asked if rule.about))
         about = f" about {titles[0]!r}" if titles else ""
-        raise ModelRefusedError(
+        raise ModelServiceError(
             f"{self._path}: no {request.reply_name} of {request.role}{about}, turn {turn}, "
             f"after: {' '.join(last[-200:].split())}",
             hint="add a rule for it, or name a language model with --model",

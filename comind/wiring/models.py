@@ -66,7 +66,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
         if name.removeprefix(_RECORDED) not in known:
             named = ", ".join(f"{_RECORDED}{each}" for each in known)
             raise UsageError(f"--model {name}: there is no such recording", hint=f"one of {named}")
-        return ScriptedModel.from_file(known[name.removeprefix(_RECORDED)], name)
+        return ScriptedModel.from_file(known[name.removeprefix(_RECORDED)], name=name, usage=None)
     base_url, key = _known_endpoint(name, settings)
     from comind.llm.openai_model import OpenAIModel
 

@@ -231,22 +231,19 @@ class Workshop:
         """
         return count_folds(self.split_folder, most)
 
-    def _public(self, work: Code, folder: WorkFolder) -> Path:
-        """Return the rows that work sees: the split's, a fold's, or all labelled ones."""
-        if work.operator is Operator.REFIT:
-            return self._all_labelled_rows(folder)
-        return self._split_of(work).public
+    def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path]:
+        """Return where the rows that work sees lie, and where the folds of these are to lie.
 
-    def _split_of(self, work: Code) -> SplitFolder:
-        """Return the split that work is about: the campaign's, or a fold of it."""
-        return make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
+        They are the split's, a fold's, or all labelled ones.
+        """
+        if work.operator is Operator.REFIT:
+            return self._all_labelled_rows(folder), folder.root / "input-folds"
+        split = make_fold(self.split_folder, work.fold) if work.fold else self.split_folder
+        return split.public, split.folds
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
-        public = self._public(work, folder)
+        public, beside = self._rows(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
-        beside = self._split_of(work).folds
-        if work.operator is Operator.REFIT:
-            beside = folder.root / "input-folds"
         return (
             Input(public, f"input/{self.spec.competition}"),
             *self._folds(public, beside),

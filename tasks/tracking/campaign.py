@@ -113,6 +113,12 @@ class CampaignTracker:
         if len(self._ended) > self._compared:
             self._compare()
 
+    def tuning(self) -> Tuning:
+        """Return how much the validation rows were used by the work that has ended, as of `catch_up`."""
+        states, works = self._states(), self._state.works
+        ended = (each.id for each in works.rankable() if each.outcome is not None)
+        return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
+
     @property
     def _parent(self) -> TrackedRun:
         assert self._run is not None, "a log begins with its opening"
@@ -162,7 +168,7 @@ class CampaignTracker:
         """Write what was picked and how sure that is."""
         self._parent.tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
         self._parent.texts({"leaderboard.csv": as_csv(picked.leaderboard)})
-        self._parent.tags({"comind.tuning_warning": "; ".join(self._tuning().warnings) or "none"})
+        self._parent.tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
         if not picked.evidence:
             return
         self._parent.tags({"comind.pick_evidence": picked.evidence})
@@ -270,14 +276,8 @@ class CampaignTracker:
             **self._by_role(),
         }
 
-    def _tuning(self) -> Tuning:
-        """Return how much the validation rows were used by the work that has ended."""
-        states, works = self._states(), self._state.works
-        ended = (each.id for each in works.rankable() if each.outcome is not None)
-        return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
-
     def _tuning_values(self) -> dict[str, float]:
-        tuning = self._tuning()
+        tuning = self.tuning()
         known = {} if tuning.optimism is None else {"optimism": tuning.optimism}
         return {"gradings": float(tuning.gradings), **known}
 

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from comind.campaign.code_metrics import measure
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
+from comind.domain.draft import Operator
 
 __all__ = ["Row", "attempts_csv", "compare_page", "rows_of", "runs_view"]
 
@@ -111,9 +112,17 @@ def compare_page(state: CampaignState, rows: Sequence[Row]) -> str:
 
 
 def runs_view(campaign: str, *, maximize: bool) -> dict[str, object]:
-    """Return the state of MLflow's page that shows this campaign's attempts, best score first."""
+    """Return the state of MLflow's page that shows this campaign's attempts, best score first.
+
+    Runs on folds are left out: their scores are on other rows.
+    """
+    shown = (
+        f"`comind.campaign` = '{campaign}'",
+        "`comind.attempt` != ''",
+        f"`comind.operator` != '{Operator.FOLD.value}'",
+    )
     return {
-        "searchFilter": f"tags.`comind.campaign` = '{campaign}' and tags.`comind.attempt` != ''",
+        "searchFilter": " and ".join(f"tags.{each}" for each in shown),
         "orderByKey": "metrics.`score`",
         "orderByAsc": not maximize,
         "startTime": "ALL",

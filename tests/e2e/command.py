@@ -32,8 +32,9 @@ QUIET: list[dict[str, Any]] = [
     },
     {"reply": "Brainstorm", "say": {"paths": []}},
     {"reply": "AttemptReport", "say": {"summary": "Nothing."}},
+    {"reply": "MonitorVerdict", "say": {"stop": False}},
 ]
-"""Rules of a scripted model whose reading and reports say nothing."""
+"""Rules of a scripted model whose reading and reports say nothing, and whose monitor stops nothing."""
 
 
 @dataclass

@@ -83,16 +83,18 @@ def test_a_run_on_a_fold_learns_from_the_other_rows(workshop: Workshop) -> None:
 
 
 _ATTACK = """
-import os
-found = []
+import os, sys
+found, walked = [], set()
 names = ("sealed", "further", "full", "validation_answers.csv", "campaign.yaml", "fold-1")
-for root in ("/", os.getcwd()):
-    for place, folders, files in os.walk(root):
-        if place.startswith(("/proc", "/sys", "/usr", "/lib", "/dev")):
-            folders.clear()
-            continue
-        found += [os.path.join(place, each) for each in (*folders, *files) if each in names]
-        found += [os.path.join(place, each) for each in folders if each.endswith("-fold-1")]
+programs = ("/proc", "/sys", "/usr", "/lib", "/dev", sys.prefix, sys.base_prefix)
+for place, folders, files in os.walk("/"):
+    if place.startswith(programs):
+        folders.clear()
+        continue
+    walked.add(place)
+    found += [os.path.join(place, each) for each in (*folders, *files) if each in names]
+    found += [os.path.join(place, each) for each in folders if each.endswith("-fold-1")]
+assert os.getcwd() in walked
 rows = set()
 for place, _, files in os.walk("input", followlinks=True):
     for name in files:

@@ -30,6 +30,7 @@ from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.compare import runs_view
 from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code, score
 from tests.unit.campaign.world import World, hand_in
@@ -299,6 +300,19 @@ def test_a_view_compares_the_attempts(project: Path) -> None:
     )
     assert [run.data.metrics["score"] for run in shown] == [0.95, 0.95, 0.9]
     assert view["orderByAsc"] is False
+
+
+def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path) -> None:
+    """They have scores on other rows, so the page that ranks attempts leaves them out."""
+    shutil.copytree(project, tmp_path, dirs_exist_ok=True)
+    client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
+    experiment = client.get_experiment_by_name("demo").experiment_id
+    tags = {"campaign": "demo-tiny-1", "attempt": "fold-000", "operator": "fold"}
+    made = client.create_run(experiment, tags={f"comind.{name}": tag for name, tag in tags.items()})
+    client.log_metric(made.info.run_id, "score", 0.99)
+    searched = str(runs_view("demo-tiny-1", maximize=True)["searchFilter"])
+    shown = [run.data.tags["comind.attempt"] for run in client.search_runs([experiment], searched)]
+    assert sorted(shown) == ["attempt-000", "attempt-001", "attempt-002"]
 
 
 def test_tracking_again_changes_nothing(project: Path) -> None:

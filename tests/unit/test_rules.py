@@ -13,10 +13,13 @@ from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.campaign.attempt import MonitorVerdict
-from comind.errors import ModelRefusedError, UsageError
+from comind.campaign.budget import Meter, MeteredModel, Purse
+from comind.domain.spend import Budget, Spend
+from comind.errors import ModelServiceError, UsageError
 from comind.evaluation.demos import recordings
 from comind.llm.base import Message, ModelRequest
 from comind.llm.exchange import parse
+from comind.llm.gate import Gate
 from comind.testing.model import ScriptedModel
 from comind.testing.rules import Rules
 
@@ -24,7 +27,7 @@ _TYPES: dict[str, type[BaseModel]] = {
     each.__name__: each
     for each in (
         *(Analysis, Brainstorm, Selection, Drafts, CodingStep, AttemptReport),
-        MonitorVerdict,  # a refusal would end the campaign on a machine where a cell is slow
+        MonitorVerdict,  # asked where a cell is slow
     )
 }
 
@@ -66,10 +69,22 @@ def test_a_missing_reply_is_named_in_one_line(tmp_path: Path) -> None:
     """Whoever edits a recording reads which reply of which role, about what and in which turn."""
     path = _rules(tmp_path, {"reply": "CodingStep", "about": "a forest", "turn": 1, "say": {}})
     model = ScriptedModel.from_file(path)
-    with pytest.raises(ModelRefusedError) as caught:
+    with pytest.raises(ModelServiceError) as caught:
         model.complete(_asked("CodingStep", "Your draft: a forest", "x", "It ran.\nLeft: 3 steps."))
     told = f"{path}: no CodingStep of coder about 'a forest', turn 2, after: It ran. Left: 3 steps."
     assert str(caught.value) == told
+
+
+def test_a_missing_reply_is_missed_once_and_by_nobody_else(tmp_path: Path) -> None:
+    """A question of the monitor without a rule is not asked again, and other questions are answered."""
+    path = _rules(tmp_path, {"reply": "CodingStep", "say": {"goal": "go on"}})
+    scripted = ScriptedModel.from_file(path)
+    gate, purse = Gate(), Purse(Budget(), Spend())
+    model = MeteredModel(scripted, Meter(purse, gate, note=lambda _: None))
+    with pytest.raises(ModelServiceError, match="no MonitorVerdict of coder"):
+        model.complete(_asked("MonitorVerdict", "A cell is running."))
+    assert (len(scripted.requests), gate.retries) == (1, 0)
+    assert parse(model.complete(_asked("CodingStep", "Your draft")), CodingStep).goal == "go on"
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import pytest
+
 from comind.campaign.attempt import (
     CallAnswered,
     CallSent,
@@ -33,6 +35,63 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
+
+
+_RAISED = """Traceback (most recent call last):
+  File "/work/code.py", line 9, in <module>
+    fit(rows)
+ZeroDivisionError: division by zero
+
+During handling of the above exception, another exception occurred:
+
+Traceback (most recent call last):
+  File "/work/code.py", line 11, in fit
+    raise ValueError(words)
+ValueError: Input X contains NaN.
+Linear models do not accept missing values:
+
+impute them first
+"""
+_IN_A_NOTEBOOK = """-----------------------------------------------
+ValueError        Traceback (most recent call last)
+Cell In[2], line 4
+----> 4 model.fit(tables['train'])
+
+File /usr/lib/python3/dist-packages/sklearn/base.py:1351, in fit(self, X)
+-> 1351     return fit_method(estimator, *args, **kwargs)
+
+ValueError: Input X contains NaN.
+Linear models do not accept missing values.
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (_RAISED, "ValueError: Input X contains NaN."),
+        (_IN_A_NOTEBOOK, "ValueError: Input X contains NaN."),
+        ("  Cell In[1], line 1\n    x = (\n         ^\nSyntaxError: invalid", "SyntaxError: invalid"),
+        ("Traceback (most recent call last):\n  File 1\nAssertionError\n", "AssertionError"),
+        (_RAISED.replace("Input X", "a" * 300), f"ValueError: {'a' * 148} ..."),
+        ("warned\nSegmentation fault\n", "Segmentation fault"),
+        ("Traceback (most recent call last):\n  of nothing", "of nothing"),
+    ],
+    ids=["chained", "notebook", "syntax", "bare", "long", "no Python", "torn"],
+)
+def test_a_failed_step_is_told_by_what_is_wrong(error: str, told: str) -> None:
+    """Of a traceback that is the exception's own first line, however long its message is."""
+    ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.ERROR, error=error))
+    assert _work_line(ended, AttemptState()) == f"step 0 failed: {told}"
+
+
+def test_a_question_of_the_monitor_without_an_answer_is_told() -> None:
+    """The attempt whose cell it was about says so; what it answered shows in how the cell ends."""
+    failed = MonitorHeard(seconds=2, failure="the model m refuses\nthe key")
+    told = "the monitor got no answer: the model m refuses the key"
+    assert _work_line(failed, AttemptState()) == told
+    reply = ModelReply(text="", model="m")
+    answered = MonitorHeard(seconds=2, reply=reply, failure="the line that it quotes was not printed")
+    assert _work_line(answered, AttemptState()) == ""
 
 
 def test_folds_and_what_the_pick_rests_on_are_told() -> None:

@@ -30,8 +30,6 @@ class Begun(NamedTuple):
     """What came of the preparation that all fresh drafts of the round share."""
     stacked: CellResult | None = None
     """What came of reading what the members of an ensemble predict."""
-    stack: str = ""
-    """The cell that did."""
 
 
 def begin(problem: Problem, work: Code, bench: Workbench, frame: str, stack: str = "") -> Begun:
@@ -57,7 +55,7 @@ def begin(problem: Problem, work: Code, bench: Workbench, frame: str, stack: str
         return begun
     if stack and bench.steps_left > 1:
         read = bench.run("Read what the solutions predict that this draft combines.", stack)
-        return begun._replace(ran="frame", stacked=read, stack=stack)
+        return begun._replace(ran="frame", stacked=read)
     return begun._replace(ran="frame", prepared=_prepare(work, bench))
 
 

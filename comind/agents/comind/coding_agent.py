@@ -12,7 +12,7 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.outcome import Finish
 from comind.campaign.plan import Code
 from comind.campaign.workbench import Step, Workbench
-from comind.domain.problem import FOLDS_AT, Problem
+from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.llm.base import Message
@@ -32,7 +32,6 @@ _TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
 _FEW_STEPS = 2  # with no more left none is spent on a function
 _LARGE_CONTEXT = 16_384  # tokens, from which on prompts give advice that small models do not follow
-_FOLDS_LINE = f'folds = pd.read_csv("{FOLDS_AT}/folds.csv")["fold"]\n'
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
 _LONG_MINUTES = 20  # from here on seconds do not matter
@@ -101,11 +100,10 @@ def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> 
     standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(bench.context_tokens)
-    frame = _TEMPLATES.render("coding_frame", problem=problem, opening_version=work.opening_version)
     stack = _stack(problem, work)
-    begun = begin(problem, work, bench, frame, stack)
+    begun = begin(problem, work, bench, _frame(problem, work.opening_version), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, bench)
-    opening = _opening(problem, work, bench, sizes, begun=begun, frame=frame, submit=submit)
+    opening = _opening(problem, work, bench, sizes, begun=begun, stack=stack, submit=submit)
     history = History(
         opening,
         context_tokens=bench.context_tokens,
@@ -194,12 +192,13 @@ def _opening(
     sizes: Sizes,
     *,
     begun: Begun,
-    frame: str,
+    stack: str,
     submit: bool,
 ) -> tuple[Message, ...]:
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
     large = bench.context_tokens >= _LARGE_CONTEXT
     folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
+    unshared = min(work.opening_version, UNSHARED_VERSION)
     task = _TEMPLATES.render(
         "coding_task",
         problem=problem,
@@ -207,8 +206,10 @@ def _opening(
         budget=work.budget,
         begun=begun,
         scored=bench.state.best_score,
+        opening_version=work.opening_version,
         # Small models are not told of the folds; what runs is the same.
-        frame=frame if folds else frame.replace(_FOLDS_LINE, ""),
+        frame=_frame(problem, work.opening_version if folds else unshared),
+        stack=stack,
         folds=folds,
         sizes=sizes,
         resources=bench.resources,
@@ -236,6 +237,11 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
     if ran:
         return f"input/solutions/{item}/checkpoints/", "what the program above kept, if anything"
     return f"input/solutions/{item}/", "a solution: code.py, report.md, files handed in, checkpoints/"
+
+
+def _frame(problem: Problem, opening_version: int) -> str:
+    """Return the cell that reads the tables, as notebooks of a version begin with it."""
+    return _TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
 
 
 def _stack(problem: Problem, work: Code) -> str:

@@ -9,7 +9,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from comind.agents.comind.adapt import MOST_CHARACTERS
-from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusal
+from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusals
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.lineage import complements
 from comind.agents.comind.pool import Pool, runs_of
@@ -164,7 +164,11 @@ def _latest_preparation(attempts: list[Attempt]) -> str:
 def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
     """Ask for drafts, then make sure that they differ and that each part is played.
 
-    A list in which nothing is new, or whose ensemble cannot be, is asked for once more, with the reason.
+    A list in which nothing is new, or with an ensemble that cannot be, is asked for once more, with the
+    reason. Without an answer to that the first list is taken as far as it goes.
+
+    Raises:
+        ReplyError: the replies did not have the promised form, and there is no draft.
     """
     sizes = Sizes.of(desk.context_tokens)
     asked = _TEMPLATES.render(
@@ -180,10 +184,15 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     table, refused, found = _Table(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
-        answer = desk.ask(prompt, reply_type)
+        try:
+            answer = desk.ask(prompt, reply_type)
+        except ReplyError:
+            if found.drafts:
+                break
+            raise
         said = answer.value.drafts
-        wrong = table.wrong_ensembles(said)
-        fine = [table.draft(each) for each in said if each.title not in wrong]
+        wrong = refusals([(each.title, _members(each)) for each in said], facts)
+        fine = [table.draft(each) for number, each in enumerate(said) if number not in wrong]
         drafts = table.distinct(fine)[: facts.wanted]
         if drafts:
             preparation = _preparation(answer.value, facts)
@@ -193,7 +202,7 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
             )
         if found.drafts and not wrong:
             break
-        refused = "; ".join(f'"{title}": {why}' for title, why in wrong.items()) or _nothing_new(said)
+        refused = "; ".join(wrong.values()) or _nothing_new(said)
         again = _TEMPLATES.render(
             "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
         )
@@ -307,11 +316,6 @@ class _Table:
             drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
             drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
         return [*(_named(draft) for draft in drafts), *ensembles]
-
-    def wrong_ensembles(self, said: Sequence[DraftIdea]) -> dict[str, str]:
-        """Return the titles of ensembles that cannot be, and why."""
-        found = ((each.title, refusal(_members(each), self._facts)) for each in said if _members(each))
-        return {title: why for title, why in found if why}
 
     def _read_by(self, start: str) -> tuple[str, ...]:
         """Return what the code of a solution may read beside the competition's data."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from comind.agents.comind.thoughts import Comparison, Drafting
 from comind.campaign.state import CampaignState
 
-__all__ = ["ENSEMBLE", "compared", "offered_below", "refusal"]
+__all__ = ["ENSEMBLE", "compared", "offered_below", "refusals"]
 
 ENSEMBLE = "ensemble"
 """The part of such a draft among those of its round."""
@@ -41,7 +41,26 @@ def offered_below(table: Sequence[Comparison]) -> float | None:
     return _ALIKE if any(value < _ALIKE for each in table for value in each.correlations) else None
 
 
-def refusal(members: Sequence[str], facts: Drafting) -> str:
+def refusals(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
+    """Return the places of the ensembles that cannot be, and why; one in a round is enough.
+
+    Of each draft its title and its members are given; those of other drafts are empty.
+    """
+    wrong, first = dict[int, str](), ""
+    for number, (title, members) in enumerate(proposed):
+        if not members:
+            continue
+        why = _refusal(members, facts)
+        if not why and first:
+            why = f'"{first}" is an ensemble already, and there is one at most'
+        if why:
+            wrong[number] = f'"{title}": {why}'
+        else:
+            first = title
+    return wrong
+
+
+def _refusal(members: Sequence[str], facts: Drafting) -> str:
     """Return why a draft cannot combine these solutions; empty where it can."""
     names = [each.id for each in facts.compared]
     unknown = [each for each in members if each not in names]

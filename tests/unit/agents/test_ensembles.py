@@ -67,10 +67,10 @@ def _said(title: str, **values: Any) -> dict[str, Any]:
 
 
 def _drafted(
-    root: Path, state: CampaignState, *replies: list[dict[str, Any]], context: int = _LARGE
+    root: Path, state: CampaignState, *replies: list[dict[str, Any]] | str, context: int = _LARGE
 ) -> tuple[dict[str, Any], list[ModelRequest]]:
     world = World(root)
-    said = [json.dumps({"drafts": each}) for each in replies]
+    said = [each if isinstance(each, str) else json.dumps({"drafts": each}) for each in replies]
     world.model = ScriptedModel(said, context_tokens=context)
     outcome = carry_out(_AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.equipment())
     assert outcome.kind == "think"
@@ -176,6 +176,25 @@ def test_an_ensemble_that_cannot_be_is_asked_for_again(
     assert [each["title"] for each in found["drafts"]] == ["b"]
 
 
+def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
+    """Further ones are refused with the reason; if they come again the first is taken without them."""
+    members = ["attempt-001", "attempt-002"]
+    said = [*(_said(f"stack {number}", combine=members) for number in range(3)), _said("b")]
+    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, said)
+    told = requests[1].messages[-1].content
+    assert '"stack 1": "stack 0" is an ensemble already, and there is one at most; "stack 2": ' in told
+    assert [each["title"] for each in found["drafts"]] == ["b", "stack 0"]
+
+
+@pytest.mark.parametrize("again", ["no list of drafts", '{"drafts": "none"}'])
+def test_a_second_reply_without_form_loses_no_draft_of_the_first(again: str, tmp_path: Path) -> None:
+    """Where only an ensemble was wrong, what else was proposed is taken."""
+    said = [_said("stack", combine=["attempt-001"]), _said("b")]
+    found, requests = _drafted(tmp_path, _rounds(_TABLE), said, *[again] * 9)
+    assert len(requests) > 1
+    assert [each["title"] for each in found["drafts"]] == ["b"]
+
+
 def test_what_extends_an_ensemble_finds_its_members() -> None:
     """What the code of a solution names among its inputs is mounted for whoever starts from it."""
     draft = Draft(title="stack", method="m", members=("attempt-001", "attempt-002"))
@@ -223,6 +242,21 @@ def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
     older, _ = _opened(tmp_path / "older", _SMALL, version=UNSHARED_VERSION)
     assert ran == also
     assert small == older
+
+
+_OLD_ADVICE = (
+    "The same cell may write `out_of_fold.csv` in this form: rows of train.csv, each predicted by models"
+    " that had not seen it. These are more rows than validation has, so their score tells steps apart"
+    " where validation cannot; others can blend with them.\n"
+)
+_ADVICE = _OLD_ADVICE.replace("tells", "can tell").replace("others", "later attempts")
+
+
+@pytest.mark.parametrize(("version", "told"), [(0, _OLD_ADVICE), (1, _OLD_ADVICE), (2, _ADVICE)])
+def test_an_attempt_of_an_older_log_is_asked_as_before(version: int, told: str, tmp_path: Path) -> None:
+    """What a large model is told of out-of-fold predictions keeps its words, so that replies fit."""
+    asked, _ = _opened(tmp_path, _LARGE, version=version)
+    assert told in asked
 
 
 @pytest.mark.parametrize("context", [_SMALL, _LARGE])

@@ -1,5 +1,7 @@
 """A blend at the end of a campaign: an attempt with log, score, lineage, script and refit."""
 
+import hashlib
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -260,8 +262,18 @@ def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignS
     assert set(blend.work.parents) <= drawn
     assert "blend-000: blend of" in journal_of(state)
     assert lineage_of(state, folder, "attempt-000").blend is None
-    older = replace(state, opened=spec(blend=False))
-    assert "blend" not in lineage_of(older, folder, "attempt-000").parameters
+
+
+def test_the_lineage_of_an_older_campaign_stays_as_it_was(root: Path, state: CampaignState) -> None:
+    """What its log knew nothing of has no place in `lineage.json`, nor in the hash of a draft."""
+    older = replace(state, opened=spec(blend=False, pick="simplest"))
+    lineage = lineage_of(older, BlendingWorld.of(root, []).folder, "attempt-000")
+    assert not lineage.parameters.keys() & {"blend", "folds", "pick", "ensemble", "store"}
+    assert "fold" not in json.loads(lineage.model_dump_json())
+    names = ["title", "method", "codebase", "codebase_seconds", "codebase_result", "kind", "sources"]
+    draft = state.works.attempt("attempt-000").work.draft.model_dump(mode="json")
+    text = json.dumps({name: draft[name] for name in (*names, "inputs")}, separators=(",", ":"))
+    assert lineage.draft_sha256 == hashlib.sha256(text.encode()).hexdigest()
 
 
 @pytest.mark.parametrize("name", ["validation_submission", "test_submission"])
