@@ -5,9 +5,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
 from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.worker import Equipment, carry_out
+from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
@@ -43,9 +43,9 @@ def main() -> None:
     tracker.catch_up()
     sandbox = BubblewrapSandbox()
     model = ScriptedModel(lambda request: json.dumps({"code": CELL}))
-    equipment = Equipment(
+    dependencies = Dependencies(
         lambda role: model,
-        Purse(Budget(), Spend()),
+        BudgetLedger(Budget(), Spend()),
         grader,
         lambda work, folder: KernelSession(
             sandbox,
@@ -61,7 +61,7 @@ def main() -> None:
         work_id, work = f"attempt-{number:03d}", code(steps=STEPS)
         begun = time.perf_counter()
         campaign.record(WorkPlanned(id=work_id, work=work))
-        outcome = carry_out(TinyAgent(), work, world.folder.work(work_id), equipment)
+        outcome = execute(TinyAgent(), work, world.folder.work(work_id), dependencies)
         campaign.record(WorkFinished(id=work_id, outcome=outcome))
         tracker.catch_up()
         whole.append(time.perf_counter() - begun)
@@ -71,7 +71,7 @@ def main() -> None:
         work_id, work = f"attempt-{number:03d}", code(steps=1)
         begun = time.perf_counter()
         campaign.record(WorkPlanned(id=work_id, work=work))
-        outcome = carry_out(TinyAgent(), work, world.folder.work(work_id), equipment)
+        outcome = execute(TinyAgent(), work, world.folder.work(work_id), dependencies)
         campaign.record(WorkFinished(id=work_id, outcome=outcome))
         tracker.catch_up()
         short.append(time.perf_counter() - begun)

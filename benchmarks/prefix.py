@@ -12,9 +12,9 @@ from pathlib import Path
 
 from comind.agents.comind import CoMind
 from comind.baseline.bundle import RECIPES
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.worker import Equipment, carry_out
+from comind.campaign.worker import Dependencies, execute
 from comind.domain.problem import Problem
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.demos import make_demo
@@ -81,13 +81,13 @@ def share(problem: Problem, context_tokens: int) -> tuple[float, float, int]:
     with Endpoint(answer) as server:
         settings = ModelSettings(context_tokens=context_tokens)
         model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=settings)
-        equipment = Equipment(
+        dependencies = Dependencies(
             lambda role: model,
-            Purse(Budget(), Spend()),
+            BudgetLedger(Budget(), Spend()),
             ColumnGrader(),
             lambda work, where: ScriptedSession(where.workspace, cells),  # type: ignore[arg-type]
         )
-        outcome = carry_out(CoMind(problem, seed=0), code(steps=STEPS), folder, equipment)
+        outcome = execute(CoMind(problem, seed=0), code(steps=STEPS), folder, dependencies)
         assert outcome.failure is None, outcome.failure
         counted = server.counted
         shares = _in_prefix([asked.messages for asked in server.requests])

@@ -6,12 +6,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import Equipment
+from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.llm.base import ModelReply, ModelRequest
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
@@ -47,13 +47,13 @@ def main() -> None:
     campaign = Campaign(folder)
     campaign.record(opened(coders=SLOTS, steps=STEPS))
     model = SlowModel(lambda request: json.dumps({"code": "good"}))
-    equipment = Equipment(
+    dependencies = Dependencies(
         lambda role: model,
-        Purse(Budget(), Spend()),
+        BudgetLedger(Budget(), Spend()),
         ColumnGrader(),
         lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
     )
-    executor = ThreadExecutor(folder, ManyAttempts(), equipment, workers=SLOTS)
+    executor = ThreadExecutor(folder, ManyAttempts(), dependencies, workers=SLOTS)
     begun = time.perf_counter()
     campaign.record(run(campaign, ManyAttempts(), executor))
     took = time.perf_counter() - begun

@@ -13,11 +13,11 @@ from comind.campaign.finish import finish
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.state import CampaignState
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 from comind.wiring.agents import agent_of, runs_own_code
-from comind.wiring.workshop import close_workshops, workshop_of
+from comind.wiring.runtime import close_runtimes, runtime_of
 from flows.executor import PrefectExecutor
-from flows.housekeeping import Housekeeping
+from flows.projections import Projections
 from flows.proofs import prove_scripts
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
@@ -49,41 +49,41 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         ComindError: something is missing or refuses; the campaign can be resumed.
     """
     running = Campaign(ProjectFolder(project).campaign(campaign))
-    housekeeping = Housekeeping(project, campaign)
+    projections = Projections(project, campaign)
     try:
         _note_environment(running)
-        housekeeping.round(running.state)
+        projections.round(running.state)
         if running.state.split is None:
             split = split_competition(project, campaign)
-            housekeeping.version_split(split.key)
+            projections.version_split(split.key)
             running.record(split)
         if _reads_community(running.state, refresh=refresh):
             community = ingest_community(project, campaign)
             if community != running.state.community:
-                housekeeping.version_community(community.key)
+                projections.version_community(community.key)
                 running.record(community)
-                close_workshops()  # one that was made meanwhile does not know it
-        workshop, executor = workshop_of(project, campaign), PrefectExecutor(project, campaign)
-        planner = BaselineFirst(workshop.agent)
-        compare = partial(compare_errors, comparer=workshop.grader)
-        ending = run(running, planner, executor, housekeeping.round, compare)
-        grader, offer = workshop.grader, workshop.count_folds
-        no_refit = finish(running, executor, grader, housekeeping.round, offer)
+                close_runtimes()  # one that was made meanwhile does not know it
+        runtime, executor = runtime_of(project, campaign), PrefectExecutor(project, campaign)
+        planner = BaselineFirst(runtime.agent)
+        compare = partial(compare_errors, comparer=runtime.grader)
+        ending = run(running, planner, executor, projections.round, compare)
+        grader, offer = runtime.grader, runtime.count_folds
+        no_refit = finish(running, executor, grader, projections.round, offer)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
-        housekeeping.round(running.state)
+        projections.round(running.state)
         hand_in(project, campaign)
         if running.state.spec.prove:
             prove_scripts(running, project)
-            housekeeping.round(running.state)
+            projections.round(running.state)
         running.record(ending)
     finally:
-        housekeeping.round(running.state)
-        housekeeping.commit(running.state)
+        projections.round(running.state)
+        projections.commit(running.state)
         if running.state.ended is not None and running.state.spec.push:
             push_campaign(project, campaign)
         running.close()
-        close_workshops()
+        close_runtimes()
 
 
 def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
@@ -101,6 +101,6 @@ def _note_environment(running: Campaign) -> None:
         spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store
     )
     if diff:
-        write_durably(running.folder.code_diff(environment.diff_sha256), diff)
+        write_atomically(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):
         running.record(EnvironmentRead(environment=environment))

@@ -10,22 +10,22 @@ from prefect import flow, get_run_logger, runtime
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
-from comind.community.folder import holds_community
+from comind.community.folder import is_community_folder
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
-from comind.following.day import Day, Plan, Seen, Stand
-from comind.following.events import Candidate, Looked
+from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
+from comind.following.events import Candidate, CompetitionObserved
 from comind.following.journal import FollowingLog, following_log
 from comind.kaggle.board import read_board
-from comind.kaggle.clock import Clock, ToldTime
+from comind.kaggle.clock import Clock, ServerClock
 from comind.kaggle.fetch import Fetched
-from comind.kaggle.handin import closed_to_files
+from comind.kaggle.handin import why_closed
 from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
-from comind.system.files import hash_file, hash_tree, write_durably
+from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.wiring.kaggle import open_kaggle
-from comind.wiring.workshop import close_workshops, workshop_of
+from comind.wiring.runtime import close_runtimes, runtime_of
 from flows.campaign import solve_competition
 from flows.opening import open_campaign, take_up
 from flows.params import read_params
@@ -58,9 +58,9 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
         ComindError: something is missing or refuses; the next run goes on from where this one was.
     """
     with FollowingLog(project, slug) as log:
-        time = ToldTime()
+        time = ServerClock()
         kaggle = open_kaggle(read_params(project).kaggle, time)
-        slices = _Slices(project, slug, params, kaggle, time)
+        slices = _CampaignSlices(project, slug, params, kaggle, time)
         try:
             Day(slug, log, kaggle, slices, params.plan, time).run()
         finally:
@@ -81,7 +81,7 @@ def _keep(project: Path, slug: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Slices:
+class _CampaignSlices:
     """Looks through Kaggle's adapter, and runs campaigns of this project."""
 
     project: Path
@@ -90,16 +90,16 @@ class _Slices:
     kaggle: Kaggle
     clock: Clock
 
-    def look(self) -> Seen:
+    def look(self) -> ObservedCompetition:
         """Fetch what is new; how many submissions are left is asked for last."""
         fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
         for note in fetched.notes:
             get_run_logger().info(note)
         community = fetched.folder / "community"
-        if holds_community(community):
+        if is_community_folder(community):
             import_community(self.project, self.project / STORE, community, self.slug)
         left = self.kaggle.limits(self.slug).allowed_now
-        return Seen(
+        return ObservedCompetition(
             looked=_looked(fetched, self.clock, left),
             competition=fetched.folder,
             leaderboard=read_board(fetched.folder / "leaderboard"),
@@ -108,8 +108,8 @@ class _Slices:
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
         """Open a campaign with this budget."""
         nobody_yet = competition / "community" / "notebooks.jsonl"
-        if not holds_community(nobody_yet.parent):  # whoever writes later is read, too
-            write_durably(nobody_yet, "")
+        if not is_community_folder(nobody_yet.parent):  # whoever writes later is read, too
+            write_atomically(nobody_yet, "")
         wishes = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
         tell = get_run_logger().info
         return open_campaign(self.project, competition, wishes, self.params.profile, tell).name
@@ -127,10 +127,10 @@ class _Slices:
         }
         take_up(self.project, campaign, limits, get_run_logger().info)
 
-    def stand(self, campaign: str) -> Stand:
+    def stand(self, campaign: str) -> CampaignStatus:
         """Return what a campaign has taken, and what it would hand in."""
         state = read_state(ProjectFolder(self.project).campaign(campaign))
-        return Stand(
+        return CampaignStatus(
             seconds=state.spend.seconds,
             usd=state.spend.usd,
             attempts=len(state.works.attempts()),
@@ -150,10 +150,10 @@ class _Slices:
         if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
         try:
-            grader = workshop_of(self.project, one.campaign).grader
+            grader = runtime_of(self.project, one.campaign).grader
             return grader.compare(self._validation(one), self._validation(other))
         finally:
-            close_workshops()
+            close_runtimes()
 
     def file_of(self, candidate: Candidate) -> Path:
         """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
@@ -183,13 +183,13 @@ def _candidate(campaign: str, state: CampaignState) -> Candidate | None:
     )
 
 
-def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
+def _looked(fetched: Fetched, clock: Clock, left: int) -> CompetitionObserved:
     record = FetchRecord.read(fetched.folder)
     assert record is not None, "it is written at the end of every fetch"
     community, board = fetched.folder / "community", fetched.folder / "leaderboard" / "public.csv"
     facts, news = fetched.facts, fetched.community
     files = sorted(each.model_dump_json() for each in record.files)
-    return Looked(
+    return CompetitionObserved(
         at=clock.now(),
         deadline=facts.deadline,
         rules_sha256=record.rules_sha256,
@@ -201,7 +201,7 @@ def _looked(fetched: Fetched, clock: Clock, left: int) -> Looked:
         new_items=news.notebooks + news.discussions + news.datasets,
         teams=facts.teams,
         submissions_left=left,
-        closed=str(closed_to_files(facts) or ""),
+        closed=str(why_closed(facts) or ""),
     )
 
 

@@ -10,7 +10,7 @@ from comind.campaign.estimate import estimate_of, summary
 from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
-from comind.community.folder import holds_community
+from comind.community.folder import is_community_folder
 from comind.community.opening import open_community
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
@@ -25,7 +25,7 @@ from comind.llm.prices import known_price, price_of
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
 from comind.session.store import check_store
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
     WITHOUT_MODEL,
     agent_names,
@@ -107,7 +107,7 @@ def open_campaign(
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
         campaign.record(CampaignOpened(spec=spec))
-    passed("campaign-opened")
+    failpoint("campaign-opened")
     return folder
 
 
@@ -284,7 +284,7 @@ def _community(given: str | None, competition: Competition) -> str:
     if given == NO_COMMUNITY:
         return NO_COMMUNITY
     own = competition.folder / "community"
-    if given is None and not holds_community(own):
+    if given is None and not is_community_folder(own):
         return NO_COMMUNITY
     folder = (own if given is None else Path(given)).absolute()
     open_community(folder).check(competition.id)

@@ -9,7 +9,7 @@ import psutil
 
 from comind.campaign.folder import ProjectFolder
 from comind.eventlog.log import is_written
-from comind.system.owner import is_gone
+from comind.system.owner import has_exited
 
 if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
@@ -34,7 +34,7 @@ def close_orphans(project: Path) -> list[str]:
         try:
             process = psutil.Process(number)
             settings = process.environ()
-            if settings.get("PREFECT_HOME") == home and is_gone(settings.get(OWNER, "")):
+            if settings.get("PREFECT_HOME") == home and has_exited(settings.get(OWNER, "")):
                 orphans.append((process, " ".join(process.cmdline()[:6])))
         except (psutil.Error, OSError):
             continue  # it has ended, or is none of ours

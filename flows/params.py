@@ -1,6 +1,8 @@
 """`params.yaml`, typed; the values there and the defaults here are the same (a test holds them so)."""
 
+import sys
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -99,6 +101,10 @@ class SolveParams(Value):
     discussions: int = Field(default=10, ge=0)
 
 
+_RENAMED = (("kaggle", "manners", "rate_limit"),)
+"""Section, former and present name of keys that were renamed since the last version."""
+
+
 class StoreParams(Value):
     """The user's own models and datasets."""
 
@@ -157,4 +163,21 @@ def read_params(project: Path) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError):  # a time such as 2023-13-45, or no text at all
         raise UsageError(f"{path}: is not YAML") from None
-    return wanted(Params, values or {}, str(path))
+    return wanted(Params, _renamed(values or {}, path), str(path))
+
+
+def _renamed(values: Any, path: Path) -> Any:
+    """Return `values` with the present names of keys; a former name is read with a warning."""
+    for section, old, new in _RENAMED:
+        found = values.get(section) if isinstance(values, dict) else None
+        if isinstance(found, dict) and old in found and new not in found:
+            found[new] = found.pop(old)
+            _warn(
+                f"{path}: {section}.{old} is {section}.{new} now; the old name is read for one version"
+            )
+    return values
+
+
+@cache
+def _warn(message: str) -> None:
+    print(f"comind: warning: {message}", file=sys.stderr, flush=True)

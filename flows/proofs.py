@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.campaign.loop import Campaign
 from comind.campaign.state import CampaignState
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 from tasks.attempts import prove_script
 
 __all__ = ["prove_scripts", "to_prove"]
@@ -31,5 +31,5 @@ def prove_scripts(running: Campaign, project: Path) -> None:
         if left <= 0:
             return
         running.record(prove_script(project, running.folder.name, work_id, left))
-        passed("script-proved")
+        failpoint("script-proved")
         running.tick()

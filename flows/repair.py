@@ -8,7 +8,7 @@ from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campai
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.eventlog.log import is_written
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaign_ref, campaigns_in, commit_files
 from tasks.tracking.campaign import CampaignTracker, drop_doubles, drop_runs
@@ -77,7 +77,7 @@ def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> li
     tracker.catch_up()
     ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
-        write_durably(folder.runs, ids)
+        write_atomically(folder.runs, ids)
         commit_files(project, campaign_ref(folder.name), [folder.runs], f"{folder.name}: MLflow rebuilt")
         done.append(f"{folder.name}: MLflow was rebuilt from the logs")
     return done

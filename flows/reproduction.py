@@ -18,9 +18,9 @@ from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
-from comind.system.workplace import clear_workplaces, workplace
+from comind.system.temporary_folder import remove_stale_folders, temporary_folder
 from comind.wiring.proof import rerun, time_limit
-from comind.wiring.workshop import Workshop
+from comind.wiring.runtime import CampaignRuntime
 from flows.params import read_params
 from tasks.environment import read_environment
 from tasks.restoring import find_campaign, restore_data, restore_logs, restore_settings
@@ -61,23 +61,23 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
     if not (project / ".dvc" / "config").is_file():
         ensure_repository(project)
         restore_settings(project, campaign)
-    with workplace(*_workplaces(project)) as place:
+    with temporary_folder(*_workplaces(project)) as place:
         state = restore_logs(project, campaign, place)
         targets = _targets(state, attempt, everything=everything)
         restore_data(project, campaign, place, state, targets)
         store = read_params(project).store.below(project)
-        workshop = _workshop(place, campaign, state, sandbox, store)
+        runtime = _runtime(place, campaign, state, sandbox, store)
         try:
-            parts = [_part(workshop, state, work_id) for work_id in targets]
+            parts = [_part(runtime, state, work_id) for work_id in targets]
         finally:
-            workshop.close()
-        differences = _environment_differences(state, targets[-1], workshop.spec)
+            runtime.close()
+        differences = _environment_differences(state, targets[-1], runtime.spec)
     return _answer(campaign, state, parts, differences)
 
 
 def clear_reproductions(project: Path) -> list[Path]:
     """Remove what killed reproductions left behind, labels among it; returns what that was."""
-    return clear_workplaces(*_workplaces(project))
+    return remove_stale_folders(*_workplaces(project))
 
 
 def _workplaces(project: Path) -> tuple[Path, str]:
@@ -125,29 +125,29 @@ def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> 
     return list(dict.fromkeys(wanted))
 
 
-def _workshop(
+def _runtime(
     place: Path, campaign: str, state: CampaignState, sandbox: str | None, store: StoreFolders
-) -> Workshop:
+) -> CampaignRuntime:
     assert state.split is not None
     folder = ProjectFolder(place)
     # DVC keeps no modes; labels are for us alone.
     SplitFolder(folder.splits / state.split.key).sealed.chmod(0o700)
-    workshop = Workshop(folder, folder.campaign(campaign), foreign=True)
+    runtime = CampaignRuntime(folder, folder.campaign(campaign), foreign=True)
     # Never what the campaign asked for: its log may be a stranger's, and ask for no isolation.
     # And of its folders on the host, none: the store is the one of this project.
     own = {"sandbox": sandbox or "auto", "store": store}
-    workshop.spec = workshop.spec.model_copy(update=own)
-    return workshop
+    runtime.spec = runtime.spec.model_copy(update=own)
+    return runtime
 
 
-def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
+def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str) -> _Part:
     attempt = state.works.attempt(work_id)
     submitted = attempt.submitted
     assert submitted is not None
     expected_score = attempt.score.value.value if attempt.score else None
-    folder = workshop.folder.work(work_id)
+    folder = runtime.folder.work(work_id)
     script = _script(state, folder, work_id)
-    expected = workshop.project.published(workshop.folder.name, work_id)
+    expected = runtime.project.published(runtime.folder.name, work_id)
     for path, sha256 in (
         (expected / "validation_submission.csv", submitted.validation_sha256),
         (expected / "submission.csv", submitted.test_sha256),
@@ -156,13 +156,13 @@ def _part(workshop: Workshop, state: CampaignState, work_id: str) -> _Part:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
     limit = time_limit(attempt.work, fold(read_log(folder.log, WORK_EVENTS)).cells)
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
-        again = rerun(workshop, attempt.work, folder, script, expected, Path(scratch), limit)
+        again = rerun(runtime, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"
         validation, test = found / "validation_submission.csv", found / "submission.csv"
         sha256_found = hash_file(test) if test.is_file() else None
         score = None
         if expected_score is not None and validation.is_file() and test.is_file():
-            report = workshop.grader_of(attempt.work.fold).grade(validation, test)
+            report = runtime.grader_of(attempt.work.fold).grade(validation, test)
             score = report.score.value.value if report.score else None
     return _Part(
         attempt=work_id,

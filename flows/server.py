@@ -13,9 +13,9 @@ from pathlib import Path
 
 from comind.campaign.folder import ProjectFolder
 from comind.errors import OrchestrationError
-from comind.system.files import write_durably
-from comind.system.leash import LeashedProcess, start_leashed
-from comind.system.owner import this_process
+from comind.system.files import write_atomically
+from comind.system.owner import process_identity
+from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.orphans import OWNER
 
 __all__ = [
@@ -83,7 +83,7 @@ def _some_server(project: Path) -> Iterator[str]:
             server.stop()
 
 
-def _start(project: Path) -> tuple[str, LeashedProcess]:
+def _start(project: Path) -> tuple[str, SupervisedProcess]:
     for _ in range(_TRIES):
         port = free_port()
         server, address = start_prefect(project, "prefect", port), api_address(port)
@@ -105,7 +105,7 @@ def _send_what_is_queued() -> None:
     APILogHandler().flush()
 
 
-def start_prefect(project: Path, name: str, port: int) -> LeashedProcess:
+def start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
     """Start a Prefect server; its page must be told the port, or it looks for the default one."""
     page = {
         "PREFECT_SERVER_UI_API_URL": api_address(port),
@@ -122,11 +122,11 @@ def api_address(port: int) -> str:
 
 def start_service(
     project: Path, name: str, command: list[str], settings: dict[str, str]
-) -> LeashedProcess:
+) -> SupervisedProcess:
     """Start a Python module as a server that ends with us; it logs to a file of its name."""
-    return start_leashed(
+    return start_supervised(
         [sys.executable, "-m", *command],
-        env={**os.environ, **settings, OWNER: this_process()},
+        env={**os.environ, **settings, OWNER: process_identity()},
         cwd=project,
         log=service_log(project, name),
     )
@@ -137,7 +137,7 @@ def service_log(project: Path, name: str) -> Path:
     return ProjectFolder(project).orchestration / f"{name}-server.log"
 
 
-def wait_for(address: str, server: LeashedProcess) -> bool:
+def wait_for(address: str, server: SupervisedProcess) -> bool:
     """Wait until `address` answers; False when the server ends or does not answer in time."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
@@ -150,7 +150,7 @@ def wait_for(address: str, server: LeashedProcess) -> bool:
 def announce(project: Path, address: str) -> Path:
     """Let campaigns of this project use a running server; returns the note, to be removed at its end."""
     note = ProjectFolder(project).orchestration / "server.json"
-    write_durably(note, json.dumps({"api": address}))
+    write_atomically(note, json.dumps({"api": address}))
     return note
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.seal import make_split
-from comind.system.files import copy_plain_tree, write_durably
+from comind.system.files import copy_plain_tree, write_atomically
 from flows.cli.places import find_competition
 from flows.params import read_params
 
@@ -37,9 +37,9 @@ def solve() -> None:
     """Run a campaign with the parameters of the section `solve`."""
     competition = read_params(Path.cwd()).prepare.competition
     answer = _comind("solve", competition)
-    write_durably(_SOLVED / "submission.csv", Path(answer["submission"]).read_bytes())
+    write_atomically(_SOLVED / "submission.csv", Path(answer["submission"]).read_bytes())
     kept = ("validation_score", "attempts", "valid_attempts", "seconds", "tokens", "usd")
-    write_durably(_SOLVED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+    write_atomically(_SOLVED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
 
 
 def evaluate() -> None:
@@ -47,7 +47,7 @@ def evaluate() -> None:
     competition = read_params(Path.cwd()).prepare.competition
     answer = _comind("grade", competition, str(_SOLVED / "submission.csv"))
     kept = ("score", "rank", "win_rate")
-    write_durably(_EVALUATED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
+    write_atomically(_EVALUATED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
 
 
 def _comind(*arguments: str) -> dict[str, Any]:

@@ -20,8 +20,8 @@ from comind.campaign.attempt import (
     CellEnded,
     Graded,
     MonitorHeard,
+    RequestFailed,
     SessionOpened,
-    TryFailed,
     WorkEvent,
 )
 from comind.campaign.events import (
@@ -50,7 +50,7 @@ from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
-from comind.domain.spend import Budget, Reached, Spend
+from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import LogTail, Record
@@ -94,7 +94,7 @@ class _Watch:
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
         self.state = CampaignState()
         self.works: dict[str, _WorkWatch] = {}
-        self._warned: set[Reached] = set()
+        self._warned: set[LimitReached] = set()
 
     def news(self) -> Iterator[str]:
         """Yield a line for everything worth telling since the last call."""
@@ -190,7 +190,7 @@ def _by_role(watch: "_Watch") -> str:
     )
 
 
-def _warning(spend: Spend, budget: Budget, told: set[Reached]) -> Iterator[str]:
+def _warning(spend: Spend, budget: Budget, told: set[LimitReached]) -> Iterator[str]:
     """Yield a line when a half, and when four fifths of a limit are spent; each once."""
     spent = {"dollars": spend.usd, "tokens": spend.tokens}
     for reached in budget.reached(spend):
@@ -299,7 +299,7 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return f"step {state.steps} failed: {one_line(error_line(result.error), _ERROR_SHOWN)}"
         case CellEnded(refused=refused, submitted=None) if refused:
             return f"step {state.steps} not scored: {refused}"
-        case TryFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
+        case RequestFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
             return _unanswered(failed)
         case Graded(report=report, out_of_fold=folds):
             beside = f"; out of fold: {_verdict(folds)}" if folds else ""
@@ -308,9 +308,9 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
             return ""
 
 
-def _unanswered(event: TryFailed | CallFailed | MonitorHeard) -> str:
+def _unanswered(event: RequestFailed | CallFailed | MonitorHeard) -> str:
     match event:
-        case TryFailed(message=message):
+        case RequestFailed(message=message):
             return f"{message}; it will be asked again"
         case CallFailed(message=message):
             return f"no reply: {message}"
@@ -330,7 +330,7 @@ def _verdict(report: GradeReport) -> str:
 def _doing(state: AttemptState) -> str:
     call, cell = state.open_call, state.cells.last
     if call is not None and call.cell is None:
-        return "waiting for the endpoint" if call.failed_tries else f"asking {call.model}"
+        return "waiting for the endpoint" if call.failed_requests else f"asking {call.model}"
     if cell is None:
         return "waiting"
     if cell.ended is not None:

@@ -11,7 +11,7 @@ from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.state import CampaignState
 from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
-from comind.system.files import hash_file, write_durably
+from comind.system.files import hash_file, write_atomically
 from tasks.git import campaign_commit, campaign_ref, files_at
 from tasks.restoring import unlike_log
 from tasks.verifying import damaged, damaged_cache
@@ -62,7 +62,7 @@ def restore_missing(project: Path, campaign: str) -> list[str]:
     restored = []
     for name, content in files_at(project, campaign_ref(campaign)).items():
         if not name.startswith(".dvc/") and not (project / name).exists():
-            write_durably(project / name, content)
+            write_atomically(project / name, content)
             restored.append(name)
     return restored
 

@@ -11,7 +11,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
 from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.folder import Split
-from comind.kaggle.clock import ToldTime
+from comind.kaggle.clock import ServerClock
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
 from comind.wiring.kaggle import open_kaggle
@@ -28,7 +28,7 @@ def _may_answer_later(_task: Any, _run: Any, state: Any) -> bool:
 @task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_may_answer_later)
 def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fetched:
     """Bring a competition's folder up to date with Kaggle; times are those of the place asked."""
-    time = ToldTime()
+    time = ServerClock()
     kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
     return fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from comind.errors import OrchestrationError
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
 __all__ = [
     "all_followed",
@@ -115,7 +115,7 @@ def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -
     commit = made.stdout.strip()
     # The old value makes this fail, rather than lose a commit, should someone else have moved the ref.
     _git(project, "update-ref", ref, commit, tip or "0" * 40)
-    passed("ref-committed")
+    failpoint("ref-committed")
     return commit
 
 

@@ -10,7 +10,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
-from comind.system.files import hash_tree, write_durably
+from comind.system.files import hash_tree, write_atomically
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
 from tasks.verifying import damaged
 from tasks.versioning import pull
@@ -90,7 +90,7 @@ def restore_settings(project: Path, campaign: str) -> None:
     """Give a new DVC repository the settings that the campaign's had, its remotes among them."""
     settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
     for name, content in settings.items():
-        write_durably(project / name, content)
+        write_atomically(project / name, content)
 
 
 def restore_data(

@@ -10,7 +10,7 @@ from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.value import Value
 from comind.system.files import copy_plain_tree, copy_untrusted_tree, staged_folder
-from comind.system.keeper import remove_tree
+from comind.system.supervisor import remove_tree
 
 __all__ = ["PublishedSolution", "publish_solution"]
 

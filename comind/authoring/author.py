@@ -13,7 +13,7 @@ from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import WorkFolder
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.recorder import RecordedModel, Recorder
-from comind.campaign.signals import WorkOver
+from comind.campaign.signals import WorkStopped
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of
@@ -80,7 +80,7 @@ def author_split(
         bench = AuthorBench(recorder, recorded, plan, sandbox, folder.workspace)
         try:
             plan = _write_both(bench)
-        except (ReplyError, WorkOver) as error:
+        except (ReplyError, WorkStopped) as error:
             if isinstance(error, ReplyError):
                 _end(log, recorder, Failure(kind=FailureKind.REPLY, message=str(error)))
             raise NoSubmissionError(

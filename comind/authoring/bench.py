@@ -8,11 +8,11 @@ import pandas as pd
 
 from comind.authoring.programs import ScriptEvaluation, run_split
 from comind.campaign.attempt import CellEnded, CellStarted
+from comind.campaign.context import Models, ThinkContext
 from comind.campaign.recorder import Recorder, cell_identity
-from comind.campaign.workbench import Desk, Models
 from comind.evaluation.scripts.metric_checks import check_metric
 from comind.evaluation.scripts.report import ScriptCheckError
-from comind.evaluation.scripts.split_checks import HeldBack, check_split
+from comind.evaluation.scripts.split_checks import HeldOutRows, check_split
 from comind.evaluation.splits.plan import SplitPlan
 from comind.llm.base import ChatModel
 from comind.session.base import CellResult, CellStatus, Sandbox
@@ -20,7 +20,7 @@ from comind.session.base import CellResult, CellStatus, Sandbox
 __all__ = ["AuthorBench"]
 
 
-class AuthorBench(Desk):
+class AuthorBench(ThinkContext):
     """A model, a sandbox and the checks."""
 
     def __init__(
@@ -64,14 +64,14 @@ class AuthorBench(Desk):
         return self._trial(f"write evaluate.py, maximize {maximize}", program, run)
 
     @cached_property
-    def held_back(self) -> HeldBack:
+    def held_back(self) -> HeldOutRows:
         """What the program that has passed holds back; it is run and checked once more for this."""
         result, held_back = self._run_and_check(self.split_program)
         if held_back is None:
             raise ScriptCheckError(f"check `same split again`: {result.error}")
         return held_back
 
-    def _run_and_check(self, program: str) -> tuple[CellResult, HeldBack | None]:
+    def _run_and_check(self, program: str) -> tuple[CellResult, HeldOutRows | None]:
         result = run_split(self._sandbox, program, self.plan.competition.public, self._workspace)
         if result.status is not CellStatus.OK:
             return result, None

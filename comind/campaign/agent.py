@@ -11,14 +11,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
+from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.estimate import Expected
 from comind.campaign.events import CampaignSpec
 from comind.campaign.graph import graph_of_campaign
 from comind.campaign.journal import journal_of
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Purpose, Think
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk, Workbench
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
@@ -75,12 +75,12 @@ class Agent(ABC):
     def plan(self, state: CampaignState) -> Decision:
         """Say what to do next; pure, called after every event that could change the answer."""
 
-    def think(self, work: Think, desk: Desk) -> Value:
+    def think(self, work: Think, context: ThinkContext) -> Value:
         """Carry out `work` and return the result of its purpose."""
         raise NotImplementedError(f"{type(self).__name__} plans no thinking such as {work.purpose}")
 
     @abstractmethod
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Carry out `work`; what it submitted and scored is known to the bench."""
 
     @classmethod

@@ -29,9 +29,9 @@ __all__ = [
     "MonitorHeard",
     "MonitorVerdict",
     "Neighbour",
+    "RequestFailed",
     "SessionOpened",
     "SubmissionNames",
-    "TryFailed",
     "WorkEnded",
     "WorkEvent",
     "WrittenFile",
@@ -94,7 +94,7 @@ class CallAnswered(Value):
     reply: ModelReply
 
 
-class TryFailed(Value):
+class RequestFailed(Value):
     """The endpoint was busy, down or broken; the call is still under way and may be tried again."""
 
     type: Literal["try-failed"] = "try-failed"
@@ -220,7 +220,7 @@ WorkEvent = Annotated[
     CallSent
     | CallAnswered
     | CallFailed
-    | TryFailed
+    | RequestFailed
     | CellStarted
     | CellEnded
     | MonitorAsked

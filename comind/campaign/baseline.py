@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from comind.baseline import Program
 from comind.campaign.attempt import CallAnswered, WorkEvent
+from comind.campaign.context import CodeContext
 from comind.campaign.loop import Planner
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
 from comind.eventlog.log import Record
 
@@ -36,8 +36,8 @@ class BaselineFirst:
 
 
 def run_programs(
-    programs: Sequence[Program], bench: Workbench, records: Iterable[Record[WorkEvent]]
-) -> Finish:
+    programs: Sequence[Program], context: CodeContext, records: Iterable[Record[WorkEvent]]
+) -> CodeResult:
     """Run one program after another, the best first, until one is scored.
 
     A former version recorded its programs in the log, as replies of a model; these go first.
@@ -45,9 +45,9 @@ def run_programs(
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
     for program in [*former, *programs[len(former) :]]:
-        if not bench.steps_left:
+        if not context.steps_left:
             break
-        bench.step(f"Run the recipe for {program.name}.", program.code)
-        if bench.state.best is not None:
-            return Finish(report=f"The baseline: the recipe for {program.name}.")
-    return Finish(report="No recipe of the baseline had a score.")
+        context.step(f"Run the recipe for {program.name}.", program.code)
+        if context.state.best is not None:
+            return CodeResult(report=f"The baseline: the recipe for {program.name}.")
+    return CodeResult(report="No recipe of the baseline had a score.")

@@ -9,16 +9,16 @@ from typing import Protocol
 
 from comind.baseline.bundle import bundle
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.context import CodeContext
 from comind.campaign.events import BlendJudged, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.folds import fold_runs
 from comind.campaign.history import AttemptState, CellRun, fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.outcome import Finish, Submitted
+from comind.campaign.outcome import CodeResult, Submitted
 from comind.campaign.plan import Code
 from comind.campaign.script import cells_of, derive
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
 from comind.campaign.works import Attempt
 from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Draft, Operator
@@ -30,8 +30,8 @@ from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
 from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
+from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
-from comind.system.killpoints import passed
 
 __all__ = [
     "BLEND_ROLE",
@@ -91,12 +91,12 @@ def blend(
             found = candidates(campaign.state, campaign.folder)
             if len(found) > 1:
                 campaign.record(_judged(found, campaign, blender))
-                passed("blend-judged")
+                failpoint("blend-judged")
         judged = campaign.state.judged
         if judged is not None and judged.blend is not None:
             work = _work(judged.blend, campaign.state, campaign.folder)
             campaign.record(WorkPlanned(id=campaign.state.next_id(work), work=work))
-            passed("work-planned")
+            failpoint("work-planned")
     finish_begun(campaign, executor, progress)
 
 
@@ -144,13 +144,13 @@ def candidates(
     return best
 
 
-def average_members(work: Code, bench: Workbench) -> Finish:
+def average_members(work: Code, context: CodeContext) -> CodeResult:
     """Run the program of a blend, which finds its members' submissions and averages them."""
-    step = bench.step("Average the members' submissions.", work.draft.codebase)
-    if step.result.status is CellStatus.DIED and bench.steps_left:
-        step = bench.step("Average once more.", work.draft.codebase)
+    step = context.step("Average the members' submissions.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and context.steps_left:
+        step = context.step("Average once more.", work.draft.codebase)
     said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return Finish(report=said or work.draft.method)
+    return CodeResult(report=said or work.draft.method)
 
 
 def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:

@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.attempt import WORK_EVENTS, TryFailed
+from comind.campaign.attempt import WORK_EVENTS, RequestFailed
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
-from comind.campaign.signals import BudgetOver, TimeOver
+from comind.campaign.signals import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.tokens import count_tokens
 
-__all__ = ["Meter", "MeteredEmbedder", "MeteredModel", "Purse", "purse_of"]
+__all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_of"]
 
 T = TypeVar("T", ModelReply, Embedded)
 
@@ -28,7 +28,7 @@ _LEAST_SECONDS = 1.0  # with less left a call is given up
 _CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
 
 
-class Purse:
+class BudgetLedger:
     """Tokens and money of one campaign; a try reserves its worst case and settles for what it took.
 
     The last share of both is kept back for calls that bring work to its end. Time is not kept here:
@@ -50,12 +50,12 @@ class Purse:
         the share that is kept back.
 
         Raises:
-            BudgetOver: the try could exceed the budget.
+            BudgetExceeded: the try could exceed the budget.
         """
         with self._settled:
             while (over := self._over(_sum(self._held, bound), closing=closing)) is not None:
                 if self._over(bound, closing=closing) is not None:
-                    raise BudgetOver(over)
+                    raise BudgetExceeded(over)
                 self._settled.wait()
             self._held = _sum(self._held, bound)
         reservation = Reservation()
@@ -80,10 +80,10 @@ class Purse:
         return None
 
 
-def purse_of(campaign: CampaignFolder, budget: Budget) -> Purse:
+def ledger_of(campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
     """Return a purse with what the logs of all the campaign's work leave of `budget`."""
     works = (fold(read_log(log, WORK_EVENTS)) for log in campaign.logs())
-    return Purse(budget, sum((work.owed for work in works), Spend()))
+    return BudgetLedger(budget, sum((work.owed for work in works), Spend()))
 
 
 @dataclass(slots=True)
@@ -106,9 +106,9 @@ def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
 class Meter:
     """Asks the gate for leave and the purse for money, and tries again what may succeed."""
 
-    purse: Purse
-    gate: Gate
-    note: Callable[[TryFailed], None] | None = None
+    ledger: BudgetLedger
+    limiter: RateLimiter
+    note: Callable[[RequestFailed], None] | None = None
     """Records a try that failed; without it, nothing is tried twice."""
     seconds_left: Callable[[], float] = lambda: math.inf
     """How long an answer is of any use."""
@@ -121,17 +121,17 @@ class Meter:
         One `attempt` takes `about` so many tokens, and `bound` at most.
 
         Raises:
-            BudgetOver: the next try could exceed the budget.
-            TimeOver: the work's time is over before the endpoint is well, or has answered.
+            BudgetExceeded: the next try could exceed the budget.
+            DeadlineExceeded: the work's time is over before the endpoint is well, or has answered.
             ModelServiceError: the endpoint refuses, or is gone.
             ReplyError: this very request cannot be answered.
         """
-        failures, answered, not_before = 0, self.gate.successes, -math.inf
+        failures, answered, not_before = 0, self.limiter.successes, -math.inf
         while True:
-            if not self.gate.enter(
+            if not self.limiter.enter(
                 model, about, not_before=not_before, seconds_left=self.seconds_left()
             ):
-                raise TimeOver(f"the model {model} was not to be had while there was time")
+                raise DeadlineExceeded(f"the model {model} was not to be had while there was time")
             try:
                 return self._try(model, attempt, bound, closing=closing)
             except ModelBusyError as error:
@@ -140,23 +140,25 @@ class Meter:
                 try:
                     if self.note is not None:
                         booked = bound if error.billed else Usage()
-                        self.note(TryFailed(message=str(error), booked=booked))
+                        self.note(RequestFailed(message=str(error), booked=booked))
                 finally:
                     if over:
-                        self.gate.left()
+                        self.limiter.left()
                     else:
-                        not_before = self.gate.failed(error, failures)
+                        not_before = self.limiter.failed(error, failures)
                 if over:
-                    raise TimeOver(f"the model {model} did not answer while there was time") from None
+                    raise DeadlineExceeded(
+                        f"the model {model} did not answer while there was time"
+                    ) from None
                 if self.note is None:
                     raise
-                if failures >= _CALLS_OF_ITS_OWN and self.gate.successes > answered:
+                if failures >= _CALLS_OF_ITS_OWN and self.limiter.successes > answered:
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
     def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
         """Make one try; tell the gate of every end but a failure that may be tried again."""
         try:
-            with self.purse.reserve(bound, closing=closing) as reservation:
+            with self.ledger.reserve(bound, closing=closing) as reservation:
                 try:
                     came = attempt()
                 except Exception as error:
@@ -167,12 +169,12 @@ class Meter:
         except ModelBusyError:
             raise
         except ModelRefusedError as error:
-            self.gate.refused(model, error)
+            self.limiter.refused(model, error)
             raise
         except BaseException:
-            self.gate.left()
+            self.limiter.left()
             raise
-        self.gate.succeeded()
+        self.limiter.succeeded()
         return came
 
 

@@ -17,7 +17,7 @@ from comind.campaign.refit import plan_refit
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.metric import Paired
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
 __all__ = ["Comparer", "as_csv", "finish", "leaderboard", "pick"]
 
@@ -58,13 +58,13 @@ def finish(
             picked = best_expected(ranked, campaign.state, campaign.folder, compared)
         notes = tuple(filter(None, (*picked.notes, why)))
         campaign.record(picked.model_copy(update={"notes": notes}))
-        passed("final-picked")
+        failpoint("final-picked")
     if not campaign.state.spec.refit or campaign.state.picked is None:
         return ""
     planned = plan_refit(campaign.state)
     if isinstance(planned, Code):
         campaign.record(WorkPlanned(id=campaign.state.next_id(planned), work=planned))
-        passed("work-planned")
+        failpoint("work-planned")
     finish_begun(campaign, executor, progress)
     if campaign.state.refit() is not None:
         return ""

@@ -5,16 +5,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.context import CodeContext
 from comind.campaign.events import FoldFinished, FoldsPlanned, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code
 from comind.campaign.race import Compared, Runner, dropped
 from comind.campaign.script import Script, cells_of, derive
 from comind.campaign.state import MOST_FINALISTS, CampaignState
-from comind.campaign.workbench import Workbench
 from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
@@ -24,7 +24,7 @@ from comind.evaluation.splits.further import FoldCount
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
 from comind.session.packages import read_installed
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
 __all__ = [
     "FOLD_ROLE",
@@ -88,7 +88,7 @@ def run_folds(
         return ""
     if campaign.state.fold_plan is None:
         campaign.record(_planned(campaign.state, campaign.folder, compared, offer, members))
-        passed("folds-planned")
+        failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
     finish_begun(campaign, executor, progress)
@@ -97,7 +97,7 @@ def run_folds(
             return "too few scripts of finalists run on other rows"
         if number - 1 > max((each.fold for each in campaign.state.finished_folds), default=0):
             campaign.record(_finished(campaign.state, campaign.folder, compared, number - 1))
-            passed("fold-finished")
+            failpoint("fold-finished")
         runners = _runners(campaign.state, number)
         if len(runners) < _LEAST:
             return f"after fold {number - 1} {', '.join(runners)} alone is left"
@@ -133,16 +133,16 @@ def fold_runs(state: CampaignState) -> FoldRuns:
     return FoldRuns(tuple(numbers), runs, notes)
 
 
-def run_on_fold(work: Code, bench: Workbench) -> Finish:
+def run_on_fold(work: Code, context: CodeContext) -> CodeResult:
     """Run a finalist's script where train.csv and validation.csv hold the rows of a fold.
 
     An interpreter that died was perhaps killed from outside, so it is tried again.
     """
-    step = bench.step("Fit on the rows of a fold.", work.draft.codebase)
-    if step.result.status is CellStatus.DIED and bench.steps_left:
-        step = bench.step("Fit once more.", work.draft.codebase)
+    step = context.step("Fit on the rows of a fold.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and context.steps_left:
+        step = context.step("Fit once more.", work.draft.codebase)
     said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return Finish(report=said or work.draft.method)
+    return CodeResult(report=said or work.draft.method)
 
 
 def _planned(
@@ -285,7 +285,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
         fold=number,
     )
     campaign.record(WorkPlanned(id=state.next_id(work), work=work))
-    passed("fold-planned")
+    failpoint("fold-planned")
 
 
 def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:

@@ -13,7 +13,7 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.outcome import Submitted
 from comind.errors import SubmissionError
-from comind.system.files import read_untrusted, write_durably
+from comind.system.files import read_untrusted, write_atomically
 
 __all__ = ["SUBMISSION_BYTES", "HandIn"]
 
@@ -66,7 +66,7 @@ class HandIn:
             content = read_untrusted(self._workspace, name, limit=SUBMISSION_BYTES)
             if name not in fresh:
                 raise SubmissionError(f"{name} was not written by this cell")
-            write_durably(target, content)
+            write_atomically(target, content)
             hashes.append(hashlib.sha256(content).hexdigest())
         return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
 
@@ -81,7 +81,7 @@ class HandIn:
             content = read_untrusted(self._workspace, _OUT_OF_FOLD, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
             return submitted, str(error)
-        write_durably(target, content)
+        write_atomically(target, content)
         found = hashlib.sha256(content).hexdigest()
         return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
 

@@ -23,9 +23,9 @@ from comind.campaign.attempt import (
     MonitorAsked,
     MonitorHeard,
     MonitorVerdict,
+    RequestFailed,
     SessionOpened,
     SubmissionNames,
-    TryFailed,
     WorkEnded,
     WorkEvent,
 )
@@ -39,7 +39,7 @@ from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellStatus
 from comind.session.notebook import Cell
 
-__all__ = ["AttemptState", "Call", "CellRun", "FailedTry", "Row", "apply", "fold"]
+__all__ = ["AttemptState", "Call", "CellRun", "FailedRequest", "Row", "apply", "fold"]
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ class Row(Generic[T]):
 
 
 @dataclass(frozen=True, slots=True)
-class FailedTry:
+class FailedRequest:
     """A try that the endpoint did not answer, while its call went on."""
 
     at: datetime
@@ -92,7 +92,7 @@ class Call:
     """Number of the effect; the monitor's questions are none and have no number."""
     cell: int | None = None
     """Number of the running cell that the monitor asked about."""
-    failed_tries: Row[FailedTry] = Row()
+    failed_requests: Row[FailedRequest] = Row()
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """What is booked for it so far, failed tries included; `seconds` are not used."""
     ended: datetime | None = None
@@ -105,9 +105,9 @@ class Call:
     """Whether nobody knows what its last try took; booked at its bound."""
 
     @property
-    def last_try(self) -> datetime:
+    def last_request(self) -> datetime:
         """When the last try began."""
-        return self.failed_tries.last.at if self.failed_tries.last else self.sent
+        return self.failed_requests.last.at if self.failed_requests.last else self.sent
 
     @property
     def took(self) -> Spend:
@@ -249,7 +249,7 @@ def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             cell = state.open_cell
             number = cell.number if cell is not None else None
             return _sent(state, asked, record.at, role=MONITOR_ROLE, cell=number)
-        case TryFailed() | CallAnswered() | CallFailed() | MonitorHeard() as heard:
+        case RequestFailed() | CallAnswered() | CallFailed() | MonitorHeard() as heard:
             return _heard(state, heard, record.at)
         case CellStarted() as started:
             return _started(state, started, record.at)
@@ -287,14 +287,14 @@ def _sent(
 
 
 def _heard(
-    state: AttemptState, heard: TryFailed | CallAnswered | CallFailed | MonitorHeard, at: datetime
+    state: AttemptState, heard: RequestFailed | CallAnswered | CallFailed | MonitorHeard, at: datetime
 ) -> AttemptState:
     call = state.open_call
     if call is None:
         return state
-    if isinstance(heard, TryFailed):
-        failed = FailedTry(at, heard.message, _booked(heard.booked, retries=1))
-        call = replace(call, failed_tries=call.failed_tries.put(len(call.failed_tries), failed))
+    if isinstance(heard, RequestFailed):
+        failed = FailedRequest(at, heard.message, _booked(heard.booked, retries=1))
+        call = replace(call, failed_requests=call.failed_requests.put(len(call.failed_requests), failed))
         return _book(state, call, failed.spend)
     match heard:
         case CallAnswered(reply=reply):
@@ -311,7 +311,7 @@ def _lose(state: AttemptState) -> AttemptState:
     call = state.open_call
     if call is None:
         return state
-    call = replace(call, ended=call.last_try, failure=_LOST, lost=True)
+    call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
     return _book(state, call, call.took)
 
 

@@ -21,7 +21,7 @@ from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ComindError, ServiceError
 from comind.eventlog.store import EventStore
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
 __all__ = [
     "Campaign",
@@ -132,7 +132,7 @@ def run(
                 halted = halted or finished.outcome
             else:
                 campaign.record(WorkFinished(id=finished.work_id, outcome=finished.outcome))
-                passed("work-finished")
+                failpoint("work-finished")
         campaign.tick()
         if progress is not None:
             progress(campaign.state)
@@ -189,7 +189,7 @@ def _hand_out(
         campaign.record(WorkPlanned(id=work_id, work=work))
         fresh.append((work_id, work))
     if fresh:  # all are recorded before any begins: a kill while one runs loses none of the others
-        passed("work-planned")
+        failpoint("work-planned")
     for work_id, work in fresh:
         executor.submit(work_id, work)
         out.add(work_id)
@@ -207,7 +207,7 @@ def _decided(
     decision = planner.plan(campaign.state)
     if isinstance(decision, Compare) and compare is not None and campaign.state.may_compare():
         campaign.record(compare(campaign.state, campaign.folder))
-        passed("errors-compared")
+        failpoint("errors-compared")
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):
         raise CampaignError(

@@ -17,11 +17,11 @@ from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
-from comind.session.evidence import Evidence, EvidenceKind, Sight, evidence_in
+from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
 
 __all__ = [
     "MONITOR_ROLE",
-    "CellWatch",
+    "CellMonitor",
     "Monitor",
     "MonitorSettings",
     "in_background",
@@ -79,7 +79,7 @@ class _Question(NamedTuple):
 
 
 @dataclass
-class CellWatch:
+class CellMonitor:
     """Watches one cell; only the model is asked in another thread."""
 
     model: ChatModel
@@ -134,14 +134,14 @@ class CellWatch:
         """Look for evidence; ask about what is not certain."""
         if output != self._output:
             self._output, self._printed_at = output, seconds
-        sight = Sight(
+        sight = CellSnapshot(
             code=self.code,
             output=output,
             seconds=seconds,
             left=max(0.0, self.limit - seconds),
             silent=seconds - self._printed_at,
         )
-        evidence = evidence_in(sight)
+        evidence = find_evidence(sight)
         certain = {each.kind: each for each in evidence if each.certain}
         for kind in certain.keys() & self._certain:
             return _stopped(seconds, certain[kind].says, certain[kind].quote)
@@ -155,14 +155,14 @@ class CellWatch:
             self._ask(sight, evidence)
         return None
 
-    def _worth_asking(self, sight: Sight, evidence: tuple[Evidence, ...]) -> bool:
+    def _worth_asking(self, sight: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
         if self._question is not None or self._questions_left <= 0 or not sight.lines:
             return False  # where nothing is printed, nothing can be quoted
         news = {each.kind for each in evidence} - self._raised
         changed = sight.output != self._asked_about
         return bool(news) or (changed and sight.seconds >= self._ask_again_at)
 
-    def _ask(self, sight: Sight, evidence: tuple[Evidence, ...]) -> None:
+    def _ask(self, sight: CellSnapshot, evidence: tuple[Evidence, ...]) -> None:
         shown = _end_of(sight.lines)
         question = _TEMPLATES.render(
             "monitor",
@@ -214,7 +214,7 @@ class CellWatch:
         return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
 
 
-Monitor = Callable[[str, str, float], CellWatch]
+Monitor = Callable[[str, str, float], CellMonitor]
 """Watches the cells of one attempt: makes a watch of a cell's goal, its code and its time limit."""
 
 

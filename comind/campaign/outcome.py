@@ -13,10 +13,10 @@ from comind.domain.value import Value
 __all__ = [
     "CellSummary",
     "CodeOutcome",
+    "CodeResult",
     "Execution",
     "Failure",
     "FailureKind",
-    "Finish",
     "Outcome",
     "Submitted",
     "ThinkOutcome",
@@ -43,7 +43,7 @@ class Failure(Value):
     message: str
 
 
-class Finish(Value):
+class CodeResult(Value):
     """What a coding role says at the end of an attempt."""
 
     report: str = ""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from comind.campaign.recorder import Recorder
-from comind.campaign.signals import BudgetOver
+from comind.campaign.signals import BudgetExceeded
 from comind.errors import ModelRefusedError, ReplyError
 from comind.llm.base import Embedder, ModelReply, Usage
 from comind.llm.retrieval import bm25, cosines, nearest
@@ -22,7 +22,7 @@ EMBEDDINGS_ROLE = "embeddings"
 BM25 = "bm25"  # in the log, in place of an embedding model's name
 
 _AT_ONCE = 9  # texts in a call, beside the query: some servers take no more than ten
-_FOR_GOOD = (ReplyError, ModelRefusedError, BudgetOver)
+_FOR_GOOD = (ReplyError, ModelRefusedError, BudgetExceeded)
 
 
 def rank(

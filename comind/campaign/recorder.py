@@ -24,11 +24,11 @@ from comind.campaign.attempt import (
 from comind.campaign.history import AttemptState, apply
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.signals import WorkOver
+from comind.campaign.signals import WorkStopped
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
 __all__ = [
     "RecordedModel",
@@ -137,17 +137,17 @@ class Recorder:
         )
 
         def perform() -> CallAnswered:
-            passed("call-sent")
+            failpoint("call-sent")
             try:
                 reply = ask()
-            except (ComindError, WorkOver) as error:
+            except (ComindError, WorkStopped) as error:
                 over = isinstance(error, at_fault)
                 self.note(CallFailed(ordinal=ordinal, message=str(error), at_fault=over))
                 raise
             return CallAnswered(ordinal=ordinal, reply=reply)
 
         answered = self.effect(sent, CallAnswered, call_identity(fingerprint), perform)
-        passed("reply-recorded")
+        failpoint("reply-recorded")
         return answered.reply
 
     def note(self, event: WorkEvent) -> None:

@@ -1,9 +1,9 @@
 """The final pick's own code, run once more on all labelled rows."""
 
-from comind.campaign.outcome import Finish
+from comind.campaign.context import CodeContext
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.session.base import CellStatus
@@ -49,13 +49,13 @@ def plan_refit(state: CampaignState) -> Code | str:
     )
 
 
-def refit(work: Code, bench: Workbench) -> Finish:
+def refit(work: Code, context: CodeContext) -> CodeResult:
     """Run the code of the final pick once more, where train.csv holds all labelled rows.
 
     An interpreter that died was perhaps killed from outside: its code ran before, so it is tried again.
     """
-    step = bench.step("Fit on all labelled rows.", work.draft.codebase)
-    if step.result.status is CellStatus.DIED and bench.steps_left:
-        step = bench.step("Fit once more.", work.draft.codebase)
+    step = context.step("Fit on all labelled rows.", work.draft.codebase)
+    if step.result.status is CellStatus.DIED and context.steps_left:
+        step = context.step("Fit once more.", work.draft.codebase)
     said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return Finish(report=said or "The same code, fitted on all labelled rows.")
+    return CodeResult(report=said or "The same code, fitted on all labelled rows.")

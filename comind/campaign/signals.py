@@ -4,22 +4,22 @@ from typing import ClassVar
 
 from comind.campaign.outcome import FailureKind
 
-__all__ = ["BudgetOver", "TimeOver", "WorkOver"]
+__all__ = ["BudgetExceeded", "DeadlineExceeded", "WorkStopped"]
 
 
-class WorkOver(Exception):  # noqa: N818 - a signal, not an error
+class WorkStopped(Exception):  # noqa: N818 - a signal, not an error
     """The work ends here, with what it has."""
 
     kind: ClassVar[FailureKind]
 
 
-class TimeOver(WorkOver):
+class DeadlineExceeded(WorkStopped):
     """The attempt's seconds are used up."""
 
     kind = FailureKind.TIME
 
 
-class BudgetOver(WorkOver):
+class BudgetExceeded(WorkStopped):
     """The campaign's tokens or money do not allow another call."""
 
     kind = FailureKind.BUDGET

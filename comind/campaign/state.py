@@ -26,7 +26,7 @@ from comind.campaign.events import (
 )
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
 from comind.campaign.plan import CLOSING, Code, Think
-from comind.campaign.works import Attempt, Works
+from comind.campaign.works import Attempt, WorkItems
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources, resources_of
@@ -88,7 +88,7 @@ class CampaignState:
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Of finished work; `seconds` are the campaign's own."""
-    works: Works = Works()  # noqa: RUF009 - frozen, safe to share
+    works: WorkItems = WorkItems()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
     """Of finished attempts; agents plan by it, so a blend never is."""
     fold_plan: FoldsPlanned | None = None

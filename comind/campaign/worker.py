@@ -12,19 +12,20 @@ from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.baseline import run_programs
 from comind.campaign.blend import BLEND_ROLE, average_members
-from comind.campaign.budget import Meter, MeteredEmbedder, MeteredModel, Purse
+from comind.campaign.budget import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
+from comind.campaign.context import CodeContext, Models, Neighbours, Ports, ThinkContext
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.folds import FOLD_ROLE, run_on_fold
 from comind.campaign.history import AttemptState, CellRun
-from comind.campaign.monitor import MONITOR_ROLE, CellWatch, Monitor, MonitorSettings
+from comind.campaign.monitor import MONITOR_ROLE, CellMonitor, Monitor, MonitorSettings
 from comind.campaign.neighbours import NeighbourLogs
 from comind.campaign.outcome import (
     CellSummary,
     CodeOutcome,
+    CodeResult,
     Execution,
     Failure,
     FailureKind,
-    Finish,
     Outcome,
     ThinkOutcome,
 )
@@ -32,21 +33,20 @@ from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.script.cells import ran_part
-from comind.campaign.signals import WorkOver
-from comind.campaign.workbench import Desk, Models, Neighbours, Ports, Workbench
+from comind.campaign.signals import WorkStopped
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Session
 from comind.session.complaint import error_line
+from comind.system.failpoints import failpoint
 from comind.system.files import DISK_FULL, ROOM
-from comind.system.killpoints import passed
 
-__all__ = ["Equipment", "carry_out"]
+__all__ = ["Dependencies", "execute"]
 
 T = TypeVar("T")
 
@@ -60,17 +60,17 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
+class Dependencies:
     """The ports that work is carried out with."""
 
     model_of: Callable[[str], ChatModel]
     """Which model a role asks."""
-    purse: Purse
+    ledger: BudgetLedger
     grader: Grader
     open_session: Callable[[Code, WorkFolder], Session]
     monitor: MonitorSettings | None = None
     """How cells are watched that a model wrote; None for not at all."""
-    gate: Gate = field(default_factory=Gate)
+    limiter: RateLimiter = field(default_factory=RateLimiter)
     """What all calls of the campaign pass."""
     seconds_left: Callable[[], float] = lambda: math.inf
     """How long the campaign may still run."""
@@ -80,7 +80,7 @@ class Equipment:
     """Embeds texts that agents have ranked; None for BM25."""
 
 
-def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: Equipment) -> Outcome:
+def execute(agent: Agent, work: Think | Code, folder: WorkFolder, dependencies: Dependencies) -> Outcome:
     """Return the outcome of `work`, doing whatever its log does not yet hold.
 
     Work that is bad (code that fails, replies without form, time over) has an outcome that says so.
@@ -93,9 +93,9 @@ def carry_out(agent: Agent, work: Think | Code, folder: WorkFolder, equipment: E
     with EventLog(folder.log, WORK_EVENTS) as log:
         if log.records and isinstance(log.records[-1].event, WorkEnded):
             return log.records[-1].event.outcome
-        outcome = _perform(agent, work, folder, equipment, log)
+        outcome = _perform(agent, work, folder, dependencies, log)
         log.append(WorkEnded(outcome=outcome))
-    passed("attempt-ended")
+    failpoint("attempt-ended")
     return outcome
 
 
@@ -103,49 +103,51 @@ def _perform(
     agent: Agent,
     work: Think | Code,
     folder: WorkFolder,
-    equipment: Equipment,
+    dependencies: Dependencies,
     log: EventLog[WorkEvent],
 ) -> Outcome:
     recorder = Recorder(log)
     most = work.budget.seconds if isinstance(work, Code) else math.inf
     role = agent.role_of(work) if isinstance(work, Think) else work.role
     meter = Meter(
-        equipment.purse,
-        equipment.gate,
+        dependencies.ledger,
+        dependencies.limiter,
         note=recorder.note,
-        seconds_left=lambda: min(most - recorder.elapsed, equipment.seconds_left()),
+        seconds_left=lambda: min(most - recorder.elapsed, dependencies.seconds_left()),
     )
     models = Models(
-        RecordedModel(role, lambda each: MeteredModel(equipment.model_of(each), meter), recorder),
-        MeteredEmbedder(equipment.embedder, meter) if equipment.embedder else None,
+        RecordedModel(role, lambda each: MeteredModel(dependencies.model_of(each), meter), recorder),
+        MeteredEmbedder(dependencies.embedder, meter) if dependencies.embedder else None,
     )
     if isinstance(work, Think):
-        desk = Desk(recorder, models, work.resources)
-        result, failure = _guarded(lambda: _thought(agent, work, desk), Payload())
-        spend = desk.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
+        context = ThinkContext(recorder, models, work.resources)
+        result, failure = _guarded(lambda: _thought(agent, work, context), Payload())
+        spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
-    bench = Workbench(
+    context = CodeContext(
         work,
         folder,
         recorder,
         models,
         Ports(
-            lambda: equipment.open_session(work, folder),
-            equipment.grader,
-            _monitor(work, recorder, equipment),
+            lambda: dependencies.open_session(work, folder),
+            dependencies.grader,
+            _monitor(work, recorder, dependencies),
             _neighbours(work, folder),
         ),
     )
     try:
-        finish, failure = _guarded(lambda: _code(agent, work, bench, equipment, log.records), Finish())
+        finish, failure = _guarded(
+            lambda: _code(agent, work, context, dependencies, log.records), CodeResult()
+        )
     finally:
-        bench.close()
-    return _code_outcome(bench, finish, failure, log.elapsed)
+        context.close()
+    return _code_outcome(context, finish, failure, log.elapsed)
 
 
-def _thought(agent: Agent, work: Think, desk: Desk) -> Payload:
+def _thought(agent: Agent, work: Think, context: ThinkContext) -> Payload:
     """Return what the agent found, once it is known to be of its purpose's type."""
-    found = Payload.of(agent.think(work, desk))
+    found = Payload.of(agent.think(work, context))
     for purpose in agent.purposes:
         if purpose.name == work.purpose:
             purpose.result_of(found)
@@ -155,28 +157,28 @@ def _thought(agent: Agent, work: Think, desk: Desk) -> Payload:
 def _code(
     agent: Agent,
     work: Code,
-    bench: Workbench,
-    equipment: Equipment,
+    context: CodeContext,
+    dependencies: Dependencies,
     records: Sequence[Record[WorkEvent]],
-) -> Finish:
+) -> CodeResult:
     if work.operator is Operator.REFIT:
-        return refit(work, bench)
+        return refit(work, context)
     if work.operator is Operator.FOLD:
-        return run_on_fold(work, bench)
+        return run_on_fold(work, context)
     if work.operator is Operator.BLEND:
-        return average_members(work, bench)
+        return average_members(work, context)
     if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
-        return run_programs(equipment.baseline(), bench, records)
-    return agent.code(work, bench)
+        return run_programs(dependencies.baseline(), context, records)
+    return agent.code(work, context)
 
 
-def _monitor(work: Code, recorder: Recorder, equipment: Equipment) -> Monitor | None:
+def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Monitor | None:
     """Return who watches the cells; our own code needs nobody."""
-    if equipment.monitor is None or work.role in _PLATFORM_ROLES:
+    if dependencies.monitor is None or work.role in _PLATFORM_ROLES:
         return None
-    meter = Meter(equipment.purse, equipment.gate, seconds_left=equipment.seconds_left)
-    model = MeteredModel(equipment.model_of(MONITOR_ROLE), meter)
-    return partial(CellWatch, model, recorder.note, equipment.monitor)
+    meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
+    model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
+    return partial(CellMonitor, model, recorder.note, dependencies.monitor)
 
 
 def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
@@ -192,7 +194,7 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
         return perform(), None
     except ServiceError:
         raise
-    except WorkOver as over:
+    except WorkStopped as over:
         return nothing, Failure(kind=over.kind, message=str(over))
     except ReplyError as error:
         return nothing, Failure(kind=FailureKind.REPLY, message=str(error))
@@ -213,9 +215,9 @@ def _internal(error: Exception) -> Failure:
 
 
 def _code_outcome(
-    bench: Workbench, finish: Finish, failure: Failure | None, elapsed: float
+    context: CodeContext, finish: CodeResult, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
-    state = bench.state
+    state = context.state
     cells = _led_to_best(state)
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
     if cells and not ran[cells[-1].number].strip():
@@ -232,8 +234,8 @@ def _code_outcome(
         cells=_summaries(state, ran)[-_SUMMARIES_KEPT:],
         report=finish.report,
         title=finish.title,
-        **_opening(bench.work.draft, state),
-        failure=failure or (None if state.best else _why_nothing(bench)),
+        **_opening(context.work.draft, state),
+        failure=failure or (None if state.best else _why_nothing(context)),
         spend=state.spend.model_copy(update={"seconds": round(elapsed, 3)}),
     )
 
@@ -287,9 +289,9 @@ def _last_execution(state: AttemptState) -> Execution | None:
     )
 
 
-def _why_nothing(bench: Workbench) -> Failure:
+def _why_nothing(context: CodeContext) -> Failure:
     """Name what kept an attempt from a score."""
-    state = bench.state
+    state = context.state
     if state.last_report is not None:
         return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)
     if state.last_error:

@@ -12,7 +12,7 @@ from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
 from comind.errors import LogError
 
-__all__ = ["Attempt", "Thought", "WorkRecord", "Works"]
+__all__ = ["Attempt", "Thought", "WorkItems", "WorkRecord"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Thought(Generic[FactsT, ResultT]):
 
 
 @dataclass(frozen=True, slots=True)
-class Works:
+class WorkItems:
     """Work in the order it was planned; a change returns a new value that shares the rest."""
 
     _records: Map[int, WorkRecord] = field(default_factory=Map)
@@ -158,7 +158,7 @@ class Works:
                 found.append(Thought(record.id, facts, result, failure))
         return found
 
-    def planned(self, work_id: str, work: Think | Code) -> "Works":
+    def planned(self, work_id: str, work: Think | Code) -> "WorkItems":
         """Return these and one more.
 
         Raises:
@@ -173,7 +173,7 @@ class Works:
             _numbers=self._numbers.set(work_id, number),
         )
 
-    def finished(self, work_id: str, outcome: Outcome) -> "Works":
+    def finished(self, work_id: str, outcome: Outcome) -> "WorkItems":
         """Return these with the outcome of one.
 
         Raises:

@@ -31,7 +31,7 @@ from comind.community.text import clean_line, decode, is_reference, program, pro
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import read_untrusted
 
-__all__ = ["holds_community", "read_community"]
+__all__ = ["is_community_folder", "read_community"]
 
 _NOTEBOOKS, _DISCUSSIONS, _DATASETS = "notebooks.jsonl", "discussions.jsonl", "datasets.jsonl"
 _FILES = (_NOTEBOOKS, _DISCUSSIONS, _DATASETS)
@@ -55,7 +55,7 @@ _NOTEBOOK_BYTES = 64 << 20
 T = TypeVar("T")
 
 
-def holds_community(folder: Path) -> bool:
+def is_community_folder(folder: Path) -> bool:
     """Whether a folder has at least one of a community's files."""
     return any(_is_there(folder / name) for name in _FILES)
 
@@ -70,7 +70,7 @@ def read_community(folder: Path) -> CommunityItems:
         raise CommunityError(
             f"{folder}: there is no such folder", hint="name a community folder, or none"
         )
-    if not holds_community(folder):
+    if not is_community_folder(folder):
         raise CommunityError(f"{folder}: is no community folder", hint=f"it holds {', '.join(_FILES)}")
     remarks: list[Remark] = []
     reader = _Reader(folder, remarks)

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from comind.community.folder import read_community
 from comind.community.items import CommunityItems, NotebookItem
-from comind.community.store.manifest import holds_store
+from comind.community.store.manifest import is_community_store
 
 __all__ = ["Community", "open_community"]
 
@@ -34,7 +34,7 @@ def open_community(folder: Path) -> Community:
     Raises:
         CommunityError: it is a store that cannot be read.
     """
-    if not holds_store(folder):
+    if not is_community_store(folder):
         return _Folder(folder)
     from comind.community.store.reading import CommunityStore  # its engine is large
 

@@ -14,7 +14,7 @@ from comind.community.text import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
-from comind.system.files import hash_tree, write_durably
+from comind.system.files import hash_tree, write_atomically
 
 __all__ = ["SnapshotFolder", "take_snapshot"]
 
@@ -94,9 +94,9 @@ def take_snapshot(
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
         for notebook in view.notebooks:
-            write_durably(staged.place_for(notebook.ref) / _PROGRAM, notebook.source)
+            write_atomically(staged.place_for(notebook.ref) / _PROGRAM, notebook.source)
         view = _with_files(view, items, folder, staged)
-        write_durably(staged.described, view.model_dump_json(indent=2) + "\n")
+        write_atomically(staged.described, view.model_dump_json(indent=2) + "\n")
         staged.root.chmod(0o755)
         made = SnapshotFolder(snapshots / f"{competition}-{hash_tree(staged.root)[:_KEY_LENGTH]}")
         try:

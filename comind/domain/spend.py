@@ -6,7 +6,7 @@ from pydantic import Field
 
 from comind.domain.value import Value
 
-__all__ = ["Budget", "Reached", "Spend", "Usage", "WorkBudget"]
+__all__ = ["Budget", "LimitReached", "Spend", "Usage", "WorkBudget"]
 
 _WARNINGS = (0.5, 0.8)  # of a limit
 
@@ -49,7 +49,7 @@ class Spend(Usage):
         return Spend.model_validate({name: mine[name] + others[name] for name in mine})
 
 
-class Reached(NamedTuple):
+class LimitReached(NamedTuple):
     """A share of a limit that is spent, and worth a warning."""
 
     share: float
@@ -94,11 +94,11 @@ class Budget(Value):
         limits = {"dollars": (spend.usd, self.usd), "tokens": (spend.tokens, self.tokens)}
         return {unit: spent / limit for unit, (spent, limit) in limits.items() if limit}
 
-    def reached(self, spend: Spend) -> list[Reached]:
+    def reached(self, spend: Spend) -> list[LimitReached]:
         """Return what is worth a warning: a half, and four fifths, of dollars and tokens."""
         limits = {"dollars": self.usd or 0.0, "tokens": float(self.tokens or 0)}
         return [
-            Reached(warning, limits[unit], unit)
+            LimitReached(warning, limits[unit], unit)
             for unit, share in self.shares(spend).items()
             for warning in _WARNINGS
             if share >= warning

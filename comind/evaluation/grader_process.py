@@ -15,8 +15,8 @@ from comind.errors import GraderError
 from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import make_fold
-from comind.system.leash import LeashedProcess, start_leashed
 from comind.system.scratch import scratch_folder
+from comind.system.supervised import SupervisedProcess, start_supervised
 
 __all__ = ["GraderProcess"]
 
@@ -64,7 +64,7 @@ class GraderProcess(_Asking):
         """Take the folder of the split and the file for what the process prints."""
         self._split = split
         self._log = log
-        self._process: LeashedProcess | None = None
+        self._process: SupervisedProcess | None = None
         self._socket = Path()
         self._lock = threading.Lock()
 
@@ -139,7 +139,7 @@ class GraderProcess(_Asking):
         folder = scratch_folder("g")
         self._socket = folder / "s"
         module = "comind.evaluation.grading_server"
-        self._process = start_leashed(
+        self._process = start_supervised(
             [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},
             log=self._log,

@@ -4,7 +4,7 @@ from comind.domain.problem import Problem, Task
 from comind.evaluation.facts import Measure, facts_of
 from comind.evaluation.shape import shape_of
 from comind.evaluation.splits.folder import Split, SplitFolder
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["describe_problem"]
 
@@ -40,5 +40,5 @@ def _facts(folder: SplitFolder, split: Split, measure: Measure) -> str:
     if folder.facts.is_file():
         return folder.facts.read_text()
     text = facts_of(folder.public, split, measure=measure)
-    write_durably(folder.facts, text)
+    write_atomically(folder.facts, text)
     return text

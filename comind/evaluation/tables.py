@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from comind.errors import ComindError
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["read_header", "read_table", "write_table"]
 
@@ -64,7 +64,7 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     text = table.to_csv(index=False, lineterminator="\n")
     if "\r" in text:  # otherwise a cell with a carriage return would not be quoted
         text = table.to_csv(index=False, lineterminator="\n", quoting=csv.QUOTE_ALL)
-    write_durably(path, text)
+    write_atomically(path, text)
 
 
 def _header(lines: Iterator[list[str]]) -> list[str]:

@@ -16,16 +16,23 @@ from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import KaggleError, KaggleRefusedError, KaggleUnknownError
 from comind.following.decide import Policy, decide
-from comind.following.events import Candidate, Decided, Looked, Noticed, SliceBegun, SliceEnded
+from comind.following.events import (
+    Candidate,
+    CompetitionObserved,
+    NoticeRecorded,
+    SliceEnded,
+    SliceStarted,
+    SubmissionDecided,
+)
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.following.notices import notices_of
 from comind.kaggle.clock import Clock
 from comind.kaggle.handin import check_submittable
 from comind.kaggle.port import Kaggle, LeaderboardRow
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
-__all__ = ["Day", "Plan", "Seen", "Slices", "Stand"]
+__all__ = ["CampaignSlices", "CampaignStatus", "Day", "ObservedCompetition", "Plan"]
 
 _LEAST_SECONDS = 1.0  # of a slice that is worth beginning
 
@@ -42,16 +49,16 @@ class Plan(Value):
     score_every_seconds: float = Field(default=15, gt=0)
 
 
-class Seen(Value):
+class ObservedCompetition(Value):
     """What a look brought."""
 
-    looked: Looked
+    looked: CompetitionObserved
     competition: Path
     """Folder of the competition as it is now."""
     leaderboard: tuple[LeaderboardRow, ...]
 
 
-class Stand(Value):
+class CampaignStatus(Value):
     """How a campaign stands: all that it has taken, and what it would hand in."""
 
     seconds: float = 0.0
@@ -60,10 +67,10 @@ class Stand(Value):
     candidate: Candidate | None = None
 
 
-class Slices(Protocol):
+class CampaignSlices(Protocol):
     """Whoever looks, and runs campaigns."""
 
-    def look(self) -> Seen:
+    def look(self) -> ObservedCompetition:
         """Fetch what is new.
 
         Raises:
@@ -76,7 +83,7 @@ class Slices(Protocol):
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         """Raise the budget of a campaign by so much above what it has spent."""
 
-    def stand(self, campaign: str) -> Stand:
+    def stand(self, campaign: str) -> CampaignStatus:
         """Return how a campaign stands."""
 
     def run(self, campaign: str) -> None:
@@ -93,7 +100,13 @@ class Day:
     """Carries out one day."""
 
     def __init__(
-        self, slug: str, log: FollowingLog, kaggle: Kaggle, slices: Slices, plan: Plan, clock: Clock
+        self,
+        slug: str,
+        log: FollowingLog,
+        kaggle: Kaggle,
+        slices: CampaignSlices,
+        plan: Plan,
+        clock: Clock,
     ) -> None:
         self._slug = slug
         self._log = log
@@ -112,7 +125,7 @@ class Day:
             seen = self._look()
             settle(self._log, self._kaggle, self._slug, self._clock.now())
         except (KaggleError, KaggleUnknownError) as error:
-            self._log.record(Noticed(at=self._clock.now(), kind="kaggle", text=str(error)))
+            self._log.record(NoticeRecorded(at=self._clock.now(), kind="kaggle", text=str(error)))
             last = self._log.state.looked
             if last is not None and not last.is_over:
                 self._slice(None)
@@ -125,7 +138,7 @@ class Day:
         self._wait()
         self._stand(seen.leaderboard)
 
-    def _look(self) -> Seen:
+    def _look(self) -> ObservedCompetition:
         seen = self._slices.look()
         for notice in notices_of(self._log.state.looked, seen.looked):
             self._log.record(notice)  # first, as a kill may come before the look is written
@@ -140,7 +153,7 @@ class Day:
             if planned is None:
                 return
             self._log.record(planned)
-        passed("slice-begun")
+        failpoint("slice-begun")
         begun = self._log.state.begun
         assert begun is not None
         self._slices.run(begun.campaign)
@@ -156,7 +169,7 @@ class Day:
             )
         )
 
-    def _begun(self, competition: Path | None) -> SliceBegun | None:
+    def _begun(self, competition: Path | None) -> SliceStarted | None:
         state, now = self._log.state, self._clock.now()
         assert state.looked is not None
         took, cost = state.spent_on(now.date())
@@ -165,7 +178,7 @@ class Day:
         if seconds < _LEAST_SECONDS or (usd == 0 and cost > 0):
             return None
         data = state.looked.data_sha256
-        campaign, before = state.campaign_on(data), Stand()
+        campaign, before = state.campaign_on(data), CampaignStatus()
         if campaign is not None:
             before = self._slices.stand(campaign)
             self._slices.extend(campaign, seconds, usd)
@@ -173,7 +186,7 @@ class Day:
             campaign = self._slices.open(competition, seconds, usd)
         else:
             return None
-        return SliceBegun(
+        return SliceStarted(
             at=now,
             campaign=campaign,
             seconds=seconds,
@@ -193,7 +206,7 @@ class Day:
         file = self._slices.file_of(decided.candidate)
         hand_in(self._log, self._kaggle, self._slug, decided.candidate, file, self._clock.now())
 
-    def _checked(self, decided: Decided) -> Decided:
+    def _checked(self, decided: SubmissionDecided) -> SubmissionDecided:
         """Ask again whether a file is taken: since the look, the slice may have taken hours."""
         facts, limits = self._kaggle.competition(self._slug), self._kaggle.limits(self._slug)
         try:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from comind.domain.metric import Paired
-from comind.following.events import Candidate, Decided, Looked, Verdict
+from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
 __all__ = ["Compare", "Policy", "decide"]
@@ -19,7 +19,9 @@ Compare = Callable[[Candidate, Candidate], Paired | None]
 """How much better the first is than the second; None where they are not of the same rows."""
 
 
-def decide(state: Following, candidate: Candidate | None, policy: Policy, compare: Compare) -> Decided:
+def decide(
+    state: Following, candidate: Candidate | None, policy: Policy, compare: Compare
+) -> SubmissionDecided:
     """Return what becomes of a slice's candidate, given the last look."""
     looked = state.looked
     assert looked is not None, "one decides on what was seen"
@@ -36,10 +38,12 @@ def decide(state: Following, candidate: Candidate | None, policy: Policy, compar
     elif verdict == "submit":
         assert candidate is not None
         verdict, reason = _permitted(state, looked, policy, candidate.sha256, reason)
-    return Decided(at=looked.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead)
+    return SubmissionDecided(
+        at=looked.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead
+    )
 
 
-def _obstacle(state: Following, candidate: Candidate | None, looked: Looked) -> str:
+def _obstacle(state: Following, candidate: Candidate | None, looked: CompetitionObserved) -> str:
     """Return why nothing at all is to be handed in, or nothing."""
     if candidate is None:
         return "no attempt has a valid submission"
@@ -67,7 +71,7 @@ def _weighed(last: Candidate | None, ahead: Paired | None) -> tuple[Verdict, str
 
 
 def _permitted(
-    state: Following, looked: Looked, policy: Policy, sha256: str, reason: str
+    state: Following, looked: CompetitionObserved, policy: Policy, sha256: str, reason: str
 ) -> tuple[Verdict, str]:
     """Say whether what should be handed in may be."""
     agreed = sha256 in state.allowed

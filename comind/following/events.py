@@ -9,24 +9,24 @@ from comind.domain.value import Name, Value
 
 __all__ = [
     "FOLLOWING_EVENTS",
-    "Allowed",
     "Candidate",
-    "Decided",
+    "CompetitionObserved",
     "FollowingEvent",
-    "Looked",
     "NoticeKind",
-    "Noticed",
+    "NoticeRecorded",
     "Scored",
     "Sending",
     "Sent",
-    "SliceBegun",
     "SliceEnded",
-    "Stood",
+    "SliceStarted",
+    "StandingRecorded",
+    "SubmissionApproved",
+    "SubmissionDecided",
     "Verdict",
 ]
 
 
-class Looked(Value):
+class CompetitionObserved(Value):
     """The competition was looked at; everything that was found is in DVC under these hashes."""
 
     type: Literal["looked"] = "looked"
@@ -56,7 +56,7 @@ class Looked(Value):
 NoticeKind = Literal["deadline", "rules", "data", "closed", "kaggle"]
 
 
-class Noticed(Value):
+class NoticeRecorded(Value):
     """Something has changed that whoever runs this should know."""
 
     type: Literal["noticed"] = "noticed"
@@ -65,7 +65,7 @@ class Noticed(Value):
     text: str
 
 
-class SliceBegun(Value):
+class SliceStarted(Value):
     """The campaign was given more time."""
 
     type: Literal["slice-begun"] = "slice-begun"
@@ -106,7 +106,7 @@ class SliceEnded(Value):
 Verdict = Literal["keep", "ask", "submit"]
 
 
-class Decided(Value):
+class SubmissionDecided(Value):
     """Whether the candidate is handed in, and why."""
 
     type: Literal["decided"] = "decided"
@@ -118,7 +118,7 @@ class Decided(Value):
     """How much better it is than what was handed in last, on the same validation rows."""
 
 
-class Allowed(Value):
+class SubmissionApproved(Value):
     """A person agrees that a file is handed in, or with the rules as they are now."""
 
     type: Literal["allowed"] = "allowed"
@@ -157,7 +157,7 @@ class Scored(Value):
     error: str = ""
 
 
-class Stood(Value):
+class StandingRecorded(Value):
     """Where the best of our public scores stands on the leaderboard of that moment."""
 
     type: Literal["stood"] = "stood"
@@ -173,7 +173,16 @@ class Stood(Value):
 
 
 FollowingEvent = Annotated[
-    Looked | Noticed | SliceBegun | SliceEnded | Decided | Allowed | Sending | Sent | Scored | Stood,
+    CompetitionObserved
+    | NoticeRecorded
+    | SliceStarted
+    | SliceEnded
+    | SubmissionDecided
+    | SubmissionApproved
+    | Sending
+    | Sent
+    | Scored
+    | StandingRecorded,
     Field(discriminator="type"),
 ]
 

@@ -10,13 +10,13 @@ from datetime import datetime
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
-from comind.following.events import Candidate, Scored, Sending, Sent, Stood
+from comind.following.events import Candidate, Scored, Sending, Sent, StandingRecorded
 from comind.following.journal import FollowingLog
 from comind.kaggle.clock import Clock
-from comind.kaggle.polite import walk
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
+from comind.kaggle.rate_limit import walk
+from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
-from comind.system.killpoints import passed
 
 __all__ = ["hand_in", "settle", "standing", "wait_for_scores"]
 
@@ -37,14 +37,14 @@ def hand_in(
         raise CampaignError(f"{file} was changed after it was graded")
     message = f"CoMind {candidate.campaign} {candidate.attempt} {candidate.sha256[:12]}"
     log.record(Sending(at=at, candidate=candidate, message=message))
-    passed("submission-sending")
+    failpoint("submission-sending")
     try:
         reference = kaggle.submit(slug, file, message)
     except (KaggleRefusedError, KaggleBusyError) as error:
         if not getattr(error, "perhaps_done", False):
             log.record(Sent(at=at, sha256=candidate.sha256, reference=""))
         raise
-    passed("submission-taken")
+    failpoint("submission-taken")
     if reference:  # else it is uncertain until the list of submissions tells
         log.record(Sent(at=at, sha256=candidate.sha256, reference=reference))
 
@@ -79,13 +79,15 @@ def wait_for_scores(
 
 def standing(
     score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
-) -> Stood | None:
+) -> StandingRecorded | None:
     """Return where a public score stands; equal scores share the better rank. None on an empty board."""
     scores = [value for row in rows if (value := number(row.score)) is not None]
     if not scores:
         return None
     better = sum(other > score if maximize else other < score for other in scores)
-    return Stood(at=at, public_score=score, rank=better + 1, teams=max(len(scores), better + 1))
+    return StandingRecorded(
+        at=at, public_score=score, rank=better + 1, teams=max(len(scores), better + 1)
+    )
 
 
 def _scored(facts: SubmissionFacts, at: datetime) -> Scored:

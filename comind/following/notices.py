@@ -3,19 +3,21 @@
 from collections.abc import Iterator
 from datetime import timedelta
 
-from comind.following.events import Looked, Noticed, NoticeKind
+from comind.following.events import CompetitionObserved, NoticeKind, NoticeRecorded
 
 __all__ = ["notices_of"]
 
 _WARNINGS = (1, 7)  # days before the deadline, the nearest first
 
 
-def notices_of(before: Looked | None, now: Looked) -> list[Noticed]:
+def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:
     """Return what a person should know of the newest look; nothing that was said before."""
-    return [Noticed(at=now.at, kind=kind, text=text) for kind, text in _changes(before, now)]
+    return [NoticeRecorded(at=now.at, kind=kind, text=text) for kind, text in _changes(before, now)]
 
 
-def _changes(before: Looked | None, now: Looked) -> Iterator[tuple[NoticeKind, str]]:
+def _changes(
+    before: CompetitionObserved | None, now: CompetitionObserved
+) -> Iterator[tuple[NoticeKind, str]]:
     if before is not None and before.deadline != now.deadline:
         yield "deadline", f"the deadline has moved: {_moment(before)}, now {_moment(now)}"
     days = _days_left(now)
@@ -32,7 +34,7 @@ def _changes(before: Looked | None, now: Looked) -> Iterator[tuple[NoticeKind, s
         yield "closed", now.closed
 
 
-def _days_left(look: Looked) -> int | None:
+def _days_left(look: CompetitionObserved) -> int | None:
     """Return which of the warnings before the deadline a look calls for; None for none."""
     if look.deadline is None or look.is_over:
         return None
@@ -40,5 +42,5 @@ def _days_left(look: Looked) -> int | None:
     return next((days for days in _WARNINGS if left <= timedelta(days=days)), None)
 
 
-def _moment(look: Looked) -> str:
+def _moment(look: CompetitionObserved) -> str:
     return "none" if look.deadline is None else f"{look.deadline:%Y-%m-%d %H:%M %Z}"

@@ -8,25 +8,25 @@ from comind.eventlog.log import Record
 from comind.eventlog.store import LogSchema
 from comind.following.events import (
     FOLLOWING_EVENTS,
-    Allowed,
     Candidate,
-    Decided,
+    CompetitionObserved,
     FollowingEvent,
-    Looked,
-    Noticed,
+    NoticeRecorded,
     Scored,
     Sending,
     Sent,
-    SliceBegun,
     SliceEnded,
-    Stood,
+    SliceStarted,
+    StandingRecorded,
+    SubmissionApproved,
+    SubmissionDecided,
 )
 
-__all__ = ["FOLLOWING_LOG", "Following", "Handed", "apply"]
+__all__ = ["FOLLOWING_LOG", "Following", "SubmissionHandedIn", "apply"]
 
 
 @dataclass(frozen=True, slots=True)
-class Handed:
+class SubmissionHandedIn:
     """One submission; `reference` is None while nobody knows whether it was taken."""
 
     candidate: Candidate
@@ -39,24 +39,24 @@ class Handed:
 class Following:
     """Everything that the next day may look at; made by `apply` alone."""
 
-    looked: Looked | None = None
+    looked: CompetitionObserved | None = None
     """The last look."""
-    begun: SliceBegun | None = None
+    begun: SliceStarted | None = None
     """The slice that is going on or, if a candidate is known, the last one."""
     going_on: bool = False
     """Whether a slice was begun and has not ended."""
     ended: tuple[SliceEnded, ...] = ()
     started: tuple[datetime, ...] = ()
     """When each of these slices was begun."""
-    decided: Decided | None = None
-    handed: tuple[Handed, ...] = ()
+    decided: SubmissionDecided | None = None
+    handed: tuple[SubmissionHandedIn, ...] = ()
     """Oldest first; what turned out not to be taken is left out."""
     allowed: frozenset[str] = frozenset()
     """Files that a person has agreed to."""
     rules: str = ""
     """Hash of the rules as they were first seen, or as a person has last agreed to them."""
-    stood: Stood | None = None
-    notices: tuple[Noticed, ...] = ()
+    stood: StandingRecorded | None = None
+    notices: tuple[NoticeRecorded, ...] = ()
 
     @property
     def candidate(self) -> Candidate | None:
@@ -71,12 +71,12 @@ class Following:
         return next((c for c in found if c.sha256 in self.allowed - handed), None)
 
     @property
-    def uncertain(self) -> Handed | None:
+    def uncertain(self) -> SubmissionHandedIn | None:
         """What was perhaps handed in when we were killed."""
         return next((each for each in self.handed if each.reference is None), None)
 
     @property
-    def pending(self) -> tuple[Handed, ...]:
+    def pending(self) -> tuple[SubmissionHandedIn, ...]:
         """What was handed in and has no score yet."""
         return tuple(each for each in self.handed if each.reference and each.scored is None)
 
@@ -110,11 +110,11 @@ class Following:
 def apply(state: Following, record: Record[FollowingEvent]) -> Following:
     """Return the state after one more record."""
     match record.event:
-        case Looked() as looked:
+        case CompetitionObserved() as looked:
             return replace(state, looked=looked, rules=state.rules or looked.rules_sha256)
-        case Noticed() as notice:
+        case NoticeRecorded() as notice:
             return replace(state, notices=(*state.notices, notice))
-        case SliceBegun() as begun:
+        case SliceStarted() as begun:
             return replace(state, begun=begun, going_on=True)
         case SliceEnded() as ended:
             started = state.begun.at if state.begun else ended.at
@@ -124,11 +124,11 @@ def apply(state: Following, record: Record[FollowingEvent]) -> Following:
                 started=(*state.started, started),
                 going_on=False,
             )
-        case Decided() as decided:
+        case SubmissionDecided() as decided:
             return replace(state, decided=decided)
-        case Allowed(sha256=sha256, rules_sha256=rules):
+        case SubmissionApproved(sha256=sha256, rules_sha256=rules):
             return replace(state, allowed=state.allowed | {sha256}, rules=rules or state.rules)
-        case Stood() as stood:
+        case StandingRecorded() as stood:
             return replace(state, stood=stood)
         case Sending() | Sent() | Scored() as step:
             return replace(state, handed=tuple(_handed(state.handed, step)))
@@ -137,7 +137,9 @@ def apply(state: Following, record: Record[FollowingEvent]) -> Following:
 FOLLOWING_LOG = LogSchema(FOLLOWING_EVENTS, Following(), apply)
 
 
-def _handed(handed: tuple[Handed, ...], step: Sending | Sent | Scored) -> Iterator[Handed]:
+def _handed(
+    handed: tuple[SubmissionHandedIn, ...], step: Sending | Sent | Scored
+) -> Iterator[SubmissionHandedIn]:
     for each in handed:
         match step:
             case Sent(sha256=sha256, reference=reference):
@@ -150,4 +152,4 @@ def _handed(handed: tuple[Handed, ...], step: Sending | Sent | Scored) -> Iterat
             case _:
                 yield each
     if isinstance(step, Sending):
-        yield Handed(step.candidate, step.message)
+        yield SubmissionHandedIn(step.candidate, step.message)

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from comind.kaggle.port import LeaderboardRow, number
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["keep_snapshot", "read_board"]
 
@@ -26,8 +26,8 @@ def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) 
     newest = folder / "public.csv"
     if not kept or (newest.is_file() and newest.read_text(encoding="utf-8") == text.getvalue()):
         return False
-    write_durably(folder / "snapshots" / f"{seen:%Y%m%dT%H%M%SZ}.csv", text.getvalue())
-    write_durably(newest, text.getvalue())
+    write_atomically(folder / "snapshots" / f"{seen:%Y%m%dT%H%M%SZ}.csv", text.getvalue())
+    write_atomically(newest, text.getvalue())
     return True
 
 

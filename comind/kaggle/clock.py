@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
-__all__ = ["Clock", "ToldTime", "WallClock"]
+__all__ = ["Clock", "ServerClock", "WallClock"]
 
 
 class Clock(Protocol):
@@ -30,7 +30,7 @@ class WallClock:
         time.sleep(seconds)
 
 
-class ToldTime(WallClock):
+class ServerClock(WallClock):
     """The time at the place that is asked: what its last answer said, and what has passed here since.
 
     A past competition is served at its own time, and a fast one; deadlines and days are counted in it.

@@ -16,7 +16,6 @@ from pydantic import Field
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle.clock import Clock
-from comind.kaggle.polite import walk
 from comind.kaggle.port import (
     CommentFacts,
     DatasetFacts,
@@ -25,7 +24,8 @@ from comind.kaggle.port import (
     NotebookOrder,
     TopicFacts,
 )
-from comind.system.files import write_durably
+from comind.kaggle.rate_limit import walk
+from comind.system.files import write_atomically
 
 __all__ = ["CommunityNews", "Wanted", "fetch_community"]
 
@@ -97,7 +97,7 @@ class _Lines:
     def __exit__(self, *_: object) -> None:
         if self.by_key != self._before:
             texts = [json.dumps(self.by_key[key], ensure_ascii=False) for key in sorted(self.by_key)]
-            write_durably(self._path, "".join(f"{text}\n" for text in texts))
+            write_atomically(self._path, "".join(f"{text}\n" for text in texts))
 
     def put(self, line: Line) -> None:
         self.by_key[_key(line)] = line
@@ -192,7 +192,7 @@ class _Visit:
             yield seen
         finally:
             if seen != before:
-                write_durably(path, json.dumps(seen, indent=1, sort_keys=True) + "\n")
+                write_atomically(path, json.dumps(seen, indent=1, sort_keys=True) + "\n")
 
     def _read(self, listed: TopicFacts, lines: _Lines) -> bool:
         """Ask for a discussion with its comments; one that is gone meanwhile is passed over."""

@@ -19,12 +19,12 @@ from comind.kaggle.clock import Clock, WallClock
 from comind.kaggle.community import CommunityNews, Wanted, fetch_community
 from comind.kaggle.data import DataFolder, told_changes
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
-from comind.kaggle.polite import walk
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
+from comind.kaggle.rate_limit import walk
 from comind.kaggle.record import FetchRecord
 from comind.kaggle.refusals import rules_error
 from comind.kaggle.tables import Form, arrange
-from comind.system.files import hash_file, write_durably
+from comind.system.files import hash_file, write_atomically
 
 __all__ = ["Fetched", "fetch_competition", "slug_of"]
 
@@ -172,14 +172,14 @@ class _Fetch:
             form = None if described.is_file() else self._arranged(self._folder / "public")
             told, text = self._folder / "public" / "description.md", description(facts, pages)
             if not told.is_file() or told.read_text(encoding="utf-8") != text:
-                write_durably(told, text)
+                write_atomically(told, text)
         else:
             self._notes += [note] if (note := told_changes(listed, record)) else []
             try:
                 made = self._data.gather(listed, record)
             except KaggleRefusedError as error:
                 raise self._refused(facts, error) from None
-            write_durably(self._data.next_public / "description.md", description(facts, pages))
+            write_atomically(self._data.next_public / "description.md", description(facts, pages))
             form = None
             try:
                 form = self._arranged(self._data.next_public)
@@ -195,7 +195,7 @@ class _Fetch:
         elif reading is not None:
             if reading.metric is None:
                 self._notes.append(f"the metric is not certain ({reading.reason}), so none is named")
-            write_durably(described, text)
+            write_atomically(described, text)
             described_sha256 = hash_file(described)
         FetchRecord(
             facts=facts,

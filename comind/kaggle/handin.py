@@ -6,7 +6,7 @@ from comind.errors import KaggleRefusedError
 from comind.kaggle.port import CompetitionFacts, Limits
 from comind.kaggle.refusals import rules_error
 
-__all__ = ["check_submittable", "closed_to_files"]
+__all__ = ["check_submittable", "why_closed"]
 
 
 def check_submittable(
@@ -20,7 +20,7 @@ def check_submittable(
         KaggleRefusedError: why it does not, and what can be done.
     """
     slug = facts.slug
-    closed = closed_to_files(facts)
+    closed = why_closed(facts)
     if closed is not None:
         raise closed
     if facts.deadline is not None and facts.is_over(now) and not late:
@@ -35,7 +35,7 @@ def check_submittable(
         )
 
 
-def closed_to_files(facts: CompetitionFacts) -> KaggleRefusedError | None:
+def why_closed(facts: CompetitionFacts) -> KaggleRefusedError | None:
     """Return why a competition takes no file from us on any day, or None."""
     if facts.code_only:
         return KaggleRefusedError(

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from comind.domain.value import Value
 from comind.kaggle.port import CompetitionFacts, DataFile
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["FetchRecord"]
 
@@ -39,4 +39,4 @@ class FetchRecord(Value):
 
     def write(self, folder: Path) -> None:
         """Keep it in a folder."""
-        write_durably(folder / _NAME, self.model_dump_json(indent=1) + "\n")
+        write_atomically(folder / _NAME, self.model_dump_json(indent=1) + "\n")

@@ -2,7 +2,7 @@
 
 from comind.domain.value import Value
 from comind.kaggle.community import Wanted
-from comind.kaggle.polite import Manners
+from comind.kaggle.rate_limit import RateLimit
 
 __all__ = ["KaggleSettings"]
 
@@ -12,5 +12,5 @@ class KaggleSettings(Value):
 
     endpoint: str | None = None
     """Another server that speaks Kaggle's language, such as `comind live serve`; None for Kaggle."""
-    manners: Manners = Manners()
+    rate_limit: RateLimit = RateLimit()
     wanted: Wanted = Wanted()

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 
 from comind.community.asof import as_of
-from comind.community.folder import holds_community, read_community
+from comind.community.folder import is_community_folder, read_community
 from comind.community.items import CommunityItems
 from comind.community.store.reading import CommunityStore
 from comind.domain.community import CommunityView, Notebook
@@ -81,7 +81,7 @@ class FolderCommunity(Community):
             CommunityError: one of its files as a whole is not what it should be.
         """
         super().__init__(folder)
-        there = folder.is_dir() and holds_community(folder)
+        there = folder.is_dir() and is_community_folder(folder)
         self._all = read_community(folder) if there else CommunityItems()
 
     def _items(self, moment: datetime | None) -> CommunityItems:

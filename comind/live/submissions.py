@@ -17,7 +17,7 @@ from comind.errors import CampaignError, LiveError
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema
 from comind.live.scoring import Marks
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["Submission", "SubmissionBook"]
 
@@ -71,7 +71,7 @@ class SubmissionBook:
         with self._lock:
             ref = max(self._store.state, default=0) + 1
             kept = submission.model_copy(update={"ref": ref, "total_bytes": len(content)})
-            write_durably(self.file_of(ref), content)
+            write_atomically(self.file_of(ref), content)
             self._store.record(kept)
         return kept
 

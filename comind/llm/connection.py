@@ -74,7 +74,7 @@ class Connection:
             base_url=base_url,
             api_key=api_key or "none",
             timeout=settings.timeout_seconds,
-            max_retries=0,  # counted and limited for the whole campaign, see comind/llm/gate.py
+            max_retries=0,  # counted and limited for the whole campaign, see comind/llm/rate_limiter.py
             http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
         )
         self._timeout_seconds = settings.timeout_seconds

@@ -5,13 +5,13 @@ from typing import NoReturn
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelRequest, Usage
 
-__all__ = ["OFFLINE", "NoModel"]
+__all__ = ["OFFLINE", "RefusingModel"]
 
 OFFLINE = "offline"
 """The word for no language model: the platform's baseline runs alone."""
 
 
-class NoModel:
+class RefusingModel:
     """Refuses every request; work that asks no model needs nothing else."""
 
     name = OFFLINE

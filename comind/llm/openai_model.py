@@ -8,8 +8,8 @@ import time
 from comind.errors import ContextError, ModelBusyError, ModelServiceError
 from comind.llm.accounts import bound_of, honest
 from comind.llm.base import Message, ModelReply, ModelRequest, Usage
+from comind.llm.capabilities import Capabilities
 from comind.llm.connection import Answered, Connection
-from comind.llm.dialect import Dialect
 from comind.llm.fitting import fit, prompt_tokens
 from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
 from comind.llm.limits import Limits, known_thinker
@@ -53,7 +53,7 @@ class OpenAIModel:
         self._limits = Limits(settings)
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
         self._lock = threading.Lock()
-        self.dialect = Dialect(
+        self.capabilities = Capabilities(
             protocol=settings.protocol or "chat",
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
@@ -87,21 +87,21 @@ class OpenAIModel:
         for _ in range(_LEARNING + len(_CUTS)):
             request = self._adjusted(wanted)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
-            dialect = self.dialect
-            structured = dialect.structured and not program_fields(request.reply_schema)
+            capabilities = self.capabilities
+            structured = capabilities.structured and not program_fields(request.reply_schema)
             messages = fit(worded(request, structured=structured), room)
             asked = body_of(
                 self.name,
                 request,
                 messages,
-                dialect,
+                capabilities,
                 structured=structured,
                 effort=self.settings.reasoning_effort,
             )
-            answer = self._connection.post(dialect.protocol, asked, wanted.timeout_seconds)
+            answer = self._connection.post(capabilities.protocol, asked, wanted.timeout_seconds)
             if answer.status == _OK:
-                said = self._read(answer, dialect)
-                reply = self._reply(request, messages, dialect, said, begun)
+                said = self._read(answer, capabilities)
+                reply = self._reply(request, messages, capabilities, said, begun)
                 return self._cut_off(wanted, request.max_tokens, reply)
             error = self._connection.error(answer)
             if isinstance(error, ContextError) and cuts:
@@ -109,18 +109,20 @@ class OpenAIModel:
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
             teaches = answer.status in _TEACHING and not isinstance(error, ContextError)
-            learnt = dialect.after(answer.status, message_in(answer.text)) if teaches else None
+            learnt = capabilities.after(answer.status, message_in(answer.text)) if teaches else None
             if learnt is None:
                 raise error from None
-            self._learn(dialect, learnt)
+            self._learn(capabilities, learnt)
         raise ModelServiceError(f"{self._connection.where} understands no request of ours")
 
-    def _read(self, answer: Answered, dialect: Dialect) -> Said:
+    def _read(self, answer: Answered, capabilities: Capabilities) -> Said:
         """Return what a successful answer says; a completion may stand behind one that says nothing."""
         where, streamed = self._connection.where, is_stream(answer.text)
         try:
-            body = put_together(answer.text, dialect.protocol) if streamed else json.loads(answer.text)
-            said = read_body(body, dialect)
+            body = (
+                put_together(answer.text, capabilities.protocol) if streamed else json.loads(answer.text)
+            )
+            said = read_body(body, capabilities)
         except (ValueError, RecursionError):
             kind = answer.headers.get("content-type", "nothing").split(";")[0]
             raise ModelBusyError(f"{where} answers with {kind} that is no JSON") from None
@@ -134,7 +136,7 @@ class OpenAIModel:
         self,
         request: ModelRequest,
         messages: tuple[Message, ...],
-        dialect: Dialect,
+        capabilities: Capabilities,
         said: Said,
         begun: float,
     ) -> ModelReply:
@@ -142,7 +144,7 @@ class OpenAIModel:
         sent = sum(len(message.content.encode()) for message in messages)
         usage = honest(said.usage, bound, sent, said.text)
         text = after_thinking(said.text)
-        structured = dialect.structured and not program_fields(request.reply_schema)
+        structured = capabilities.structured and not program_fields(request.reply_schema)
         kept = structured and keeps_to(text, request.reply_schema)
         counted = usage is not None and usage.reasoning_tokens > 0
         if said.thought or counted or thinks_aloud(said.text):
@@ -161,34 +163,36 @@ class OpenAIModel:
 
     def _cut_off(self, request: ModelRequest, limit: int, reply: ModelReply) -> ModelReply:
         """Return a reply; if it was cut off, with its limit, and whether there is a higher one."""
-        dialect = self.dialect
-        if reply.finish != "length" or (dialect.protocol == "chat" and dialect.limit == "none"):
+        capabilities = self.capabilities
+        if reply.finish != "length" or (
+            capabilities.protocol == "chat" and capabilities.limit == "none"
+        ):
             return reply
-        thinks, longest = dialect.thinks, dialect.longest
+        thinks, longest = capabilities.thinks, capabilities.longest
         can_rise = self._limits.can_rise(request, limit, thinks=thinks, longest=longest)
         return reply.model_copy(update={"limit": limit, "can_rise": can_rise})
 
-    def _learn(self, known: Dialect, learnt: Dialect) -> None:
+    def _learn(self, known: Capabilities, learnt: Capabilities) -> None:
         """Remember what was learnt, unless another call has learnt something meanwhile."""
         with self._lock:
-            if self.dialect == known:
-                self.dialect = learnt
+            if self.capabilities == known:
+                self.capabilities = learnt
 
     def _note(self, **abilities: bool) -> None:
         """Remember what a reply has shown."""
         with self._lock:
-            self.dialect = self.dialect.model_copy(update=abilities)
+            self.capabilities = self.capabilities.model_copy(update=abilities)
 
     def _adjusted(self, request: ModelRequest) -> ModelRequest:
         """Return the request with the limits of this model."""
-        dialect = self.dialect
-        most = self._limits.reply(request, thinks=dialect.thinks, longest=dialect.longest)
+        capabilities = self.capabilities
+        most = self._limits.reply(request, thinks=capabilities.thinks, longest=capabilities.longest)
         heat = request.temperature if request.temperature is not None else self.settings.temperature
         return request.model_copy(update={"max_tokens": most, "temperature": heat})
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the most that a try can cost; a reply that cannot be limited may fill the context."""
         bound = bound_of(messages, request)
-        if self.dialect.protocol == "chat" and self.dialect.limit == "none":
+        if self.capabilities.protocol == "chat" and self.capabilities.limit == "none":
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
         return priced(self.name, bound, self.settings.price)

@@ -7,7 +7,7 @@ from pydantic import BaseModel, Field
 
 from comind.errors import ComindError, ModelServiceError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
-from comind.llm.dialect import Dialect
+from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import Prompt, parse, request_for
 
 __all__ = ["Finding", "Speaker", "probe"]
@@ -21,7 +21,7 @@ _RULES = Message(role="system", content="You answer questions of a test. Be brie
 class Speaker(ChatModel, Protocol):
     """A model that knows what its server understands."""
 
-    dialect: Dialect
+    capabilities: Capabilities
 
 
 class Finding(NamedTuple):
@@ -57,7 +57,7 @@ def probe(model: Speaker) -> list[Finding]:
     decision = _ask(model, Decision, f"Is {_NUMBER} even?", lambda said: said.number == _NUMBER)
     wanted = f"Write a program of one line that prints {_NUMBER}."
     program = _ask(model, Program, wanted, lambda said: str(_NUMBER) in said.code)
-    return [decision, program, *_dialect(model.dialect)]
+    return [decision, program, *_capabilities(model.capabilities)]
 
 
 def _ask(model: Speaker, reply_type: type[T], question: str, right: Callable[[T], bool]) -> Finding:
@@ -84,30 +84,32 @@ def _ask(model: Speaker, reply_type: type[T], question: str, right: Callable[[T]
 
 def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
     """Return a reply; once more where the first one taught how the server is to be asked."""
-    before = model.dialect
+    before = model.capabilities
     reply = model.complete(request)
     try:
         parse(reply, reply_type)
     except ComindError:
-        if model.dialect == before:
+        if model.capabilities == before:
             raise
         return model.complete(request)
     return reply
 
 
-def _dialect(dialect: Dialect) -> list[Finding]:
-    limit = "max_output_tokens" if dialect.protocol == "responses" else dialect.limit
-    thinks = "yes; its replies are given room for that" if dialect.thinks else "no sign of it"
-    structured = "by JSON schema" if dialect.structured else "in words; schemas are refused or ignored"
-    if dialect.structured and not dialect.strict:
+def _capabilities(capabilities: Capabilities) -> list[Finding]:
+    limit = "max_output_tokens" if capabilities.protocol == "responses" else capabilities.limit
+    thinks = "yes; its replies are given room for that" if capabilities.thinks else "no sign of it"
+    structured = (
+        "by JSON schema" if capabilities.structured else "in words; schemas are refused or ignored"
+    )
+    if capabilities.structured and not capabilities.strict:
         structured += ", not strict"
     return [
-        Finding("protocol", ok=True, found=dialect.protocol),
-        Finding("replies", ok=True, found="piece by piece" if dialect.stream else "at once"),
+        Finding("protocol", ok=True, found=capabilities.protocol),
+        Finding("replies", ok=True, found="piece by piece" if capabilities.stream else "at once"),
         Finding("decisions", ok=True, found=structured),
         Finding("programs", ok=True, found="as a block of Python"),
-        Finding("system role", ok=True, found="yes" if dialect.system else "no; said by the user"),
-        Finding("temperature", ok=True, found="yes" if dialect.temperature else "no"),
+        Finding("system role", ok=True, found="yes" if capabilities.system else "no; said by the user"),
+        Finding("temperature", ok=True, found="yes" if capabilities.temperature else "no"),
         Finding("thinks first", ok=True, found=thinks),
         Finding("longest reply", ok=True, found="cannot be limited" if limit == "none" else limit),
     ]

@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from comind.llm.base import Message, ModelRequest
-from comind.llm.dialect import Dialect
+from comind.llm.capabilities import Capabilities
 
 __all__ = ["THOUGHTS", "Said", "WireError", "body_of", "read_body", "text_of"]
 
@@ -35,7 +35,7 @@ def body_of(
     name: str,
     request: ModelRequest,
     messages: tuple[Message, ...],
-    dialect: Dialect,
+    capabilities: Capabilities,
     *,
     structured: bool,
     effort: str | None,
@@ -45,32 +45,32 @@ def body_of(
     `structured` says whether the reply is asked for by its schema; `effort` is how much a reasoning
     model is to think, None: as it likes.
     """
-    written = [message.model_dump() for message in _for(dialect, messages)]
+    written = [message.model_dump() for message in _for(capabilities, messages)]
     schema: dict[str, Any] | None = None
-    if structured and dialect.strict:
+    if structured and capabilities.strict:
         schema = {"name": request.reply_name, "schema": _strict(request.reply_schema), "strict": True}
     elif structured:
         schema = {"name": request.reply_name, "schema": request.reply_schema}
-    chat = dialect.protocol == "chat"
+    chat = capabilities.protocol == "chat"
     body: dict[str, Any] = {"model": name}
     body |= {"messages": written} if chat else {"input": written, "store": False}
-    if dialect.limit != "none":
-        body[dialect.limit if chat else "max_output_tokens"] = request.max_tokens
+    if capabilities.limit != "none":
+        body[capabilities.limit if chat else "max_output_tokens"] = request.max_tokens
     if schema is not None and chat:
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     elif schema is not None:
         body["text"] = {"format": {"type": "json_schema", **schema}}
-    if effort is not None and dialect.effort:
+    if effort is not None and capabilities.effort:
         body |= {"reasoning_effort": effort} if chat else {"reasoning": {"effort": effort}}
-    if request.temperature is not None and dialect.temperature:
+    if request.temperature is not None and capabilities.temperature:
         body["temperature"] = request.temperature
-    if dialect.stream:
+    if capabilities.stream:
         body["stream"] = True
         body |= {"stream_options": {"include_usage": True}} if chat else {}
     return body
 
 
-def read_body(body: object, dialect: Dialect) -> Said:
+def read_body(body: object, capabilities: Capabilities) -> Said:
     """Return what the body of a successful answer says.
 
     Raises:
@@ -82,14 +82,14 @@ def read_body(body: object, dialect: Dialect) -> Said:
     if error:
         message = error.get("message") if isinstance(error, dict) else error
         raise WireError(f"its answer is an error: {str(message)[:200]}")
-    return _read_chat(body) if dialect.protocol == "chat" else _read_responses(body)
+    return _read_chat(body) if capabilities.protocol == "chat" else _read_responses(body)
 
 
-def _for(dialect: Dialect, messages: tuple[Message, ...]) -> list[Message]:
+def _for(capabilities: Capabilities, messages: tuple[Message, ...]) -> list[Message]:
     """Return the messages so that roles alternate, and without a system role where there is none."""
     sent: list[Message] = []
     for message in messages:
-        role = "user" if message.role == "system" and not dialect.system else message.role
+        role = "user" if message.role == "system" and not capabilities.system else message.role
         content = message.content or "(empty)"
         if sent and sent[-1].role == role:
             content = f"{sent.pop().content}\n\n{content}"

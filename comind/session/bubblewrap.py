@@ -16,7 +16,7 @@ from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.session.process import start_bounded
-from comind.system.leash import LeashedProcess
+from comind.system.supervised import SupervisedProcess
 from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["BubblewrapSandbox"]
@@ -60,7 +60,7 @@ class BubblewrapSandbox(Mounting):
                 hint="allow unprivileged user namespaces, or run as root",
             )
 
-    def start(self, spec: SandboxSpec) -> LeashedProcess:
+    def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program."""
         lay_out(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]

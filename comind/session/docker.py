@@ -26,9 +26,9 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.session.program import run_program
-from comind.system.leash import ending_of
-from comind.system.owner import is_gone, this_process
+from comind.system.owner import has_exited, process_identity
 from comind.system.scratch import ScratchFolder
+from comind.system.supervised import exit_reason_of
 from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 if TYPE_CHECKING:
@@ -43,8 +43,8 @@ _BUILD = "make image, or on this machine alone: make host-image"
 _SOCKET = "unix:///var/run/docker.sock"
 _OPEN_FILES = 4096  # not above what the engine itself may open, which can be little
 _ENGINE_SECONDS = 120
-_KEEPER = Path(__file__).with_name("container_keeper.py")
-_KEEPER_SECONDS = 60.0
+_SUPERVISOR = Path(__file__).with_name("container_keeper.py")
+_SUPERVISOR_SECONDS = 60.0
 _TRIAL_BYTES = 256 << 20
 _GONE = "the container engine went away, and the session with it"
 _KILLED = {"code": 128 + signal.SIGKILL, "oom": False}
@@ -94,10 +94,18 @@ class DockerSandbox(Mounting):
 
     def _keep(self, container: str, spec: SandboxSpec) -> "DockerHandle":
         """Start the container's keeper, which starts the container."""
-        argv = [sys.executable, "-I", "-S", str(_KEEPER), self._socket, f"/v{self._version}", container]
+        argv = [
+            sys.executable,
+            "-I",
+            "-S",
+            str(_SUPERVISOR),
+            self._socket,
+            f"/v{self._version}",
+            container,
+        ]
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         try:
-            keeper = subprocess.Popen(
+            supervisor = subprocess.Popen(
                 [*argv, str(spec.log), str(spec.log_bytes), str(spec.scratch)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -108,7 +116,7 @@ class DockerSandbox(Mounting):
         except OSError as error:
             self._remove(container)
             raise SandboxError(f"the container's keeper could not be started: {error}") from None
-        handle = DockerHandle(keeper, lambda: self._remove(container))
+        handle = DockerHandle(supervisor, lambda: self._remove(container))
         handle.wait_for_start()
         return handle
 
@@ -146,7 +154,7 @@ class DockerSandbox(Mounting):
             if spec.gpus
             else [],
             "init": True,
-            "labels": {_OWNER: this_process()},
+            "labels": {_OWNER: process_identity()},
         }
 
     def _mounts(self, spec: SandboxSpec) -> list[Any]:
@@ -195,7 +203,7 @@ class DockerSandbox(Mounting):
                 folder,
                 inputs=(),
                 env={},
-                seconds=_KEEPER_SECONDS,
+                seconds=_SUPERVISOR_SECONDS,
                 memory_bytes=_TRIAL_BYTES,
             )
         if tried.status is not CellStatus.OK:
@@ -208,8 +216,8 @@ class DockerSandbox(Mounting):
 class DockerHandle:
     """A program in its container, told of by the container's keeper."""
 
-    def __init__(self, keeper: "subprocess.Popen[bytes]", remove: Callable[[], None]) -> None:
-        self._keeper = keeper
+    def __init__(self, supervisor: "subprocess.Popen[bytes]", remove: Callable[[], None]) -> None:
+        self._supervisor = supervisor
         self._remove = remove
         self._read = b""
         self._ended: dict[str, Any] | None = None
@@ -231,22 +239,22 @@ class DockerHandle:
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
         code = self.exit_code()
-        return ending_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
+        return exit_reason_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
     def stop(self) -> None:
         """End the program and everything it started; returns when its container is gone."""
-        assert self._keeper.stdin is not None
-        assert self._keeper.stdout is not None
-        if self._keeper.stdin.closed:
+        assert self._supervisor.stdin is not None
+        assert self._supervisor.stdout is not None
+        if self._supervisor.stdin.closed:
             return
-        self._keeper.stdin.close()
+        self._supervisor.stdin.close()
         try:
-            clean = self._keeper.wait(timeout=_KEEPER_SECONDS) == 0
+            clean = self._supervisor.wait(timeout=_SUPERVISOR_SECONDS) == 0
         except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
+            self._supervisor.kill()
+            self._supervisor.wait()
             clean = False
-        self._keeper.stdout.close()
+        self._supervisor.stdout.close()
         self._ended = self._ended or _KILLED
         if not clean:
             self._remove()
@@ -257,7 +265,7 @@ class DockerHandle:
         Raises:
             SandboxError: it could not be started.
         """
-        told = self._next_event(_KEEPER_SECONDS)
+        told = self._next_event(_SUPERVISOR_SECONDS)
         if told is None or told["event"] != "started":
             self.stop()
             self._remove()
@@ -278,12 +286,12 @@ class DockerHandle:
 
     def _next_event(self, seconds: float) -> dict[str, Any] | None:
         """Return the keeper's next event, if one comes in time; `gone` where it has none left."""
-        assert self._keeper.stdout is not None
+        assert self._supervisor.stdout is not None
         end = time.monotonic() + seconds
         while b"\n" not in self._read:
-            if self._keeper.stdout.closed:
+            if self._supervisor.stdout.closed:
                 return {"event": "gone"}
-            descriptor = self._keeper.stdout.fileno()
+            descriptor = self._supervisor.stdout.fileno()
             if not select.select([descriptor], [], [], max(0.0, end - time.monotonic()))[0]:
                 return None
             part = os.read(descriptor, 4096)
@@ -351,7 +359,7 @@ def _remove_leftovers(engine: "DockerClient") -> None:
     from docker.errors import APIError
 
     for container in engine.containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True):
-        if is_gone(container.labels.get(_OWNER, "")):
+        if has_exited(container.labels.get(_OWNER, "")):
             with suppress(APIError):  # another process of ours may be removing it just now
                 container.remove(force=True, v=True)
 

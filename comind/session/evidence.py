@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from comind.domain.value import Value
 
-__all__ = ["Evidence", "EvidenceKind", "Sight", "duration", "evidence_in"]
+__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "duration", "find_evidence"]
 
 _LINES = 200  # of the end of the output
 _LINE_LENGTH = 300
@@ -36,7 +36,7 @@ class Evidence(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
+class CellSnapshot:
     """What is seen of a running cell at one moment.
 
     `left` are the seconds until its deadline, `silent` those since it last printed something.
@@ -55,7 +55,7 @@ class Sight:
         return [line[:_LINE_LENGTH] for line in lines if line.strip()]
 
 
-def evidence_in(sight: Sight) -> tuple[Evidence, ...]:
+def find_evidence(sight: CellSnapshot) -> tuple[Evidence, ...]:
     """Return everything that speaks against a running cell."""
     lines = sight.lines
     found = (
@@ -158,7 +158,7 @@ def duration(text: str) -> float:
     return seconds + 86400.0 * (int(re.findall(r"\d+", days)[0]) if days else 0)
 
 
-def _no_time(lines: list[str], sight: Sight) -> Evidence | None:
+def _no_time(lines: list[str], sight: CellSnapshot) -> Evidence | None:
     """Compare the time that the program itself says it needs with the time that is left."""
     for line in reversed(lines[-_RECENT:]):
         stated = [found["time"] for pattern in _STATED for found in pattern.finditer(line)]
@@ -201,7 +201,7 @@ def _same_error(lines: list[str]) -> Evidence | None:
     return None
 
 
-def _silence(lines: list[str], sight: Sight) -> Evidence | None:
+def _silence(lines: list[str], sight: CellSnapshot) -> Evidence | None:
     """Find that a program which prints as it goes has printed nothing for long."""
     long = max(60.0, min(_SILENCE_SECONDS, (sight.seconds + sight.left) / 4))
     if sight.silent < long or not _PROMISE.search(sight.code):

@@ -20,8 +20,8 @@ from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, bounded, plain_text
 from comind.session.packages import SEEN_AT, Packages, asked_for
 from comind.session.quota import Quota, QuotaWatch
-from comind.system.keeper import remove_tree
 from comind.system.scratch import scratch_folder
+from comind.system.supervisor import remove_tree
 
 __all__ = ["KernelSession"]
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from comind.domain.value import Value
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
 
@@ -100,7 +100,7 @@ class Packages:
         except (OSError, ValueError) as error:
             return f"pip install {asked}: failed, {error}"
         self.installed = (*self.installed, package)
-        write_durably(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
+        write_atomically(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
         return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
 
     def _install(self, asked: str, seconds: float) -> InstalledPackage:

@@ -12,7 +12,7 @@ from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
 from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
-from comind.system.leash import LeashedProcess, start_leashed
+from comind.system.supervised import SupervisedProcess, start_supervised
 from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["ProcessSandbox", "start_bounded"]
@@ -33,7 +33,7 @@ class ProcessSandbox:
         """Return the folders themselves."""
         return workspace.absolute(), runtime.absolute()
 
-    def start(self, spec: SandboxSpec) -> LeashedProcess:
+    def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program; its inputs are copied or linked, since nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
@@ -50,14 +50,14 @@ class ProcessSandbox:
 
 def start_bounded(
     spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
-) -> LeashedProcess:
+) -> SupervisedProcess:
     """Start `argv` on a leash, with the log, the folder and the limits that a program was given.
 
     Raises:
         SandboxError: it could not be started.
     """
     try:
-        return start_leashed(
+        return start_supervised(
             argv,
             env=env,
             cwd=cwd,

@@ -22,7 +22,7 @@ __all__ = [
     "hash_tree",
     "read_untrusted",
     "staged_folder",
-    "write_durably",
+    "write_atomically",
 ]
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -45,7 +45,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
         shutil.rmtree(staged, ignore_errors=True)
 
 
-def write_durably(path: Path, content: bytes | str) -> None:
+def write_atomically(path: Path, content: bytes | str) -> None:
     """Replace `path` in one step: after a crash it holds the old content or the new, never a mix."""
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,15 +3,15 @@
 import os
 from pathlib import Path
 
-__all__ = ["is_gone", "started", "this_process"]
+__all__ = ["has_exited", "process_identity", "started"]
 
 
-def this_process() -> str:
+def process_identity() -> str:
     """Return the name of this process: the machine's start, its view of processes, its id, its start."""
     return "/".join([_boot(), _view(), str(os.getpid()), started(os.getpid())])
 
 
-def is_gone(owner: str) -> bool:
+def has_exited(owner: str) -> bool:
     """Say whether the process of this name has certainly ended; what cannot be told is not gone."""
     parts = owner.split("/")
     if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004 - as written above

@@ -9,13 +9,13 @@ import tempfile
 import threading
 from pathlib import Path
 
-from comind.system.keeper import remove_tree
-from comind.system.leash import LeashedProcess, start_leashed
+from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.supervisor import remove_tree
 
 __all__ = ["ScratchFolder", "scratch_folder"]
 
 _lock = threading.Lock()
-_bases: dict[int, tuple[Path, LeashedProcess]] = {}  # by process: a fork has one of its own
+_bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process: a fork has one of its own
 
 
 class ScratchFolder:
@@ -37,12 +37,12 @@ class ScratchFolder:
 def scratch_folder(prefix: str) -> Path:
     """Return a new, private folder that is removed when this process has ended, if not before."""
     with _lock:
-        base, keeper = _bases.get(os.getpid(), (None, None))
-        if base is None or keeper is None or not keeper.alive():
+        base, supervisor = _bases.get(os.getpid(), (None, None))
+        if base is None or supervisor is None or not supervisor.alive():
             # The keeper comes next: killed in between, we leave an empty folder and no more.
             base = Path(tempfile.mkdtemp(prefix="comind-"))
-            keeper = start_leashed(
+            supervisor = start_supervised(
                 ["/bin/sleep", "infinity"], env={}, cwd=Path("/"), scratch=base, grace=0.0
             )
-            _bases[os.getpid()] = (base, keeper)
+            _bases[os.getpid()] = (base, supervisor)
         return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=base))

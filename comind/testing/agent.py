@@ -4,10 +4,10 @@ from pydantic import BaseModel
 
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import SubmissionNames
-from comind.campaign.outcome import Finish
+from comind.campaign.context import CodeContext
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
 from comind.domain.draft import Draft, Operator
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
@@ -41,15 +41,15 @@ class TinyAgent(Agent):
             for _ in range(min(left, state.free_slots()))
         ] or Wait()
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Ask for one cell after another, each of which hands in two submissions."""
         names = SubmissionNames(validation="validation_submission.csv", test="submission.csv")
         feedback = work.draft.title
-        while bench.steps_left:
+        while context.steps_left:
             prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=feedback),))
-            step = bench.step("next", bench.ask(prompt, _Cell).value.code, names)
+            step = context.step("next", context.ask(prompt, _Cell).value.code, names)
             feedback = f"{step.result.status}: {step.report or step.result.error or step.refused}"
-        return Finish(report=feedback)
+        return CodeResult(report=feedback)
 
     def _attempt(
         self, state: CampaignState, operator: Operator, title: str, parents: tuple[str, ...]

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable
 
-from comind.llm.gate import Clock
+from comind.llm.rate_limiter import Clock
 
 __all__ = ["QuickClock"]
 

@@ -9,7 +9,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import Finished
 from comind.campaign.plan import Code, Think
-from comind.campaign.worker import Equipment, carry_out
+from comind.campaign.worker import Dependencies, execute
 from comind.errors import ComindError
 from comind.evaluation.report import Grader
 
@@ -23,7 +23,7 @@ class ThreadExecutor:
         self,
         folder: CampaignFolder,
         agent: Agent,
-        equipment: Equipment,
+        dependencies: Dependencies,
         *,
         workers: int = 4,
         fold_grader: Callable[[int], Grader] | None = None,
@@ -32,7 +32,7 @@ class ThreadExecutor:
         self._fold_grader = fold_grader
         self._folder = folder
         self._agent = agent
-        self._equipment = equipment
+        self._dependencies = dependencies
         self._pool = ThreadPoolExecutor(workers)
         self._finished: queue.Queue[Finished] = queue.Queue()
 
@@ -45,11 +45,11 @@ class ThreadExecutor:
         return [self._finished.get(timeout=60)]
 
     def _carry_out(self, work_id: str, work: Think | Code) -> None:
-        equipment = self._equipment
+        dependencies = self._dependencies
         if isinstance(work, Code) and work.fold and self._fold_grader is not None:
-            equipment = replace(equipment, grader=self._fold_grader(work.fold))
+            dependencies = replace(dependencies, grader=self._fold_grader(work.fold))
         try:
-            outcome = carry_out(self._agent, work, self._folder.work(work_id), equipment)
+            outcome = execute(self._agent, work, self._folder.work(work_id), dependencies)
             self._finished.put(Finished(work_id, outcome))
         except ComindError as error:
             self._finished.put(Finished(work_id, error))

@@ -1,14 +1,14 @@
 """From settings to Kaggle."""
 
-from comind.kaggle.clock import ToldTime
-from comind.kaggle.polite import politely
+from comind.kaggle.clock import ServerClock
 from comind.kaggle.port import Kaggle
+from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
 
 __all__ = ["open_kaggle"]
 
 
-def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> Kaggle:
+def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Kaggle:
     """Return the way to Kaggle, with the credentials that its client finds.
 
     `time` is told with each answer what time it is there.
@@ -19,4 +19,6 @@ def open_kaggle(settings: KaggleSettings, time: ToldTime | None = None) -> Kaggl
     """
     from comind.kaggle.client import OfficialKaggle
 
-    return politely(OfficialKaggle(settings.endpoint, time.hear if time else None), settings.manners)
+    return rate_limited(
+        OfficialKaggle(settings.endpoint, time.hear if time else None), settings.rate_limit
+    )

@@ -8,7 +8,7 @@ from comind.campaign.agent import Role
 from comind.campaign.ranking import EMBEDDINGS_ROLE
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ChatModel, Embedder
-from comind.llm.offline import OFFLINE, NoModel
+from comind.llm.offline import OFFLINE, RefusingModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = [
@@ -50,7 +50,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
         ModelServiceError: neither a base URL nor a key is set.
     """
     if name == OFFLINE:
-        return NoModel()
+        return RefusingModel()
     if name.startswith(_SCRIPTED):
         from comind.testing.model import ScriptedModel
 

@@ -19,8 +19,8 @@ from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
 from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
-from comind.system.files import read_untrusted, write_durably
-from comind.wiring.workshop import Workshop
+from comind.system.files import read_untrusted, write_atomically
+from comind.wiring.runtime import CampaignRuntime
 
 __all__ = ["Rerun", "prove", "rerun", "time_limit"]
 
@@ -42,7 +42,7 @@ class Rerun:
     """Of both submissions with those that were graded; the worse of the two."""
 
 
-def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
+def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
     """Return whether an attempt's script gives its submissions again: the derived one, else all cells.
 
     Both tries together have the `seconds` that are left of the campaign's time.
@@ -50,8 +50,8 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     Raises:
         SandboxError: no sandbox can be started.
     """
-    folder = workshop.folder.work(work_id)
-    attempt = read_state(workshop.folder).works.attempt(work_id)
+    folder = runtime.folder.work(work_id)
+    attempt = read_state(runtime.folder).works.attempt(work_id)
     work, submitted = attempt.work, attempt.submitted
     assert submitted is not None
     ran = fold(read_log(folder.log, WORK_EVENTS)).cells
@@ -62,7 +62,7 @@ def prove(workshop: Workshop, work_id: str, seconds: float) -> ScriptProved:
     derived, whole = derive(cells), all_cells(cells)
     for script in [derived] if derived.text == whole.text else [derived, whole]:
         with tempfile.TemporaryDirectory(prefix="proof-", dir=folder.root) as scratch:
-            tried = rerun(workshop, work, folder, script, expected, Path(scratch), min(seconds, most))
+            tried = rerun(runtime, work, folder, script, expected, Path(scratch), min(seconds, most))
         seconds -= tried.result.seconds
         verdict = tried.agreement.verdict
         before = proved
@@ -95,7 +95,7 @@ def _both(before: ScriptProved, tried: Rerun) -> str:
 
 
 def rerun(
-    workshop: Workshop,
+    runtime: CampaignRuntime,
     work: Code,
     folder: WorkFolder,
     script: Script,
@@ -112,9 +112,9 @@ def rerun(
         SandboxError: no sandbox can be started.
     """
     workspace = scratch / "workspace"
-    write_durably(workspace / script.file_name, script.text)
+    write_atomically(workspace / script.file_name, script.text)
     arguments = (script.file_name,) if script.plain else ("-m", "IPython", "--quick", script.file_name)
-    result = workshop.run_script(work, folder, arguments, workspace, seconds)
+    result = runtime.run_script(work, folder, arguments, workspace, seconds)
     usual, found = SubmissionNames(), scratch / "found"
     if result.status is not CellStatus.OK:
         last = result.error.strip().rpartition("\n")[2][:300]
@@ -127,7 +127,7 @@ def rerun(
             content = read_untrusted(workspace, name, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
             return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
-        write_durably(found / target, content)
+        write_atomically(found / target, content)
         found_here = agreement(expected / target, found / target)
         if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from comind.authoring import author_split
 from comind.campaign.attempt import WorkEvent
-from comind.campaign.budget import Meter, MeteredModel, purse_of
+from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split, seal
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
 from comind.wiring.models import build_model, settings_of
 
@@ -36,12 +36,12 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
     settings = settings_of(_EVALUATOR, state.spec.models, state.spec.model)
-    purse = purse_of(campaign, state.budget)
-    gate = Gate(state.spec.traffic)
+    ledger = ledger_of(campaign, state.budget)
+    limiter = RateLimiter(state.spec.traffic)
 
     def metered(note: Callable[[WorkEvent], None]) -> MeteredModel:
         model = build_model(settings.name or state.spec.model, settings)
-        return MeteredModel(model, Meter(purse, gate, note=note, seconds_left=state.seconds_left))
+        return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
     split = seal(author_split(competition, work, metered, sandbox), project.splits)
     shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now

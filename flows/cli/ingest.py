@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> Answer:
         ingest_dump,
         ingest_folder,
         ingest_listing,
-        name_code,
+        set_code_folder,
     )
     from tasks.community import STORE, version_store
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> Answer:
     if args.listing and slug:
         done.append(ingest_listing(root, Path(args.listing), slug))
     if args.code:
-        name_code(root, Path(args.code))
+        set_code_folder(root, Path(args.code))
     values = {
         "store": str(root),
         "competition": slug,
@@ -79,7 +79,7 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
     """Return the slug of a competition, and its own community where it has one."""
     if name is None:
         return None, None
-    from comind.community.folder import holds_community
+    from comind.community.folder import is_community_folder
     from comind.evaluation.demos import DEMOS
     from comind.evaluation.folder import load_competition
 
@@ -92,7 +92,7 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
         return name, None
     folder = find_competition(name, project)
     own = folder / "community"
-    return load_competition(folder).id, own if holds_community(own) else None
+    return load_competition(folder).id, own if is_community_folder(own) else None
 
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:

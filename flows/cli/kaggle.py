@@ -34,7 +34,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
         CompetitionError: Kaggle has no such competition, or its files do not show what is what.
     """
     from comind.campaign.folder import ProjectFolder
-    from comind.kaggle.clock import ToldTime
+    from comind.kaggle.clock import ServerClock
     from comind.kaggle.fetch import fetch_competition, slug_of
     from comind.wiring.kaggle import open_kaggle
     from flows.params import read_params
@@ -45,7 +45,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
     settings, place = read_params(project).kaggle, ProjectFolder(project).kaggle
     kept = kept_folder(name, project)
     try:
-        time = ToldTime()
+        time = ServerClock()
         kaggle = open_kaggle(settings, time)
         _tell(f"fetching what is new of {slug} from {settings.endpoint or 'www.kaggle.com'}")
         fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)

@@ -127,18 +127,18 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _allowed(what: str, state: "Following") -> Any:
     """Return the event of an agreement with what was last asked for."""
-    from comind.following.events import Allowed
+    from comind.following.events import SubmissionApproved
 
     looked, candidate = state.looked, state.candidate
     if looked is None:
         raise UsageError("--allow: nothing was seen yet", hint="run it once without --allow")
     if what == "rules":
-        return Allowed(at=looked.at, rules_sha256=looked.rules_sha256)
+        return SubmissionApproved(at=looked.at, rules_sha256=looked.rules_sha256)
     least = 6
     if candidate is None or len(what) < least or not candidate.sha256.startswith(what):
         waiting = candidate.sha256[:12] if candidate else "none"
         raise UsageError(f"--allow: {what[:80]} is not the file that waits", hint=f"it is {waiting}")
-    return Allowed(at=looked.at, sha256=candidate.sha256)
+    return SubmissionApproved(at=looked.at, sha256=candidate.sha256)
 
 
 def _tell_run(project: Path, slug: str, run: Any) -> None:

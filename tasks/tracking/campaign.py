@@ -30,7 +30,7 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
 from tasks.tracking.store import Store, TrackedRun
@@ -139,7 +139,7 @@ class CampaignTracker:
             case WorkFinished(id=work_id):
                 self._finish(work_id)
                 self._log_totals(work_id, record)
-                passed("run-tracked")
+                failpoint("run-tracked")
             case CampaignResumed():
                 self._parent.reopen()
             case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:

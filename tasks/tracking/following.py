@@ -6,13 +6,13 @@ from pathlib import Path
 from comind.eventlog.log import LogTail, Record
 from comind.following.events import (
     FOLLOWING_EVENTS,
-    Decided,
+    CompetitionObserved,
     FollowingEvent,
-    Looked,
-    Noticed,
+    NoticeRecorded,
     Scored,
     SliceEnded,
-    Stood,
+    StandingRecorded,
+    SubmissionDecided,
 )
 from comind.following.journal import following_log
 from comind.following.state import Following, apply
@@ -45,7 +45,7 @@ class FollowingTracker:
         """Write whatever the log holds that is not yet written; writing again changes nothing."""
         for record in self._tail.read():
             self._state = apply(self._state, record)
-            self._looks += isinstance(record.event, Looked)
+            self._looks += isinstance(record.event, CompetitionObserved)
             run = self._run = self._run or self._open(record)
             run.metrics(
                 Point(name, value, record.event.at, self._looks)
@@ -60,13 +60,13 @@ class FollowingTracker:
 
     def _words(self, event: FollowingEvent) -> dict[str, str]:
         match event:
-            case Noticed():
+            case NoticeRecorded():
                 told = [
                     f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
                     for each in self._state.notices[-_NOTICES:]
                 ]
                 return {"comind.notices": "\n".join(told)}
-            case Decided(verdict=verdict, reason=reason):
+            case SubmissionDecided(verdict=verdict, reason=reason):
                 return {"comind.decided": f"{verdict}: {reason}"}
             case SliceEnded(campaign=campaign):
                 return {"comind.campaign_followed": campaign}
@@ -78,7 +78,7 @@ class FollowingTracker:
 
 def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
     match event:
-        case Looked():
+        case CompetitionObserved():
             for name in ("teams", "submissions_left", "notebooks", "discussions", "new_items"):
                 yield name, getattr(event, name)
         case SliceEnded(candidate=candidate):
@@ -92,7 +92,7 @@ def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
                 yield "public_score", public
             if private is not None:
                 yield "private_score", private
-        case Stood():
+        case StandingRecorded():
             yield "best_public_score", event.public_score
             yield "rank", event.rank
             yield "percentile", event.percentile

@@ -108,7 +108,7 @@ def _tries(call: Call) -> Iterator[Part]:
         facts={} if call.ordinal is None else {"comind.ordinal": call.ordinal},
         model=call.model,
     )
-    for failed in call.failed_tries:
+    for failed in call.failed_requests:
         yield replace(part, ended=failed.at, error=failed.message, spend=failed.spend)
         part = replace(part, begun=failed.at)
     assert call.ended is not None, "with its work, every call has ended"

@@ -9,7 +9,7 @@ import pytest
 
 from comind.session.base import CellStatus
 from comind.session.quota import Quota
-from comind.system.keeper import remove_tree
+from comind.system.supervisor import remove_tree
 from tests.attacks.conftest import Scene, ended, lives, said
 
 _SMALL = Quota(disk_bytes=200 << 20, files=3_000)

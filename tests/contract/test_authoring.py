@@ -10,7 +10,7 @@ import pytest
 from comind.authoring import WrittenGrader, author_split
 from comind.authoring.author import REPAIRS
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.budget import Meter, MeteredModel, Purse
+from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
 from comind.campaign.folder import WorkFolder
 from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
@@ -20,7 +20,7 @@ from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import seal
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelRequest
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.testing.model import ScriptedModel
 from tests.unit.evaluation.folders import competition_folder
@@ -83,7 +83,9 @@ def _write_evaluator(root: Path, model: ScriptedModel) -> SplitFolder:
     plan = author_split(
         load_competition(folder),
         WorkFolder(root / "evaluator"),
-        lambda note: MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(), note=note)),
+        lambda note: MeteredModel(
+            model, Meter(BudgetLedger(Budget(), Spend()), RateLimiter(), note=note)
+        ),
         BubblewrapSandbox(),
     )
     return seal(plan, root / "splits")

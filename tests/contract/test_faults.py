@@ -10,19 +10,19 @@ from comind.agents.comind import CoMind
 from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.baseline import BaselineFirst
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, run
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import Equipment
+from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.errors import ComindError, NoSubmissionError
 from comind.eventlog.log import read_log
-from comind.llm.gate import Gate
 from comind.llm.openai_model import OpenAIModel
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Traffic
 from comind.testing import (
     ColumnGrader,
@@ -47,7 +47,7 @@ class Ended(NamedTuple):
     state: CampaignState
     spend: Spend
     waited: float
-    purse: Purse
+    ledger: BudgetLedger
 
 
 def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
@@ -66,21 +66,21 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     )
     model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret", settings=settings)
     budget = Budget(seconds=86_400, tokens=case.tokens or 1_000_000)
-    purse = Purse(budget, Spend())
+    ledger = BudgetLedger(budget, Spend())
 
-    equipment = Equipment(
+    dependencies = Dependencies(
         lambda role: model,
-        purse,
+        ledger,
         ColumnGrader(),
         lambda work, folder: ScriptedSession(folder.workspace, CELLS),  # type: ignore[arg-type]
-        gate=Gate(Traffic(), clock=clock, jitter=lambda: 1.0),
+        limiter=RateLimiter(Traffic(), clock=clock, jitter=lambda: 1.0),
         baseline=lambda: _BASELINE,
     )
     folder, agent = CampaignFolder(root / "runs" / "faults"), CoMind(PROBLEM, seed=0)
     campaign = Campaign(folder)
     spec = opened(budget=budget, baseline=case.baseline, iterations=1, coders=2, steps=4)
     campaign.record(spec)
-    executor = ThreadExecutor(folder, agent, equipment, workers=2)
+    executor = ThreadExecutor(folder, agent, dependencies, workers=2)
     error: ComindError | None = None
     try:
         ending = run(campaign, BaselineFirst(agent), executor)
@@ -100,7 +100,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]
     messages += [outcome.failure.message for outcome in outcomes if outcome.failure is not None]
     exit_code = 0 if error is None else error.exit_code
-    return Ended(exit_code, "\n".join(messages), campaign.state, spend, clock.now(), purse)
+    return Ended(exit_code, "\n".join(messages), campaign.state, spend, clock.now(), ledger)
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.name)
@@ -120,7 +120,7 @@ def test_a_campaign_survives(case: FaultCase, tmp_path: Path) -> None:
     assert ended.waited >= case.waited
     limit = ended.state.budget.tokens
     assert limit is not None
-    assert ended.purse.spent.tokens <= limit
+    assert ended.ledger.spent.tokens <= limit
     exact = ended.spend.tokens - ended.spend.bound_tokens
     assert (ended.spend.bound_tokens > 0) == case.bounded
     assert exact <= server.counted.tokens

@@ -19,8 +19,8 @@ from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
-from comind.kaggle.polite import Manners, politely
 from comind.kaggle.port import Kaggle
+from comind.kaggle.rate_limit import RateLimit, rate_limited
 from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer
@@ -55,7 +55,7 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def polite(server: LiveServer) -> tuple[Kaggle, QuickTime]:
     clock = QuickTime()
-    return politely(OfficialKaggle(server.url), Manners(), clock=clock), clock
+    return rate_limited(OfficialKaggle(server.url), RateLimit(), clock=clock), clock
 
 
 def requests(tmp_path: Path) -> list[tuple[str, int]]:

@@ -39,7 +39,7 @@ def project(server: LiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     project = tmp_path / "project"
     project.mkdir()
     quick = {"pause_seconds": 0, "tries": 1}
-    settings = {"kaggle": {"endpoint": server.url, "manners": quick}}
+    settings = {"kaggle": {"endpoint": server.url, "rate_limit": quick}}
     (project / "params.yaml").write_text(yaml.safe_dump(settings))
     return project
 

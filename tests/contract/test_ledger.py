@@ -9,22 +9,22 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
+from comind.campaign.context import CodeContext
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState, Call, apply
 from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.loop import Campaign, run
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
-from comind.campaign.worker import Equipment
+from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.llm.gate import Gate
 from comind.llm.openai_model import OpenAIModel
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
 from comind.testing import (
     ColumnGrader,
@@ -66,13 +66,13 @@ class ManyAttempts(TinyAgent):
         planned: list[Code] = [code(f"draft {number}", steps=STEPS) for number in numbers]
         return list(planned) or Wait()
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Ask for one cell after another, no two attempts and no two steps in the same words."""
-        while bench.steps_left:
-            steps = Message(role="user", content=f"{work.draft.title}, {bench.steps_left} steps left")
+        while context.steps_left:
+            steps = Message(role="user", content=f"{work.draft.title}, {context.steps_left} steps left")
             prompt = Prompt(role="coding_agent", messages=(TASK, steps))
-            bench.step("next", bench.ask(prompt, Cell).value.code, NAMES)
-        return Finish(report="all steps are made")
+            context.step("next", context.ask(prompt, Cell).value.code, NAMES)
+        return CodeResult(report="all steps are made")
 
 
 def _faults(seed: int) -> Callable[[int, Asked], "Fault | None"]:
@@ -102,21 +102,21 @@ def _faults(seed: int) -> Callable[[int, Asked], "Fault | None"]:
 
 def _campaign(
     root: Path, server: Endpoint, budget: Budget
-) -> tuple[dict[str, list[Call]], CampaignState, Purse]:
+) -> tuple[dict[str, list[Call]], CampaignState, BudgetLedger]:
     settings = ModelSettings(price=PRICE, context_tokens=8_192)
     model = OpenAIModel("test-model", base_url=server.url, api_key=None, settings=settings)
-    folder, purse = CampaignFolder(root / "runs" / "many"), Purse(budget, Spend())
+    folder, ledger = CampaignFolder(root / "runs" / "many"), BudgetLedger(budget, Spend())
     traffic = Traffic(concurrent=8, retries=10_000)
-    equipment = Equipment(
+    dependencies = Dependencies(
         lambda role: model,
-        purse,
+        ledger,
         ColumnGrader(),
         lambda work, where: ScriptedSession(where.workspace, CELLS),  # type: ignore[arg-type]
-        gate=Gate(traffic, clock=QuickClock()),
+        limiter=RateLimiter(traffic, clock=QuickClock()),
     )
     campaign = Campaign(folder)
     campaign.record(opened(coders=SLOTS, steps=STEPS, budget=budget))
-    executor = ThreadExecutor(folder, ManyAttempts(), equipment, workers=SLOTS)
+    executor = ThreadExecutor(folder, ManyAttempts(), dependencies, workers=SLOTS)
     campaign.record(run(campaign, ManyAttempts(), executor))
     campaign.close()
     calls: dict[str, list[Call]] = {}
@@ -127,7 +127,7 @@ def _campaign(
             told = state.owed.model_copy(update={"seconds": 0.0})
             assert rounded(owed_by_calls(state)) == rounded(told), "killed after any record, both agree"
         calls[log.parent.name] = list(state.calls)
-    return calls, campaign.state, purse
+    return calls, campaign.state, ledger
 
 
 def _answer(asked: Asked) -> str:
@@ -137,7 +137,7 @@ def _answer(asked: Asked) -> str:
 def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     """64 attempts in 16 slots, a quarter of all requests fails: every token is where it belongs."""
     with Endpoint(_answer, _faults(7)) as server:
-        calls, state, purse = _campaign(tmp_path, server, Budget(seconds=1e6))
+        calls, state, ledger = _campaign(tmp_path, server, Budget(seconds=1e6))
     spends = [call.spend for mine in calls.values() for call in mine]
     spend = sum(spends, Spend())
     assert len(state.works) == ATTEMPTS
@@ -152,8 +152,8 @@ def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     fresh = server.counted.prompt_tokens - server.counted.cached_tokens
     dollars = fresh * 2 + server.counted.cached_tokens * 0.5 + server.counted.completion_tokens * 10
     assert round(spend.usd - spend.bound_usd, 9) == round(dollars / 1e6, 9)
-    assert purse.spent.tokens == spend.tokens
-    assert round(purse.spent.usd, 9) == round(spend.usd, 9)
+    assert ledger.spent.tokens == spend.tokens
+    assert round(ledger.spent.usd, 9) == round(spend.usd, 9)
     assert len(calls) == ATTEMPTS
     found = by_role(call for mine in calls.values() for call in mine)
     assert {role: each.tokens for role, each in found.items()} == {"coding_agent": spend.tokens}
@@ -167,10 +167,10 @@ def test_a_cap_holds_while_sixteen_spend(tmp_path: Path) -> None:
     """The campaign ends at its cap in dollars, less what is kept back, and never beyond."""
     cap = Budget(seconds=1e6, usd=0.3, closing_share=0.1)
     with Endpoint(_answer, _faults(8)) as server:
-        calls, state, purse = _campaign(tmp_path, server, cap)
+        calls, state, ledger = _campaign(tmp_path, server, cap)
     spend = sum((call.spend for mine in calls.values() for call in mine), Spend())
     assert spend.usd <= 0.27
-    assert round(purse.spent.usd, 9) == round(spend.usd, 9)
+    assert round(ledger.spent.usd, 9) == round(spend.usd, 9)
     assert spend.usd > 0.2, "what is in the way is one bound, not one for each slot"
     failures = {r.outcome.failure.kind for r in state.works if r.outcome and r.outcome.failure}
     assert failures == {"budget"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.attempt import MonitorHeard, WorkEvent
-from comind.campaign.monitor import CellWatch, MonitorSettings
+from comind.campaign.monitor import CellMonitor, MonitorSettings
 from comind.llm.base import ModelRequest
 from comind.session.base import CellResult, CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox
@@ -36,7 +36,7 @@ def _run(
     session: KernelSession, code: str, model: ScriptedModel, *, seconds: float = 60
 ) -> tuple[CellResult, list[WorkEvent]]:
     events: list[WorkEvent] = []
-    watch = CellWatch(model, events.append, SETTINGS, "Fit a network.", code, seconds)
+    watch = CellMonitor(model, events.append, SETTINGS, "Fit a network.", code, seconds)
     result = session.run(code, seconds=seconds, watch=watch)
     watch.close()
     return result, events

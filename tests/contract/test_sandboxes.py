@@ -17,7 +17,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
-from comind.system.owner import this_process
+from comind.system.owner import process_identity
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.engine import ROOT, docker, folder_of_the_run, script
 
@@ -352,7 +352,7 @@ def test_a_container_is_gone_after_its_end(
     """A program that ended leaves no container and no mount, also before anybody asked."""
     handle = start(docker_sandbox, "pass")
     _ending(handle)
-    mine = ["ps", "--all", "--quiet", "--filter", f"label=comind.owner={this_process()}"]
+    mine = ["ps", "--all", "--quiet", "--filter", f"label=comind.owner={process_identity()}"]
     _until(lambda: not docker(engine, *mine), 10)
 
 
@@ -361,9 +361,9 @@ def test_leftovers_of_dead_processes_are_removed(
 ) -> None:
     """What outlived its process and its keeper goes at the next start; what has an owner stays."""
     monkeypatch.setenv("DOCKER_HOST", engine)
-    dead = this_process().rpartition("/")[0] + "/1"  # an earlier process with our id
+    dead = process_identity().rpartition("/")[0] + "/1"  # an earlier process with our id
     made = {}
-    for name, label in (("dead", dead), ("alive", this_process()), ("foreign", "")):
+    for name, label in (("dead", dead), ("alive", process_identity()), ("foreign", "")):
         labels = ["--label", f"comind.owner={label}"] if label else []
         made[name] = docker(engine, "create", *labels, "comind-sandbox-host", "/bin/true")
     try:

@@ -11,7 +11,7 @@ import yaml
 
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
-from comind.system.killpoints import CLOSING_POINTS
+from comind.system.failpoints import CLOSING_POINTS
 from tests.e2e.command import QUIET, comind
 
 _ROWS = 400

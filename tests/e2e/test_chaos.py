@@ -21,7 +21,7 @@ from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.eventlog.log import read_log
-from comind.system.killpoints import KILL_POINTS
+from comind.system.failpoints import KILL_POINTS
 from tests.e2e.command import comind, processes_of
 from tests.engine import Engine, folder_of_the_run
 

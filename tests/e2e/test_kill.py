@@ -15,7 +15,7 @@ import yaml
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.running import RunningAttempts
-from comind.system.killpoints import KILL_POINTS
+from comind.system.failpoints import KILL_POINTS
 from tests.e2e.command import MODEL, QUIET, comind, processes_of
 
 _SIGKILLED = -9

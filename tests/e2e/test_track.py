@@ -93,10 +93,10 @@ class Place:
         script.write_text(json.dumps(_rules()))
         solve = {"iterations": 1, "baseline": False, "prove": False, "refit": False, "coders": 1}
         given = {"model": f"scripted:{script}", "steps": 3, "sandbox": "process", "minutes": 10}
-        manners = {"pause_seconds": 0, "back_off_seconds": 0.1}
+        rate_limit = {"pause_seconds": 0, "back_off_seconds": 0.1}
         params = {
             "solve": solve | given,
-            "kaggle": {"endpoint": self.server.url, "manners": manners},
+            "kaggle": {"endpoint": self.server.url, "rate_limit": rate_limit},
         }
         (self.project / "params.yaml").write_text(yaml.safe_dump(params))
 

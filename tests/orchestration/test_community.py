@@ -10,7 +10,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
 from comind.session.base import CellStatus
-from comind.wiring.workshop import Workshop
+from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.restoring import needed_data
@@ -68,7 +68,7 @@ def test_what_was_read_is_in_the_log(project: Path) -> None:
     assert (read.notebooks, read.discussions, read.datasets, read.left_out) == (1, 1, 2, 0)
     assert (folder.communities / read.key / "view.json").is_file()
     assert ingest_community.fn(project, "c1") == read
-    view = Workshop(folder, folder.campaign("c1")).community
+    view = CampaignRuntime(folder, folder.campaign("c1")).community
     assert [each.ref for each in view.notebooks] == ["ada/one"]
 
 
@@ -78,10 +78,10 @@ def test_a_draft_finds_its_inputs(project: Path) -> None:
     solution = folder.solution("c1", "attempt-000")
     solution.mkdir(parents=True)
     (solution / "code.py").write_text("y = 2")
-    workshop = Workshop(folder, folder.campaign("c1"))
+    runtime = CampaignRuntime(folder, folder.campaign("c1"))
     inputs = ("ada/one", "carl/data", "carl/gone", "bob/later", "../../etc", "attempt-000")
     work = code().model_copy(update={"inputs": inputs})
-    session = workshop.open_session(work, folder.campaign("c1").work("attempt-001"))
+    session = runtime.open_session(work, folder.campaign("c1").work("attempt-001"))
     try:
         result = session.run(_PRINT, seconds=60)
     finally:
@@ -101,10 +101,10 @@ def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
     project = tmp_path / "project"
     _campaign(project, competition_folder(tmp_path)).close()
     folder = ProjectFolder(project)
-    workshop = Workshop(folder, folder.campaign("c1"))
-    assert workshop.community == CommunityView()
+    runtime = CampaignRuntime(folder, folder.campaign("c1"))
+    assert runtime.community == CommunityView()
     work = code().model_copy(update={"inputs": ("ada/one",)})
-    workshop.open_session(work, folder.campaign("c1").work("attempt-001")).close()
+    runtime.open_session(work, folder.campaign("c1").work("attempt-001")).close()
 
 
 def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> None:
@@ -122,9 +122,9 @@ def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> 
     first, second = state.communities
     assert state.known_to("attempt-000") == (first,)
     assert state.known_to("attempt-001") == (second, first)
-    workshop = Workshop(folder, folder.campaign("c1"))
-    assert [each.ref for each in workshop.community.notebooks] == ["dora/new", "ada/one"]
-    session = workshop.open_session(work, folder.campaign("c1").work("attempt-001"))
+    runtime = CampaignRuntime(folder, folder.campaign("c1"))
+    assert [each.ref for each in runtime.community.notebooks] == ["dora/new", "ada/one"]
+    session = runtime.open_session(work, folder.campaign("c1").work("attempt-001"))
     try:
         result = session.run(_PRINT, seconds=60)
     finally:

@@ -10,7 +10,7 @@ from comind.campaign.loop import Campaign
 from comind.domain.draft import Operator
 from comind.evaluation.splits.further import make_fold
 from comind.session.base import CellStatus
-from comind.wiring.workshop import Workshop
+from comind.wiring.runtime import CampaignRuntime
 from tasks.competitions import split_competition
 from tests.unit.campaign.samples import code, spec
 from tests.unit.evaluation.folders import competition_folder
@@ -26,7 +26,7 @@ for place in [Path("input"), *map(Path, SPLITS)]:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
+def runtime(tmp_path: Path) -> CampaignRuntime:
     """The workshop of a campaign with a split."""
     where = {"id": "c1", "competition": "small"}
     folder = ProjectFolder(tmp_path / "project")
@@ -39,15 +39,15 @@ def workshop(tmp_path: Path) -> Workshop:
     with Campaign(folder.campaign("c1")) as campaign:
         campaign.record(CampaignOpened(spec=asked))
         campaign.record(split_competition.fn(folder.root, "c1"))
-    return Workshop(folder, folder.campaign("c1"))
+    return CampaignRuntime(folder, folder.campaign("c1"))
 
 
-def _seen(workshop: Workshop, work_id: str, **changes: object) -> tuple[set[str], str]:
+def _seen(runtime: CampaignRuntime, work_id: str, **changes: object) -> tuple[set[str], str]:
     """Return the ids of the rows that work learns from, and everything that it printed."""
     work = code().model_copy(update=changes)
-    session = workshop.open_session(work, workshop.folder.work(work_id))
+    session = runtime.open_session(work, runtime.folder.work(work_id))
     try:
-        splits = [str(workshop.split_folder.root), str(make_fold(workshop.split_folder, 1).root)]
+        splits = [str(runtime.split_folder.root), str(make_fold(runtime.split_folder, 1).root)]
         result = session.run(_LOOK.replace("SPLITS", repr(splits)), seconds=60)
     finally:
         session.close()
@@ -60,11 +60,11 @@ def _held_back(answers: Path) -> set[str]:
     return {line.split(",")[0] for line in answers.read_text().splitlines()[1:]}
 
 
-def test_an_attempt_sees_the_split_and_no_fold(workshop: Workshop) -> None:
+def test_an_attempt_sees_the_split_and_no_fold(runtime: CampaignRuntime) -> None:
     """Its training rows are all but the validation rows; sealed parts are nowhere to be found."""
-    made = make_fold(workshop.split_folder, 1)
-    rows, printed = _seen(workshop, "attempt-000")
-    assert not rows & _held_back(workshop.split_folder.answers)
+    made = make_fold(runtime.split_folder, 1)
+    rows, printed = _seen(runtime, "attempt-000")
+    assert not rows & _held_back(runtime.split_folder.answers)
     assert rows >= _held_back(made.answers)
     assert "sealed" not in printed
     assert "fold-1" not in printed
@@ -72,12 +72,12 @@ def test_an_attempt_sees_the_split_and_no_fold(workshop: Workshop) -> None:
     assert made.sealed.stat().st_mode & 0o777 == 0o700
 
 
-def test_a_run_on_a_fold_learns_from_the_other_rows(workshop: Workshop) -> None:
+def test_a_run_on_a_fold_learns_from_the_other_rows(runtime: CampaignRuntime) -> None:
     """The first validation rows are among them, those of the fold are not, and nothing sealed is."""
     run = {"operator": Operator.FOLD, "fold": 1, "session": "script"}
-    rows, printed = _seen(workshop, "fold-000", **run)
-    assert rows >= _held_back(workshop.split_folder.answers)
-    assert not rows & _held_back(make_fold(workshop.split_folder, 1).answers)
+    rows, printed = _seen(runtime, "fold-000", **run)
+    assert rows >= _held_back(runtime.split_folder.answers)
+    assert not rows & _held_back(make_fold(runtime.split_folder, 1).answers)
     assert "sealed" not in printed
     assert f"shared folds: {len(rows)}" in printed
 
@@ -113,17 +113,17 @@ print("LEARNT", *sorted(rows))
 @pytest.mark.parametrize(
     "operator", [Operator.DRAFT, Operator.ENSEMBLE, Operator.FOLD, Operator.BLEND, Operator.REFIT]
 )
-def test_no_kind_of_work_finds_a_sealed_part(workshop: Workshop, operator: Operator) -> None:
+def test_no_kind_of_work_finds_a_sealed_part(runtime: CampaignRuntime, operator: Operator) -> None:
     """By path, from the root or from its inputs; a run on a fold learns from none of its rows."""
-    made, split = make_fold(workshop.split_folder, 1), workshop.split_folder
+    made, split = make_fold(runtime.split_folder, 1), runtime.split_folder
     number = 1 if operator is Operator.FOLD else 0
     script = operator not in (Operator.DRAFT, Operator.ENSEMBLE)
     work = code().model_copy(
         update={"operator": operator, "fold": number, "session": "script" if script else "notebook"}
     )
     places = [each for folder in (made, split) for each in (folder.answers, folder.sealed, folder.full)]
-    places += [split.root, made.root, made.root.parent, workshop.project.root, workshop.folder.root]
-    session = workshop.open_session(work, workshop.folder.work(f"{operator.value}-000"))
+    places += [split.root, made.root, made.root.parent, runtime.project.root, runtime.folder.root]
+    session = runtime.open_session(work, runtime.folder.work(f"{operator.value}-000"))
     try:
         result = session.run(_ATTACK.replace("PLACES", repr([str(each) for each in places])), seconds=60)
     finally:
@@ -140,20 +140,20 @@ def test_no_kind_of_work_finds_a_sealed_part(workshop: Workshop, operator: Opera
     "spoil", ["the split's rows", "a row twice", "a row less", "no labels", "words"]
 )
 def test_a_submission_of_the_wrong_form_for_a_fold_is_refused(
-    workshop: Workshop, tmp_path: Path, spoil: str
+    runtime: CampaignRuntime, tmp_path: Path, spoil: str
 ) -> None:
     """It has no score; the same rows with labels of any kind have one."""
-    made = make_fold(workshop.split_folder, 1)
+    made = make_fold(runtime.split_folder, 1)
     header, *rows = made.answers.read_text().splitlines()
     spoiled = {
-        "the split's rows": workshop.split_folder.answers.read_text().splitlines()[1:],
+        "the split's rows": runtime.split_folder.answers.read_text().splitlines()[1:],
         "a row twice": [*rows, rows[0]],
         "a row less": rows[:-1],
         "no labels": [row.split(",")[0] + "," for row in rows],
         "words": ["\0"],
     }
-    test = workshop.split_folder.public / "sample_submission.csv"
-    grader = workshop.grader_of(1)
+    test = runtime.split_folder.public / "sample_submission.csv"
+    grader = runtime.grader_of(1)
     try:
         for name, lines, valid in (("right.csv", rows, True), ("wrong.csv", spoiled[spoil], False)):
             (tmp_path / name).write_text("\n".join([header, *lines]) + "\n")
@@ -161,4 +161,4 @@ def test_a_submission_of_the_wrong_form_for_a_fold_is_refused(
             assert report.valid == valid, report
             assert (report.score is not None) == valid
     finally:
-        workshop.close()
+        runtime.close()

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from mlflow.tracking import MlflowClient
 
-from comind.following.events import Decided, Noticed, Stood
+from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
 from comind.following.journal import FollowingLog
 from tasks.tracking.database import tracking_uri
 from tasks.tracking.following import FollowingTracker
@@ -24,10 +24,10 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
             what = candidate("ab"[number], score)
             for event in (*ended(number, what), *handed(number, what, str(number))):
                 log.record(event)
-            log.record(Decided(at=day(number), verdict="submit", reason="better"))
+            log.record(SubmissionDecided(at=day(number), verdict="submit", reason="better"))
             log.record(scored(number, str(number), public_score=score))
-            log.record(Stood(at=day(number), public_score=score, rank=rank, teams=100))
-        log.record(Noticed(at=day(1), kind="rules", text="the rules have changed"))
+            log.record(StandingRecorded(at=day(number), public_score=score, rank=rank, teams=100))
+        log.record(NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"))
     tracker = FollowingTracker(tmp_path, "somewhere")
     for _ in range(2):
         tracker.catch_up()

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from comind.campaign.folder import ProjectFolder
-from comind.system.owner import this_process
+from comind.system.owner import process_identity
 from flows.orphans import OWNER, close_orphans
 
 
@@ -42,7 +42,7 @@ def _dead() -> str:
 
 def _owner(number: str, start: str) -> str:
     """Return the name of a process of this machine with another number and start."""
-    boot, view, *_ = this_process().split("/")
+    boot, view, *_ = process_identity().split("/")
     return f"{boot}/{view}/{number}/{start}"
 
 
@@ -59,7 +59,7 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
 
 def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Servers of a living owner, and of another project, go on."""
-    mine, theirs = server(this_process()), server(_dead(), tmp_path / "other")
+    mine, theirs = server(process_identity()), server(_dead(), tmp_path / "other")
     assert close_orphans(tmp_path) == []
     assert mine.poll() is None
     assert theirs.poll() is None

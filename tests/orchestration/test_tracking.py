@@ -17,7 +17,7 @@ from comind.campaign.attempt import (
     Graded,
     MonitorAsked,
     MonitorHeard,
-    TryFailed,
+    RequestFailed,
     WorkEnded,
     WorkEvent,
 )
@@ -172,8 +172,8 @@ _STARTED = CellStarted(ordinal=1, step=1, goal="Fit.", code="fit()")
 _ASKED = MonitorAsked(seconds=20, evidence=(), fingerprint="e" * 64, model="small", bound=_BOUND)
 _EVENTFUL: tuple[WorkEvent, ...] = (
     *(_SENT, _SENT),  # killed in between
-    TryFailed(message="busy", booked=Usage()),
-    TryFailed(message="broken off", booked=_BOUND),
+    RequestFailed(message="busy", booked=Usage()),
+    RequestFailed(message="broken off", booked=_BOUND),
     CallAnswered(ordinal=0, reply=_REPLY),
     *(_STARTED, _ASKED, MonitorHeard(seconds=21, reply=_REPLY), _ASKED),
     *(_STARTED, _ASKED),  # killed in between

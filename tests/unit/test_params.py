@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
-from flows.params import Params
+from flows.params import Params, read_params
 
 _ROOT = Path(__file__).parents[2]
 
@@ -14,3 +15,13 @@ def test_the_file_holds_the_defaults() -> None:
     written = yaml.safe_load((_ROOT / "params.yaml").read_text())
     written.pop("profiles", None)
     assert Params.model_validate(written) == Params()
+
+
+def test_a_former_key_is_read_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A key that was renamed keeps its value for one version, and its present name is told once."""
+    path = tmp_path / "params.yaml"
+    path.write_text("kaggle: {manners: {pause_seconds: 7}}\n")
+    for _ in range(2):
+        assert read_params(tmp_path).kaggle.rate_limit.pause_seconds == 7
+    told = f"comind: warning: {path}: kaggle.manners is kaggle.rate_limit now; the old name is read for"
+    assert capsys.readouterr().err.count(told) == 1

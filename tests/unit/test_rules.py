@@ -13,13 +13,13 @@ from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.campaign.attempt import MonitorVerdict
-from comind.campaign.budget import Meter, MeteredModel, Purse
+from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, UsageError
 from comind.evaluation.demos import recordings
 from comind.llm.base import Message, ModelRequest
 from comind.llm.exchange import parse
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.testing.model import ScriptedModel
 from comind.testing.rules import Rules
 
@@ -79,11 +79,11 @@ def test_a_missing_reply_is_missed_once_and_by_nobody_else(tmp_path: Path) -> No
     """A question of the monitor without a rule is not asked again, and other questions are answered."""
     path = _rules(tmp_path, {"reply": "CodingStep", "say": {"goal": "go on"}})
     scripted = ScriptedModel.from_file(path)
-    gate, purse = Gate(), Purse(Budget(), Spend())
-    model = MeteredModel(scripted, Meter(purse, gate, note=lambda _: None))
+    limiter, ledger = RateLimiter(), BudgetLedger(Budget(), Spend())
+    model = MeteredModel(scripted, Meter(ledger, limiter, note=lambda _: None))
     with pytest.raises(ModelServiceError, match="no MonitorVerdict of coder"):
         model.complete(_asked("MonitorVerdict", "A cell is running."))
-    assert (len(scripted.requests), gate.retries) == (1, 0)
+    assert (len(scripted.requests), limiter.retries) == (1, 0)
     assert parse(model.complete(_asked("CodingStep", "Your draft")), CodingStep).goal == "go on"
 
 

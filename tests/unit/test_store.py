@@ -13,7 +13,7 @@ from comind.errors import UsageError
 from comind.evaluation.folder import load_competition
 from flows.opening import _store
 from flows.params import Params, StoreParams
-from flows.reproduction import _workshop
+from flows.reproduction import _runtime
 from tests.unit.campaign.samples import opened
 from tests.unit.evaluation.folders import competition_folder
 
@@ -83,5 +83,5 @@ def test_a_strangers_log_mounts_nothing(tmp_path: Path) -> None:
         campaign.record(opened(store=StoreFolders(models="/root")))
         campaign.record(split)
         state = campaign.state
-    workshop = _workshop(tmp_path, folder.name, state, None, StoreFolders(datasets="/mine"))
-    assert workshop.spec.store == StoreFolders(datasets="/mine")
+    runtime = _runtime(tmp_path, folder.name, state, None, StoreFolders(datasets="/mine"))
+    assert runtime.spec.store == StoreFolders(datasets="/mine")

@@ -12,14 +12,14 @@ from comind.campaign.attempt import (
     Graded,
     MonitorAsked,
     MonitorHeard,
-    TryFailed,
+    RequestFailed,
 )
 from comind.campaign.events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
 from comind.domain.payload import Payload
-from comind.domain.spend import Budget, Reached, Spend
+from comind.domain.spend import Budget, LimitReached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
@@ -167,7 +167,7 @@ def test_the_pick_is_told_with_what_it_rests_on() -> None:
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
     """Each warning comes when its share is spent, and a raised limit is warned of anew."""
-    told: set[Reached] = set()
+    told: set[LimitReached] = set()
     budget = Budget(usd=10.0, tokens=1_000)
 
     def lines(usd: float, tokens: int, budget: Budget = budget) -> list[str]:
@@ -196,7 +196,7 @@ def test_the_footer_tells_what_is_spent_of_what() -> None:
 
 def test_a_failed_try_is_told() -> None:
     """While the endpoint is away, the view says so."""
-    failed = TryFailed(message="the model m cannot be reached", booked=Usage())
+    failed = RequestFailed(message="the model m cannot be reached", booked=Usage())
     assert _work_line(failed, AttemptState()) == (
         "the model m cannot be reached; it will be asked again"
     )
@@ -208,7 +208,7 @@ def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
     assert _doing(state) == "waiting"
     steps = [
         ("asking m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
-        ("waiting for the endpoint", TryFailed(message="busy", booked=usage)),
+        ("waiting for the endpoint", RequestFailed(message="busy", booked=usage)),
         ("waiting", CallAnswered(ordinal=0, reply=ModelReply(text="", model="m"))),
         ("Fit a tree.", CellStarted(ordinal=1, step=1, goal="Fit a tree.\nRest.", code="fit()")),
         ("Fit a tree.", MonitorAsked(seconds=1, evidence=(), fingerprint="e", model="s", bound=usage)),

@@ -8,13 +8,13 @@ from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, room
 from comind.agents.aide.community import by_votes, notes_for
 from comind.agents.aide.tree import AideParameters, good, grow
 from comind.campaign.agent import Agent, Role
+from comind.campaign.context import CodeContext
 from comind.campaign.estimate import Expected, ExpectedCalls
 from comind.campaign.events import CampaignSpec
 from comind.campaign.journal import journal_of, plain
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Workbench
 from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
@@ -54,11 +54,11 @@ class Aide(Agent):
             return planned or Wait()
         return Done(reason=f"the tree has its {state.spec.steps} programs")
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Write and run the program of one node."""
         rag = self.settings.community == "rag"
-        notes = notes_for(self.problem, self.community, work, bench) if rag else []
-        return implement(self.problem, work, bench, notes)
+        notes = notes_for(self.problem, self.community, work, context) if rag else []
+        return implement(self.problem, work, context, notes)
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.campaign.outcome import Finish
+from comind.campaign.context import CodeContext, Step
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code
-from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
@@ -61,14 +61,19 @@ def room_in(context_tokens: int) -> dict[str, int]:
 
 
 def ask(
-    bench: Workbench, template: str, reply_type: type[T], tokens: int | None = None, /, **facts: object
+    context: CodeContext,
+    template: str,
+    reply_type: type[T],
+    tokens: int | None = None,
+    /,
+    **facts: object,
 ) -> T:
     """Return the reply to the prompt `template`; without `tokens` it may be as long as a program.
 
     Raises:
         ReplyError: three replies in a row had the wrong form.
     """
-    room, review = room_in(bench.context_tokens), reply_type is Review
+    room, review = room_in(context.context_tokens), reply_type is Review
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
     prompt = Prompt(
@@ -77,24 +82,24 @@ def ask(
         max_tokens=tokens or room["reply"],
         closing=review,
     )
-    return bench.ask(prompt, reply_type).value
+    return context.ask(prompt, reply_type).value
 
 
-def implement(problem: Problem, work: Code, bench: Workbench, notes: object) -> Finish:
+def implement(problem: Problem, work: Code, context: CodeContext, notes: object) -> CodeResult:
     """Write the program of a node, run it, and report plan and review; `notes` are the community's."""
     seconds = min(work.budget.cell_seconds, work.budget.seconds)
     facts = {"problem": problem, "draft": work.draft, "notes": notes, "seconds": seconds}
-    written = ask(bench, work.operator.value, Solution, **facts)
-    step = bench.step(written.plan[:_GOAL_LENGTH], written.code)
-    return Finish(report=f"{written.plan}\n\n{_review(problem, written, step, bench)}".strip())
+    written = ask(context, work.operator.value, Solution, **facts)
+    step = context.step(written.plan[:_GOAL_LENGTH], written.code)
+    return CodeResult(report=f"{written.plan}\n\n{_review(problem, written, step, context)}".strip())
 
 
-def _review(problem: Problem, written: Solution, step: Step, bench: Workbench) -> str:
+def _review(problem: Problem, written: Solution, step: Step, context: CodeContext) -> str:
     """Return what a model makes of a run; without that the node is what it is, too."""
-    if bench.seconds_left <= 0:
+    if context.seconds_left <= 0:
         return ""
     facts = {"problem": problem, "written": written, "step": step}
     try:
-        return ask(bench, "review", Review, _REVIEW_TOKENS, **facts).summary
+        return ask(context, "review", Review, _REVIEW_TOKENS, **facts).summary
     except ReplyError as error:
         return f"There is no review: {error}."

@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel, Field
 
 from comind.agents.aide.coder import ask
+from comind.campaign.context import CodeContext
 from comind.campaign.plan import Code
-from comind.campaign.workbench import Workbench
 from comind.domain.community import CommunityView, Discussion, Notebook
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem
@@ -51,7 +51,7 @@ def by_votes(items: Sequence[_Voted]) -> list[_Voted]:
     return sorted(items, key=lambda each: -each.votes)
 
 
-def notes_for(problem: Problem, view: CommunityView, work: Code, bench: Workbench) -> list[Note]:
+def notes_for(problem: Problem, view: CommunityView, work: Code, context: CodeContext) -> list[Note]:
     """Return what a node is told in the variant `rag`: a draft what the model picks, else what is near.
 
     Near is what ranks first for the error to be debugged, or for plan and review of what is improved.
@@ -62,26 +62,26 @@ def notes_for(problem: Problem, view: CommunityView, work: Code, bench: Workbenc
     if not items:
         return []
     if work.operator is Operator.DRAFT:
-        return list(_picked(items, problem, bench))
+        return list(_picked(items, problem, context))
     cut = [(item.title, _PASSAGE.findall(item.text[:_ITEM_LENGTH])) for item in items]
     passages = [Note(title, part) for title, parts in cut for part in parts]
     draft, texts = work.draft, [f"{note.title}\n{note.text}" for note in passages]
     wanted = draft.method if work.operator is Operator.DEBUG else draft.codebase_result
-    near = bench.rank(shorten(wanted, _QUERY_TOKENS), texts, top=_PASSAGES)
+    near = context.rank(shorten(wanted, _QUERY_TOKENS), texts, top=_PASSAGES)
     return [passages[number] for number in near]
 
 
-def _picked(items: Sequence[Note], problem: Problem, bench: Workbench) -> Iterator[Note]:
+def _picked(items: Sequence[Note], problem: Problem, context: CodeContext) -> Iterator[Note]:
     """Yield summaries of the items that the model picks; what it cannot summarise is left out."""
     titles = {"problem": problem, "titles": [item.title for item in items], "limit": _READ}
     try:
-        picks = ask(bench, "pick", Picks, _PICK_TOKENS, **titles)
+        picks = ask(context, "pick", Picks, _PICK_TOKENS, **titles)
     except ReplyError:
         return
     numbers = [number for number in dict.fromkeys(picks.numbers) if 0 < number <= len(items)]
     for item in (items[number - 1] for number in numbers[:_READ]):
         try:
-            said = ask(bench, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
+            said = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
             yield Note(item.title, said.summary)
         except ReplyError:
             continue

@@ -3,10 +3,10 @@
 from comind.agents.baseline.searching import AVERAGE, Search
 from comind.baseline import fit_program, found_in, kinds_for, why_no_kinds
 from comind.campaign.agent import Agent
-from comind.campaign.outcome import Finish
+from comind.campaign.context import CodeContext, ThinkContext
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk, Workbench
 from comind.domain.value import Value
 
 __all__ = ["BaselineAgent", "Nothing"]
@@ -39,24 +39,26 @@ class BaselineAgent(Agent):
             return Wait()
         return Search(self.problem, self.seed, state, kinds).next()
 
-    def think(self, work: Think, desk: Desk) -> Value:
+    def think(self, work: Think, context: ThinkContext) -> Value:
         """End a thought that a campaign of a former version had begun without a model."""
-        del work, desk
+        del work, context
         return Nothing()
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Run a search, then a program with what it found; or the program of an average alone."""
         draft = work.draft
         if not draft.codebase:
-            return Finish(report="Nobody implements drafts without a language model.")
+            return CodeResult(report="Nobody implements drafts without a language model.")
         if draft.kind == AVERAGE:
-            bench.step("Average models of several kinds.", draft.codebase)
-            return Finish(report=draft.method)
-        seconds = _SEARCH_SHARE * bench.seconds_left
-        searched = bench.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
+            context.step("Average models of several kinds.", draft.codebase)
+            return CodeResult(report=draft.method)
+        seconds = _SEARCH_SHARE * context.seconds_left
+        searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
         found = found_in(searched.output)
-        if found is None or not bench.steps_left:
-            return Finish(report="No settings could be fitted in time, or no step was left for them.")
+        if found is None or not context.steps_left:
+            return CodeResult(
+                report="No settings could be fitted in time, or no step was left for them."
+            )
         code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
-        bench.step("Fit with the best settings.", code)
-        return Finish(report=f"{draft.method} It found:\n{found.model_dump_json()}")
+        context.step("Fit with the best settings.", code)
+        return CodeResult(report=f"{draft.method} It found:\n{found.model_dump_json()}")

@@ -15,12 +15,12 @@ from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
 from comind.campaign.agent import Agent, Role
+from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.estimate import Expected
 from comind.campaign.events import CampaignSpec
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk, Workbench
 from comind.campaign.works import Thought, WorkRecord
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
@@ -72,21 +72,21 @@ class CoMind(Agent):
             return Wait()
         return self._next_thought(state, pool, thoughts[-1] if thoughts else None)
 
-    def think(self, work: Think, desk: Desk) -> Value:
+    def think(self, work: Think, context: ThinkContext) -> Value:
         """Carry out one stage of a round."""
         match work.purpose:
             case ANALYZE.name:
-                return analyze(self.problem, self.community, ANALYZE.facts_of(work), desk)
+                return analyze(self.problem, self.community, ANALYZE.facts_of(work), context)
             case PROPOSE.name:
-                return propose(self.problem, PROPOSE.facts_of(work), desk)
+                return propose(self.problem, PROPOSE.facts_of(work), context)
             case COORDINATE.name:
-                return coordinate(self.problem, self.community, COORDINATE.facts_of(work), desk)
+                return coordinate(self.problem, self.community, COORDINATE.facts_of(work), context)
             case _:
-                return super().think(work, desk)
+                return super().think(work, context)
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Implement one draft."""
-        return implement(self.problem, work, bench, self.settings.patience)
+        return implement(self.problem, work, context, self.settings.patience)
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:

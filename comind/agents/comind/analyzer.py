@@ -9,9 +9,9 @@ from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sampling import sample
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
+from comind.campaign.context import ThinkContext
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk
 from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
@@ -70,13 +70,13 @@ def readings_of(
     return [part for part in parts if part.sampled or part.solutions]
 
 
-def analyze(problem: Problem, view: CommunityView, reading: Reading, desk: Desk) -> Reports:
+def analyze(problem: Problem, view: CommunityView, reading: Reading, context: ThinkContext) -> Reports:
     """Read the items of one reader; one that the model cannot report on is left out."""
     reports: list[Report] = []
     skipped: list[str] = []
-    sizes = Sizes.of(desk.context_tokens)
+    sizes = Sizes.of(context.context_tokens)
     for item in _items(view, reading):
-        if reading.seconds is not None and desk.state.spend.seconds > reading.seconds:
+        if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
         asked = _TEMPLATES.render("analyzer", problem=problem, item=item, sizes=sizes)
@@ -89,7 +89,7 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, desk: Desk)
             max_tokens=sizes.thought_reply,
         )
         try:
-            said = desk.ask(prompt, Analysis).value
+            said = context.ask(prompt, Analysis).value
         except ReplyError as error:
             skipped.append(f"{item.id}: {error}")
             continue

@@ -3,8 +3,8 @@
 from typing import Literal, NamedTuple
 
 from comind.agents.comind.adapt import Adapted, adapt
+from comind.campaign.context import CodeContext
 from comind.campaign.plan import Code
-from comind.campaign.workbench import Workbench
 from comind.domain.problem import Problem
 from comind.session.base import CellResult, CellStatus
 
@@ -32,7 +32,7 @@ class Begun(NamedTuple):
     """What came of reading what the members of an ensemble predict."""
 
 
-def begin(problem: Problem, work: Code, bench: Workbench, frame: str, stack: str = "") -> Begun:
+def begin(problem: Problem, work: Code, context: CodeContext, frame: str, stack: str = "") -> Begun:
     """Run what the attempt builds on.
 
     That is the program that the draft starts from, unscored, as its score is known; or the public
@@ -40,56 +40,56 @@ def begin(problem: Problem, work: Code, bench: Workbench, frame: str, stack: str
     take too much of the attempt's time, it is the frame that reads the tables, and then the preparation
     that the drafts of the round share or, of an ensemble, the cell `stack` that reads predictions.
     """
-    if bench.steps_left <= 1:
+    if context.steps_left <= 1:
         return Begun()
     seconds = work.draft.codebase_seconds
     if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
-        result = bench.run("Run the program that this draft starts from.", work.draft.codebase)
+        result = context.run("Run the program that this draft starts from.", work.draft.codebase)
         if result.status is CellStatus.OK:
             return Begun("codebase")
-    begun = _try_notebook(problem, work, bench) if work.draft.notebook else Begun()
+    begun = _try_notebook(problem, work, context) if work.draft.notebook else Begun()
     rows = problem.train_rows + problem.validation_rows + problem.test_rows
-    if begun.ran or rows > _FRAME_ROWS or bench.steps_left <= 1:
+    if begun.ran or rows > _FRAME_ROWS or context.steps_left <= 1:
         return begun
-    if bench.run("Read the tables.", frame).status is not CellStatus.OK:
+    if context.run("Read the tables.", frame).status is not CellStatus.OK:
         return begun
-    if stack and bench.steps_left > 1:
-        read = bench.run("Read what the solutions predict that this draft combines.", stack)
+    if stack and context.steps_left > 1:
+        read = context.run("Read what the solutions predict that this draft combines.", stack)
         return begun._replace(ran="frame", stacked=read)
-    return begun._replace(ran="frame", prepared=_prepare(work, bench))
+    return begun._replace(ran="frame", prepared=_prepare(work, context))
 
 
-def _prepare(work: Code, bench: Workbench) -> CellResult | None:
+def _prepare(work: Code, context: CodeContext) -> CellResult | None:
     """Run the preparation, for a bounded time; None where there is none."""
-    if not work.draft.preparation or bench.steps_left <= 1:
+    if not work.draft.preparation or context.steps_left <= 1:
         return None
     most = min(_PREPARATION_SECONDS, _PREPARATION_SHARE * work.budget.seconds)
-    return bench.run("Prepare features and folds.", work.draft.preparation, seconds=most)
+    return context.run("Prepare features and folds.", work.draft.preparation, seconds=most)
 
 
-def _try_notebook(problem: Problem, work: Code, bench: Workbench) -> Begun:
+def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Begun:
     """Run the public notebook as far as its share of the time allows, and have its predictions scored.
 
     One that fails after it has written its predictions is scored, too. Nobody has read it, so it runs
     only where the sandbox isolates it.
     """
     adapted = adapt(problem, work.draft)
-    if not adapted.refused and bench.steps_left <= _NOTEBOOK_CELLS:
+    if not adapted.refused and context.steps_left <= _NOTEBOOK_CELLS:
         adapted = Adapted(refused="there are too few steps")
     if adapted.refused:
         return Begun(said=adapted.refused)
     most = _START_SHARE * work.budget.seconds
-    laid = bench.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
+    laid = context.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
         return Begun(said=laid.error.strip().rpartition("\n")[2])
-    if not bench.state.sealed:
+    if not context.state.sealed:
         return Begun(said="nothing here would isolate it")
-    ran = bench.run(
+    ran = context.run(
         "Run the public notebook that this draft starts from.", adapted.program, seconds=most
     )
     if ran.status not in (CellStatus.OK, CellStatus.ERROR):
         return Begun(said=ran.error, failed=True)
-    step = bench.step("Hand in what the public notebook predicts.", adapted.after)
+    step = context.step("Hand in what the public notebook predicts.", adapted.after)
     if step.report is not None and step.report.valid:
         return Begun("notebook", adapted.program, ran.error, failed=bool(ran.error))
     said = ran.error or step.result.error or step.refused or (step.report.message if step.report else "")

@@ -9,9 +9,9 @@ from comind.agents.comind.begin import Begun, begin
 from comind.agents.comind.history import History, Turn
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
-from comind.campaign.outcome import Finish
+from comind.campaign.context import CodeContext, Step
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code
-from comind.campaign.workbench import Step, Workbench
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
@@ -93,45 +93,45 @@ _TitledReport = create_model(
 )
 
 
-def implement(problem: Problem, work: Code, bench: Workbench, patience: int) -> Finish:
+def implement(problem: Problem, work: Code, context: CodeContext, patience: int) -> CodeResult:
     """Work on the draft until steps or time are over, scores reach a plateau, or the model is done.
 
     A plateau (early stopping) is `patience` scored steps in a row, none of which gains more than the
     standard error of its paired difference to the best before it.
     """
-    sizes = Sizes.of(bench.context_tokens)
+    sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = begin(problem, work, bench, _frame(problem, work.opening_version), stack)
-    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, bench)
-    opening = _opening(problem, work, bench, sizes, begun=begun, stack=stack, submit=submit)
+    begun = begin(problem, work, context, _frame(problem, work.opening_version), stack)
+    submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, context)
+    opening = _opening(problem, work, context, sizes, begun=begun, stack=stack, submit=submit)
     history = History(
         opening,
-        context_tokens=bench.context_tokens,
-        reply_tokens=bench.reply_tokens(sizes.cell_reply),
+        context_tokens=context.context_tokens,
+        reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
-    while bench.steps_left > 0 and bench.seconds_left > 0 and without_gain < patience:
+    while context.steps_left > 0 and context.seconds_left > 0 and without_gain < patience:
         prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
-        answer = bench.ask(prompt, CodingStep)
-        if answer.value.done and (refusals == _REFUSALS or _may_end(work, bench)):
+        answer = context.ask(prompt, CodingStep)
+        if answer.value.done and (refusals == _REFUSALS or _may_end(work, context)):
             history.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
             refusals += 1
-            told = _TEMPLATES.render("coding_go_on", left=_left(bench), best=bench.state.best_score)
+            told = _TEMPLATES.render("coding_go_on", left=_left(context), best=context.state.best_score)
             history.add(Turn(answer.text, told, "Said that it was done, and was told to go on."))
             continue
-        refusals, before = 0, bench.state.best
-        step = bench.step(answer.value.goal, answer.value.code, answer.value.names)
+        refusals, before = 0, context.state.best
+        step = context.step(answer.value.goal, answer.value.code, answer.value.names)
         without_gain = _steps_without_gain(step, without_gain)
         error = _complaint(step)
         repeated = bool(error) and error == last_error
-        told = _feedback(step, bench, sizes, history.room, repeated=repeated)
-        best = answer.value.code if bench.state.best != before else ""
-        history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, bench), best))
+        told = _feedback(step, context, sizes, history.room, repeated=repeated)
+        best = answer.value.code if context.state.best != before else ""
+        history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, context), best))
         last_error = error
-    return _report(work, bench, history.messages, sizes)
+    return _report(work, context, history.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -141,19 +141,19 @@ def _steps_without_gain(step: Step, before: int) -> int:
     return 0 if step.gain.difference > step.gain.standard_error else before + 1
 
 
-def _may_end(work: Code, bench: Workbench) -> bool:
+def _may_end(work: Code, context: CodeContext) -> bool:
     """Whether too little is left for another experiment."""
-    little = bench.seconds_left < max(_LITTLE_SHARE * work.budget.seconds, _LITTLE_SECONDS)
-    return bench.state.best is not None and (little or bench.steps_left <= 1)
+    little = context.seconds_left < max(_LITTLE_SHARE * work.budget.seconds, _LITTLE_SECONDS)
+    return context.state.best is not None and (little or context.steps_left <= 1)
 
 
-def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: Sizes) -> Finish:
+def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
     """Ask for a report on what was scored; without one, say how far it came."""
-    said = f"Scored {bench.state.best_score}." if bench.state.best else "Nothing was scored."
-    if bench.state.best is None or bench.seconds_left <= 0:
-        return Finish(report=said)
+    said = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
+    if context.state.best is None or context.seconds_left <= 0:
+        return CodeResult(report=said)
     last = _TEMPLATES.render(
-        "coding_report", best=bench.state.best_score, opening_version=work.opening_version
+        "coding_report", best=context.state.best_score, opening_version=work.opening_version
     )
     prompt = Prompt(
         role=work.role,
@@ -163,32 +163,32 @@ def _report(work: Code, bench: Workbench, messages: tuple[Message, ...], sizes: 
         closing=True,
     )
     try:
-        report = bench.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
+        report = context.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
     except ReplyError as error:
-        return Finish(report=f"{said} The model gave no report: {error}")
+        return CodeResult(report=f"{said} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
     title = str(getattr(report, "title", ""))
-    return Finish(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
+    return CodeResult(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
 
 
-def _define_submit(problem: Problem, work: Code, bench: Workbench) -> bool:
+def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
     """Define `submit` unless the program that has run does; returns whether it is defined."""
     if _SUBMIT in work.draft.codebase:
         return True
     if (
         work.opening_version == 0
-        or bench.steps_left <= _FEW_STEPS
+        or context.steps_left <= _FEW_STEPS
         or _OTHER_SUBMIT.search(work.draft.codebase)
     ):
         return False
     cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
-    return bench.run("Define how predictions are handed in.", cell).status is CellStatus.OK
+    return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
 
 
 def _opening(
     problem: Problem,
     work: Code,
-    bench: Workbench,
+    context: CodeContext,
     sizes: Sizes,
     *,
     begun: Begun,
@@ -196,7 +196,7 @@ def _opening(
     submit: bool,
 ) -> tuple[Message, ...]:
     starts = [each for each in work.inputs if "/" not in each and begun.ran == "codebase"]
-    large = bench.context_tokens >= _LARGE_CONTEXT
+    large = context.context_tokens >= _LARGE_CONTEXT
     folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
     unshared = min(work.opening_version, UNSHARED_VERSION)
     task = _TEMPLATES.render(
@@ -205,17 +205,17 @@ def _opening(
         draft=work.draft,
         budget=work.budget,
         begun=begun,
-        scored=bench.state.best_score,
+        scored=context.state.best_score,
         opening_version=work.opening_version,
         # Small models are not told of the folds; what runs is the same.
         frame=_frame(problem, work.opening_version if folds else unshared),
         stack=stack,
         folds=folds,
         sizes=sizes,
-        resources=bench.resources,
+        resources=context.resources,
         inputs=[_mounted(each, ran=each in starts[:1]) for each in work.inputs],
-        steps=bench.steps_left,
-        reply_tokens=bench.reply_tokens(sizes.cell_reply),
+        steps=context.steps_left,
+        reply_tokens=context.reply_tokens(sizes.cell_reply),
         submit=submit,
         large_context=large,
         time=format_duration(work.budget.seconds),
@@ -250,7 +250,7 @@ def _stack(problem: Problem, work: Code) -> str:
     return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
-def _in_short(goal: str, step: Step, bench: Workbench) -> str:
+def _in_short(goal: str, step: Step, context: CodeContext) -> str:
     """Return a step in one line: what it was for, what came of it, what it wrote."""
     result = step.result
     parts = [f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _complaint(step)]
@@ -264,7 +264,7 @@ def _in_short(goal: str, step: Step, bench: Workbench) -> str:
         parts.append(f"not scored: {step.report.message if step.report else step.refused}")
     if step.files:
         parts.append(f"wrote {', '.join(file.name for file in step.files)}")
-    line = " ".join(f"Step {bench.state.steps}: {goal}: {'; '.join(parts)}.".split())
+    line = " ".join(f"Step {context.state.steps}: {goal}: {'; '.join(parts)}.".split())
     return shorten(line, _LINE_TOKENS).replace("\n", " ")
 
 
@@ -273,7 +273,7 @@ def _complaint(step: Step) -> str:
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
-def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated: bool) -> str:
+def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool) -> str:
     most = int(_SHOWN_SHARE * room)
     return _TEMPLATES.render(
         "coding_feedback",
@@ -283,17 +283,17 @@ def _feedback(step: Step, bench: Workbench, sizes: Sizes, room: int, *, repeated
         error_tokens=min(sizes.error, most),
         parts_shown=sizes.parts_shown,
         neighbour_length=_CHARACTERS_PER_TOKEN * sizes.neighbour,
-        best=bench.state.best_score,
-        nominated=bench.state.nominated,
-        leader=bench.state.leader_score,
-        left=_left(bench),
+        best=context.state.best_score,
+        nominated=context.state.nominated,
+        leader=context.state.leader_score,
+        left=_left(context),
     )
 
 
-def _left(bench: Workbench) -> str:
+def _left(context: CodeContext) -> str:
     """Return what is left of an attempt, in words."""
-    steps = "1 step" if bench.steps_left == 1 else f"{bench.steps_left} steps"
-    return f"{steps}, {format_duration(bench.seconds_left)}"
+    steps = "1 step" if context.steps_left == 1 else f"{context.steps_left} steps"
+    return f"{steps}, {format_duration(context.seconds_left)}"
 
 
 def format_duration(seconds: float) -> str:

@@ -24,8 +24,8 @@ from comind.agents.comind.thoughts import (
     StartingPoint,
     Tried,
 )
+from comind.campaign.context import ThinkContext
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk
 from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
@@ -161,7 +161,9 @@ def _latest_preparation(attempts: list[Attempt]) -> str:
     return next(ran, "")
 
 
-def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Desk) -> RoundDrafts:
+def coordinate(
+    problem: Problem, view: CommunityView, facts: Drafting, context: ThinkContext
+) -> RoundDrafts:
     """Ask for drafts, then make sure that they differ and that each part is played.
 
     A list in which nothing is new, or with an ensemble that cannot be, is asked for once more, with the
@@ -170,9 +172,9 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     Raises:
         ReplyError: the replies did not have the promised form, and there is no draft.
     """
-    sizes = Sizes.of(desk.context_tokens)
+    sizes = Sizes.of(context.context_tokens)
     asked = _TEMPLATES.render(
-        "coordinator", problem=problem, sizes=sizes, resources=desk.resources, **dict(facts)
+        "coordinator", problem=problem, sizes=sizes, resources=context.resources, **dict(facts)
     )
     messages: tuple[Message, ...] = (
         Message(role="system", content=_TEMPLATES.render("coordinator_system")),
@@ -185,7 +187,7 @@ def coordinate(problem: Problem, view: CommunityView, facts: Drafting, desk: Des
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
-            answer = desk.ask(prompt, reply_type)
+            answer = context.ask(prompt, reply_type)
         except ReplyError:
             if found.drafts:
                 break

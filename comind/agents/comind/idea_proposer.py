@@ -5,8 +5,8 @@ from pydantic import BaseModel, Field
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
+from comind.campaign.context import ThinkContext
 from comind.campaign.state import CampaignState
-from comind.campaign.workbench import Desk
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.llm.base import Message
@@ -91,16 +91,16 @@ def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
     )
 
 
-def propose(problem: Problem, facts: Proposing, desk: Desk) -> Ideas:
+def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     """Brainstorm over the reports, then keep what is worth trying; each idea says where it is from."""
-    sizes = Sizes.of(desk.context_tokens)
+    sizes = Sizes.of(context.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
-    paths = desk.ask(_prompt("brainstorm", problem, facts, desk), Brainstorm).value.paths
+    paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
     raw = [cut_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
-    kept = desk.ask(_prompt("selection", problem, facts, desk, raw=raw), Selection).value.ideas
+    kept = context.ask(_prompt("selection", problem, facts, context, raw=raw), Selection).value.ideas
     origins = _origins(facts, raw)
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
@@ -145,9 +145,11 @@ def _telling(text: str) -> set[str]:
     return {word for word in plain.split() if len(word) > 3}  # noqa: PLR2004 - no articles
 
 
-def _prompt(name: str, problem: Problem, facts: Proposing, desk: Desk, **more: object) -> Prompt:
-    sizes = Sizes.of(desk.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": desk.resources}
+def _prompt(
+    name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
+) -> Prompt:
+    sizes = Sizes.of(context.context_tokens)
+    known = {"problem": problem, "sizes": sizes, "resources": context.resources}
     asked = _TEMPLATES.render(name, **known, **dict(facts), **more)
     return Prompt(
         role=PROPOSE.role,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from comind.community.text import decode, program, program_of
 from comind.errors import SubmissionError
-from comind.system.files import read_untrusted, write_durably
+from comind.system.files import read_untrusted, write_atomically
 
 __all__ = ["Programs", "dumped"]
 
@@ -31,7 +31,7 @@ class Programs:
         name = hashlib.sha256(source.encode()).hexdigest()
         path = self._kept / name[:2] / f"{name}.txt"
         if not path.exists():
-            write_durably(path, source)
+            write_atomically(path, source)
         return _KEPT + name
 
     def read(self, code: str) -> str | None:

@@ -19,7 +19,7 @@ from comind.community.store.manifest import Dropped
 from comind.community.store.tables import TABLES, Table, typed, types
 from comind.domain.value import Value
 from comind.errors import CommunityError
-from comind.system.files import hash_file, write_durably
+from comind.system.files import hash_file, write_atomically
 
 __all__ = ["dump_source"]
 
@@ -159,7 +159,7 @@ def _read(
         dropped = _Read.model_validate_json(note.read_bytes()).dropped
     except (OSError, ValidationError):
         dropped = _converted(engine, name, path, header, staged)
-        write_durably(note, _Read(dropped=dropped).model_dump_json())
+        write_atomically(note, _Read(dropped=dropped).model_dump_json())
     engine.view(f"all_{name}", [staged], types(table))
     engine.define(name, f"SELECT * FROM all_{name} WHERE {_usable(table)}")  # noqa: S608 - our names
     return dropped

@@ -18,7 +18,7 @@ from comind.community.store.manifest import (
     Dropped,
     Import,
     Manifest,
-    holds_store,
+    is_community_store,
     read_manifest,
     write_manifest,
 )
@@ -26,7 +26,7 @@ from comind.community.store.schema import KINDS
 from comind.community.store.writing import part_of, show_known, write_new
 from comind.domain.value import Value
 from comind.errors import CommunityError
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["Imported", "Source", "Staged", "import_into"]
 
@@ -85,7 +85,7 @@ def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> I
 
 
 def _import(root: Path, source: Source, megabytes: int) -> Imported:
-    manifest = read_manifest(root) if holds_store(root) else Manifest()
+    manifest = read_manifest(root) if is_community_store(root) else Manifest()
     known = manifest.find(source.fingerprint)
     if known is not None:
         return Imported(known, known=True)
@@ -128,5 +128,5 @@ def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) ->
             return written
     count, dropped = write_new(engine, kind, part, origin)
     written = _Written(count=count, dropped=tuple(dropped))
-    write_durably(note, written.model_dump_json())
+    write_atomically(note, written.model_dump_json())
     return written

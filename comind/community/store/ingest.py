@@ -5,10 +5,10 @@ from pathlib import Path
 from comind.community.store.dump import dump_source
 from comind.community.store.folders import folder_source, listing_source
 from comind.community.store.importing import Imported, import_into
-from comind.community.store.manifest import Manifest, holds_store, read_manifest, write_manifest
+from comind.community.store.manifest import Manifest, is_community_store, read_manifest, write_manifest
 from comind.errors import CommunityError
 
-__all__ = ["ingest_dump", "ingest_folder", "ingest_listing", "name_code"]
+__all__ = ["ingest_dump", "ingest_folder", "ingest_listing", "set_code_folder"]
 
 
 def ingest_folder(root: Path, folder: Path, competition: str) -> Imported:
@@ -34,7 +34,7 @@ def ingest_dump(root: Path, folder: Path) -> Imported:
     return import_into(root, dump_source(folder))
 
 
-def name_code(root: Path, folder: Path) -> None:
+def set_code_folder(root: Path, folder: Path) -> None:
     """Say where Meta Kaggle Code lies; it stays there, and is read a program at a time.
 
     Raises:
@@ -45,7 +45,7 @@ def name_code(root: Path, folder: Path) -> None:
             f"{folder}: is no copy of Meta Kaggle Code",
             hint="its programs lie in folders of four digits, such as 0001/234/1234567.py",
         )
-    manifest = read_manifest(root) if holds_store(root) else Manifest()
+    manifest = read_manifest(root) if is_community_store(root) else Manifest()
     root.mkdir(parents=True, exist_ok=True)
     write_manifest(root, manifest.model_copy(update={"code": str(folder.absolute())}))
 

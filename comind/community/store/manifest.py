@@ -6,9 +6,9 @@ from typing import Literal
 
 from comind.domain.value import Value
 from comind.errors import CommunityError
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
-__all__ = ["Dropped", "Import", "Manifest", "holds_store", "read_manifest", "write_manifest"]
+__all__ = ["Dropped", "Import", "Manifest", "is_community_store", "read_manifest", "write_manifest"]
 
 _NAME = "store.json"
 
@@ -52,7 +52,7 @@ class Manifest(Value):
         return next((each for each in self.imports if each.fingerprint == fingerprint), None)
 
 
-def holds_store(folder: Path) -> bool:
+def is_community_store(folder: Path) -> bool:
     """Whether a folder is a store."""
     return (folder / _NAME).is_file()
 
@@ -76,4 +76,4 @@ def read_manifest(folder: Path) -> Manifest:
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Replace the list of imports; only then is a new import in the store."""
-    write_durably(folder / _NAME, manifest.model_dump_json(indent=2) + "\n")
+    write_atomically(folder / _NAME, manifest.model_dump_json(indent=2) + "\n")

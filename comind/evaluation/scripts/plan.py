@@ -8,7 +8,7 @@ import pandas as pd
 from comind.domain.competition import Competition, SplitRule
 from comind.domain.problem import AnswerKind
 from comind.evaluation.metrics import MetricFacts
-from comind.evaluation.scripts.split_checks import HeldBack
+from comind.evaluation.scripts.split_checks import HeldOutRows
 from comind.evaluation.splits.plan import SplitPlan
 
 __all__ = ["WrittenPlan", "plan_without_metric"]
@@ -34,7 +34,7 @@ class WrittenPlan(SplitPlan):
         self,
         competition: Competition,
         metric: MetricFacts,
-        held_back: HeldBack,
+        held_back: HeldOutRows,
         programs: Mapping[str, str],
     ) -> None:
         super().__init__(competition, seed=0, metric=metric)

@@ -21,7 +21,7 @@ from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.tables import read_table
 from comind.system.files import read_untrusted
 
-__all__ = ["HeldBack", "check_split"]
+__all__ = ["HeldOutRows", "check_split"]
 
 TRAIN, VALIDATION = "train.csv", "validation.csv"
 SAMPLE, ANSWERS = "sample_validation_submission.csv", "validation_answers.csv"
@@ -33,7 +33,7 @@ _TAIL = 0.6  # in a split by time, half of the validation rows come later than t
 
 
 @dataclass(frozen=True, slots=True)
-class HeldBack:
+class HeldOutRows:
     """The rows that a program holds back, and their answers in the shape of a submission."""
 
     rows: list[int]
@@ -42,7 +42,7 @@ class HeldBack:
     """Id and target columns, text cells, in the order of `rows`."""
 
 
-def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldBack:
+def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldOutRows:
     """Return what the program in whose output folders these are holds back.
 
     What it wrote for attempts (`public`) and for the grader (`private`) is untrusted.
@@ -63,7 +63,7 @@ def check_split(plan: SplitPlan, public: Path, private: Path) -> HeldBack:
     _check_side_files(plan, public, set(validation_keys))
     _check_classes(plan, held_back)
     _check_rule(plan, rows)
-    return HeldBack(rows, answers)
+    return HeldOutRows(rows, answers)
 
 
 def _take(folder: Path, name: str) -> pd.DataFrame:

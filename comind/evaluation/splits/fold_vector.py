@@ -13,7 +13,7 @@ from comind.evaluation.splits.folder import Split
 from comind.evaluation.splits.groups import groups_of, periods_of, times_of
 from comind.evaluation.splits.rules import shuffled
 from comind.evaluation.tables import read_header
-from comind.system.files import write_durably
+from comind.system.files import write_atomically
 
 __all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]
 
@@ -69,7 +69,7 @@ def write_folds(public: Path, split: Split, target: Path) -> None:
     text = io.StringIO()
     folds = pd.Series(fold_vector(train, split.rule, split.seed), name=FOLDS_COLUMN)
     folds.to_csv(text, index=False, lineterminator="\n")
-    write_durably(target, text.getvalue())
+    write_atomically(target, text.getvalue())
 
 
 def _dealt(table: pd.DataFrame, column: str | None, seed: int, folds: int) -> np.ndarray:

@@ -18,9 +18,9 @@ from comind.evaluation.splits.rules import choose_fold, folds_of
 from comind.evaluation.splits.seal import seal
 from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
-from comind.system.files import copy_plain_tree, write_durably
-from comind.system.killpoints import passed
-from comind.system.workplace import workplace
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, write_atomically
+from comind.system.temporary_folder import temporary_folder
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 
@@ -130,15 +130,15 @@ def make_fold(folder: SplitFolder, number: int) -> SplitFolder:
 
 def _made(folder: SplitFolder, number: int) -> SplitFolder:
     place = _place(folder)
-    write_durably(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
-    with workplace(place, ".labelled") as staged:  # its labels go even where a process is killed
+    write_atomically(place / ".gitignore", "*\n")  # labels are in it, and it can be made again
+    with temporary_folder(place, ".labelled") as staged:  # its labels go even where a process is killed
         public = staged / "public"
         copy_plain_tree(folder.public, public, link=True)
         copy_plain_tree(folder.full, public, link=True)
         for name in ("validation.csv", folder.validation_sample.name):
             (public / name).unlink()
         sealed = seal(FoldPlan(folder.read(), number, staged), place, scratch=staged)
-    passed("fold-made")
+    failpoint("fold-made")
     return sealed
 
 

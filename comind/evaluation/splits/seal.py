@@ -14,8 +14,8 @@ from comind.evaluation.splits.groups import groups_of
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.side import hold_back_files, hold_back_tables, keep_full
 from comind.evaluation.tables import write_table
-from comind.system.files import copy_plain_tree, hash_tree, write_durably
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
+from comind.system.files import copy_plain_tree, hash_tree, write_atomically
 
 __all__ = ["make_split", "seal"]
 
@@ -54,7 +54,7 @@ def seal(plan: SplitPlan, splits: Path, *, scratch: Path | None = None) -> Split
             _complete(folder, staged)
     finally:
         shutil.rmtree(staged.root, ignore_errors=True)
-    passed("split-written")
+    failpoint("split-written")
     return folder
 
 
@@ -104,7 +104,7 @@ def _write(plan: SplitPlan, folder: SplitFolder) -> None:
         numbers, _ = pd.factorize(groups_of(held_back, rule))
         write_table(pd.DataFrame({"group": numbers}), folder.groups)
     for name, program in plan.programs.items():
-        write_durably(folder.programs / name, program)
+        write_atomically(folder.programs / name, program)
     _describe(plan, folder, positions)
 
 
@@ -141,4 +141,4 @@ def _describe(plan: SplitPlan, folder: SplitFolder, positions: list[int]) -> Non
         public_sha256="" if plan.linked else hash_tree(folder.public),
         sealed_sha256="" if plan.linked else hash_tree(folder.sealed),
     )
-    write_durably(folder.described, split.model_dump_json(indent=2) + "\n")
+    write_atomically(folder.described, split.model_dump_json(indent=2) + "\n")

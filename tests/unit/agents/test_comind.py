@@ -25,7 +25,7 @@ from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, W
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.state import CampaignState, apply
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
@@ -227,7 +227,7 @@ def _coding(
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     work = code(steps=steps)
     work = work.model_copy(update={"draft": work.draft.model_copy(update=draft)})
-    outcome = carry_out(AGENT, work, world.folder.work("attempt-000"), world.equipment())
+    outcome = execute(AGENT, work, world.folder.work("attempt-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     return outcome, world
 
@@ -348,7 +348,7 @@ def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
         world.model = ScriptedModel([json.dumps(reply) for reply in replies])
         draft = code().draft.model_copy(update=_MEASURED | {"codebase": codebase})
         work = code(steps=5).model_copy(update={"draft": draft, "opening_version": 0})
-        carry_out(AGENT, work, world.folder.work("attempt-000"), world.equipment())
+        execute(AGENT, work, world.folder.work("attempt-000"), world.dependencies())
         assert world.ran[-2:] == [begun, "better"]
         assert "defined as well" not in world.model.requests[0].messages[-1].content
 
@@ -427,7 +427,7 @@ def test_its_prompts_stay_under_their_size(
     said = [json.dumps(_STEP | {"code": "look"})] * 3
     world.model = ScriptedModel(said, context_tokens=8_192)
     agent = CoMind(problem, seed=0)
-    carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
+    execute(agent, work, world.folder.work("attempt-000"), world.dependencies())
     for request in world.model.requests:
         assert sum(count_tokens(message.content) for message in request.messages) <= 6_500
 
@@ -440,7 +440,7 @@ def test_scores_that_stand_still_end_an_attempt(tmp_path: Path) -> None:
     replies = [*({"goal": "g", "code": cell} for cell in cells), {"summary": "Reported."}]
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
     work = code(steps=9)
-    outcome = carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
+    outcome = execute(agent, work, world.folder.work("attempt-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     assert (outcome.steps, outcome.report) == (6, "Reported.")
     feedback = [request.messages[-1].content for request in world.model.requests]

@@ -15,7 +15,7 @@ from comind.campaign.events import CampaignEvent, ErrorsCompared
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code, Compare, Think
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import ValidationScore
 from comind.evaluation.preview import describe_problem
@@ -72,7 +72,9 @@ def _drafted(
     world = World(root)
     said = [each if isinstance(each, str) else json.dumps({"drafts": each}) for each in replies]
     world.model = ScriptedModel(said, context_tokens=context)
-    outcome = carry_out(_AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.equipment())
+    outcome = execute(
+        _AGENT, drafting(state, VIEW), world.folder.work("think-004"), world.dependencies()
+    )
     assert outcome.kind == "think"
     assert outcome.failure is None, outcome.failure
     return dict(outcome.result.root), world.model.requests
@@ -229,7 +231,7 @@ def _opened(root: Path, context: int, **draft: Any) -> tuple[str, list[str]]:
     work = plain.model_copy(
         update={"draft": changed, "inputs": changed.members, "opening_version": version}
     )
-    carry_out(_AGENT, work, world.folder.work("attempt-003"), world.equipment())
+    execute(_AGENT, work, world.folder.work("attempt-003"), world.dependencies())
     return world.model.requests[0].messages[-1].content, world.ran
 
 

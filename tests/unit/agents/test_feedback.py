@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import WORK_EVENTS, CellEnded, Neighbour
+from comind.campaign.context import Step
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.workbench import Step
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
@@ -168,7 +168,7 @@ def _attempt(root: Path, name: str, *cells: str) -> list[tuple[Message, ...]]:
     world = World(root, cells={FRAME: lambda workspace: ""})
     world.model = ScriptedModel([json.dumps({"goal": f"Try {c}.", "code": c}) for c in cells])
     with pytest.raises(ModelServiceError, match="no more replies"):
-        carry_out(AGENT, _LONG, world.folder.work(name), world.equipment())
+        execute(AGENT, _LONG, world.folder.work(name), world.dependencies())
     return [request.messages for request in world.model.requests]
 
 

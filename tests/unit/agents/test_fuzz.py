@@ -27,21 +27,21 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.budget import Meter, MeteredModel, Purse
+from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.folder import WorkFolder
-from comind.campaign.monitor import CellWatch, MonitorSettings
+from comind.campaign.monitor import CellMonitor, MonitorSettings
 from comind.campaign.outcome import FailureKind, Outcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import apply
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.folder import load_competition
 from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
 from comind.llm.exchange import Prompt, parse, request_for
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
@@ -154,7 +154,7 @@ def _converse(role: str, data: st.DataObject) -> None:
         world.model = Babbling(data)
         work, questions = _work(role)
         folder = world.folder.work("work-000")
-        outcome = carry_out(_AGENT, work, folder, world.equipment())
+        outcome = execute(_AGENT, work, folder, world.dependencies())
         assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
             outcome.failure
         )
@@ -163,7 +163,7 @@ def _converse(role: str, data: st.DataObject) -> None:
         last = read_log(folder.log, WORK_EVENTS)[-1].event
         assert isinstance(last, WorkEnded)
         assert last.outcome == outcome
-        again = carry_out(_AGENT, work, folder, world.equipment())
+        again = execute(_AGENT, work, folder, world.dependencies())
         assert again == outcome
         _plan_on(work, outcome)
 
@@ -183,7 +183,7 @@ def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
     settings = MonitorSettings(ask_after=20, start=_at_once)
-    watch = CellWatch(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
+    watch = CellMonitor(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)
     watch.close()
@@ -225,7 +225,9 @@ def _write_an_evaluator(data: st.DataObject) -> None:
                 author_split(
                     competition,
                     folder,
-                    lambda note: MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(), note=note)),
+                    lambda note: MeteredModel(
+                        model, Meter(BudgetLedger(Budget(), Spend()), RateLimiter(), note=note)
+                    ),
                     _NothingRuns(),
                 )
         assert len(model.requests) <= _TRIES * (REPAIRS + 1)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind.history import History, Turn
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.llm.base import Message
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
@@ -76,7 +76,7 @@ def test_scores_errors_files_and_decisions_are_kept(tmp_path: Path) -> None:
     long = [{"goal": "think " * 700, "code": "look"}] * 3
     replies = [json.dumps(step) for step in (*steps, *long)]
     world.model = ScriptedModel([*replies, '{"summary": "Done."}'], context_tokens=6_000)
-    carry_out(AGENT, code(steps=8), world.folder.work("attempt-000"), world.equipment())
+    execute(AGENT, code(steps=8), world.folder.work("attempt-000"), world.dependencies())
     digest = world.model.requests[-1].messages[2].content
     assert "Step 2: look around: ran in 0.0 s." in digest
     assert "Step 3: try the impossible: NameError: no cell named 'unknown'." in digest

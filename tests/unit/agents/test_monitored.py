@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from comind.campaign.monitor import MonitorSettings
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.testing import ScriptedModel
 from tests.unit.agents.test_comind import AGENT
 from tests.unit.campaign.samples import code
@@ -18,7 +18,7 @@ def test_the_coder_hears_why_its_cell_was_stopped(tmp_path: Path) -> None:
     steps = [{"goal": "g", "code": name} for name in ("lost", "good", "# done")]
     replies = [*steps, {"summary": "Reported."}]
     world.model = ScriptedModel([json.dumps(reply) for reply in replies])
-    carry_out(AGENT, code(steps=3), world.folder.work("attempt-000"), world.equipment())
+    execute(AGENT, code(steps=3), world.folder.work("attempt-000"), world.dependencies())
     told = world.model.requests[1].messages[-1].content
     assert told.startswith(
         "The cell was stopped early: the monitor stopped it after 40 s: the last 40 reports of loss are "

@@ -11,7 +11,7 @@ import pytest
 
 from comind.agents.comind import CoMind
 from comind.campaign.plan import Code, Think
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
@@ -30,7 +30,7 @@ def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[
     if isinstance(work, Code):  # so long that a slow machine reads the same minutes
         budget = work.budget.model_copy(update={"seconds": 7_200})
         work = work.model_copy(update={"budget": budget})
-    carry_out(_AGENT, work, world.folder.work("work-000"), world.equipment())
+    execute(_AGENT, work, world.folder.work("work-000"), world.dependencies())
     return world.model.requests
 
 

@@ -15,7 +15,7 @@ from comind.agents.comind.sampling import sample
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Think, Wait
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.errors import ContextError
 from comind.llm.base import ModelReply, ModelRequest
@@ -45,7 +45,7 @@ FEW = CoMindParameters(notebooks_per_round=3, discussions_per_round=2)
 def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dict[str, Any], World]:
     world = World(root)
     world.model = ScriptedModel([r if isinstance(r, str) else json.dumps(r) for r in replies])
-    outcome = carry_out(AGENT, work, world.folder.work("think-000"), world.equipment())
+    outcome = execute(AGENT, work, world.folder.work("think-000"), world.dependencies())
     assert isinstance(outcome, ThinkOutcome)
     assert outcome.failure is None, outcome.failure
     return dict(outcome.result.root), world
@@ -323,11 +323,11 @@ def test_prompts_stay_bounded_and_text_inert(
     world = World(tmp_path_factory.mktemp("bounded"))
     reply = {"analyze": ANALYSIS, "propose": {"paths": []}, "coordinate": {"drafts": []}}[stage]
     world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=8_192)
-    carry_out(
+    execute(
         CoMind(PROBLEM, seed=0, community=view),
         work,
         world.folder.work("think-000"),
-        world.equipment(),
+        world.dependencies(),
     )
     for request in world.model.requests:
         asked = request.messages[-1].content
@@ -357,12 +357,12 @@ def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
     world.model = _TooLongOnce(lambda request: said)
     agent = CoMind(PROBLEM, seed=0, community=VIEW)
     folder = world.folder.work("think-000")
-    first = carry_out(agent, work, folder, world.equipment())
+    first = execute(agent, work, folder, world.dependencies())
     assert first.kind == "think"
     assert "longer than the model can read" in str(first.result.root["skipped"])
     folder.log.write_bytes(b"".join(folder.log.read_bytes().splitlines(keepends=True)[:-1]))
     world.model = ScriptedModel([])
-    again = carry_out(agent, work, folder, world.equipment())
+    again = execute(agent, work, folder, world.dependencies())
     assert again.kind == "think"
     assert again.result == first.result
     assert again.failure is None

@@ -11,7 +11,7 @@ from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import code_first
 from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
@@ -31,7 +31,7 @@ def _first_request(root: Path, context_tokens: int, description: str, codebase: 
     draft = code().draft.model_copy(update={"codebase": codebase, "codebase_seconds": 1.0})
     work = code(steps=3).model_copy(update={"draft": draft})
     agent = CoMind(PROBLEM.model_copy(update={"description": description}), seed=0)
-    carry_out(agent, work, world.folder.work("attempt-000"), world.equipment())
+    execute(agent, work, world.folder.work("attempt-000"), world.dependencies())
     return world.model.requests[0]
 
 

@@ -15,7 +15,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.llm.templates import Templates
@@ -58,7 +58,7 @@ def _begun(root: Path, draft: Draft, **cells: object) -> tuple[CodeOutcome, Worl
     world.model = ScriptedModel(lambda _request: json.dumps(said))
     budget = code().budget.model_copy(update={"steps": 6, "cell_seconds": 600})
     work = code().model_copy(update={"draft": draft, "budget": budget})
-    outcome = carry_out(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), world.equipment())
+    outcome = execute(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     return outcome, world, world.model.requests[0].messages[-1].content
 
@@ -146,11 +146,11 @@ def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
     world.model = ScriptedModel(lambda _request: json.dumps(said))
     work = code(steps=6).model_copy(update={"draft": _STRANGERS})
     cells = {**CELLS, **world.cells}
-    equipment = replace(
-        world.equipment(),
+    dependencies = replace(
+        world.dependencies(),
         open_session=lambda _work, folder: _Open(folder.workspace, cells, world.ran),
     )
-    carry_out(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), equipment)
+    execute(CoMind(PROBLEM, seed=0), work, world.folder.work("work-000"), dependencies)
     assert "because nothing here would isolate it" in world.model.requests[0].messages[-1].content
     assert _ADAPTED.program not in world.ran
 
@@ -189,7 +189,7 @@ def _world(
     world = World(Path(tempfile.mkdtemp()))
     world.model = ScriptedModel(lambda _request: json.dumps(reply), context_tokens=context)
     agent = CoMind(PROBLEM, seed=0, community=view)
-    outcome = carry_out(agent, work, world.folder.work("think-000"), world.equipment())
+    outcome = execute(agent, work, world.folder.work("think-000"), world.dependencies())
     assert outcome.kind == "think"
     return world, dict(outcome.result.root)
 
@@ -402,6 +402,6 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     world.model = ScriptedModel(lambda _request: said, context_tokens=_SMALL)
     problem = PROBLEM.model_copy(update={"description": _LONG, "preview": _LONG})
     work = code(steps=6).model_copy(update={"draft": draft, "inputs": draft.inputs})
-    carry_out(CoMind(problem, seed=0), work, world.folder.work("work-000"), world.equipment())
+    execute(CoMind(problem, seed=0), work, world.folder.work("work-000"), world.dependencies())
     opening = world.model.requests[0].messages
     assert sum(count_tokens(each.content) for each in opening) < 6_000

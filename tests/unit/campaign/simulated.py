@@ -16,7 +16,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.loop import Campaign, Finished, run
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.evaluation.report import GradeReport
@@ -131,10 +131,10 @@ class _Executor:
 
     def submit(self, work_id: str, work: Think | Code) -> None:
         world = self._world
-        equipment = world.equipment()
+        dependencies = world.dependencies()
         if isinstance(work, Code) and work.fold:
-            equipment = replace(equipment, grader=world.grader.fold(work.fold))
-        outcome = carry_out(world.agent, work, world.folder.work(work_id), equipment)
+            dependencies = replace(dependencies, grader=world.grader.fold(work.fold))
+        outcome = execute(world.agent, work, world.folder.work(work_id), dependencies)
         ends = world.now + OVERHEAD + world.sessions[-1].used
         self._handed_out += 1
         heapq.heappush(self._waiting, (ends, self._handed_out, Finished(work_id, outcome)))

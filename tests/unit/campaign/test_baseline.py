@@ -9,7 +9,7 @@ from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.eventlog.log import read_log
 from tests.unit.agents.rounds import state_of
 from tests.unit.campaign.samples import code, failed, scored
@@ -57,8 +57,8 @@ def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list
     found = tuple(Program(name=name, code=name) for name in programs)
     work = code(steps=3).model_copy(update={"role": BASELINE_ROLE})
     folder = world.folder.work("attempt-000")
-    equipment = world.equipment(baseline=lambda: found)
-    outcome = carry_out(world.agent, work, folder, equipment)
+    dependencies = world.dependencies(baseline=lambda: found)
+    outcome = execute(world.agent, work, folder, dependencies)
     assert isinstance(outcome, CodeOutcome)
     return outcome, world.ran, [record.event.type for record in read_log(folder.log, WORK_EVENTS)]
 

@@ -19,7 +19,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.outcome import Submitted
 from comind.campaign.refit import plan_refit
 from comind.campaign.state import CampaignState
-from comind.campaign.works import Works
+from comind.campaign.works import WorkItems
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
@@ -233,7 +233,7 @@ def test_a_refit_that_would_take_too_long_is_told(state: CampaignState) -> None:
     assert blend.work.blend is not None
     members = blend.work.blend
     assert members.seconds == 7.0 * len(members.members)
-    planned = Works()
+    planned = WorkItems()
     for record in state.works:
         if record.work != blend.work and not record.id.startswith("refit"):
             planned = planned.planned(record.id, record.work)

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import TryFailed
-from comind.campaign.budget import Meter, MeteredModel, Purse
-from comind.campaign.signals import BudgetOver, TimeOver
+from comind.campaign.attempt import RequestFailed
+from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
+from comind.campaign.signals import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ModelReply, ModelRequest, Usage
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import Traffic
 from comind.testing import QuickClock, ScriptedModel
 
@@ -41,13 +41,13 @@ class Erring(ScriptedModel):
 
 def _metered(
     model: ScriptedModel, *, seconds_left: float = 1e9, usd: float | None = None, **traffic: float
-) -> tuple[MeteredModel, Purse, list[TryFailed]]:
-    purse, noted = Purse(Budget(usd=usd, closing_share=0), Spend()), []
-    gate = Gate(Traffic.model_validate(traffic), clock=QuickClock(), jitter=lambda: 1.0)
+) -> tuple[MeteredModel, BudgetLedger, list[RequestFailed]]:
+    ledger, noted = BudgetLedger(Budget(usd=usd, closing_share=0), Spend()), []
+    limiter = RateLimiter(Traffic.model_validate(traffic), clock=QuickClock(), jitter=lambda: 1.0)
     metered = MeteredModel(
-        model, Meter(purse, gate, note=noted.append, seconds_left=lambda: seconds_left)
+        model, Meter(ledger, limiter, note=noted.append, seconds_left=lambda: seconds_left)
     )
-    return metered, purse, noted
+    return metered, ledger, noted
 
 
 Calls = st.lists(
@@ -61,42 +61,42 @@ def test_no_limit_is_passed_whatever_runs_at_once(
     calls: list[tuple[int, float, str, bool]], limit: int, share: float, seed: int
 ) -> None:
     """With honest bounds the cap holds to the token; only closing calls reach into what is kept back."""
-    purse = Purse(Budget(tokens=limit, usd=limit / 10, closing_share=share), Spend())
+    ledger = BudgetLedger(Budget(tokens=limit, usd=limit / 10, closing_share=share), Spend())
     draw, passed = random.Random(seed), []
 
     def call(bound: int, part: float, end: str, closing: bool) -> None:
         most = Usage(prompt_tokens=bound, usd=bound / 10)
         try:
-            with purse.reserve(most, closing=closing) as reservation:
+            with ledger.reserve(most, closing=closing) as reservation:
                 if draw.random() < 0.5:
                     threading.Event().wait(0.0001)
                 if end == "settled":
                     actual = int(bound * part)
                     reservation.actual = Usage(prompt_tokens=actual, usd=actual / 10)
-        except BudgetOver:
+        except BudgetExceeded:
             return
         passed.append((closing, bound))
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda one: call(*one), calls))
-    assert purse.spent.tokens <= limit
-    assert purse.spent.usd <= limit / 10 + 1e-9
+    assert ledger.spent.tokens <= limit
+    assert ledger.spent.usd <= limit / 10 + 1e-9
     if not any(closing for closing, _ in passed):
-        assert purse.spent.tokens <= (1 - share) * limit
+        assert ledger.spent.tokens <= (1 - share) * limit
 
 
 def test_what_others_hold_is_waited_for() -> None:
     """A call that fits once others have settled is made then, and not refused."""
-    purse = Purse(Budget(tokens=100, closing_share=0), Spend())
+    ledger = BudgetLedger(Budget(tokens=100, closing_share=0), Spend())
     waiting, made = threading.Event(), threading.Event()
 
     def other() -> None:
         waiting.set()
-        with purse.reserve(Usage(prompt_tokens=60)) as reservation:
+        with ledger.reserve(Usage(prompt_tokens=60)) as reservation:
             reservation.actual = Usage(prompt_tokens=5)
         made.set()
 
-    with purse.reserve(Usage(prompt_tokens=60)) as reservation:
+    with ledger.reserve(Usage(prompt_tokens=60)) as reservation:
         thread = threading.Thread(target=other)
         thread.start()
         assert waiting.wait(10)
@@ -104,53 +104,53 @@ def test_what_others_hold_is_waited_for() -> None:
         reservation.actual = Usage(prompt_tokens=10)
     assert made.wait(10)
     thread.join()
-    assert purse.spent.tokens == 15
+    assert ledger.spent.tokens == 15
 
 
 def test_the_last_share_is_for_endings() -> None:
     """Ordinary calls leave what is kept back alone; a call that brings work to its end may use it."""
-    purse = Purse(Budget(tokens=100, closing_share=0.3), Spend(prompt_tokens=60))
-    with pytest.raises(BudgetOver, match="60 of 100 tokens are used up"), purse.reserve(BOUND):
+    ledger = BudgetLedger(Budget(tokens=100, closing_share=0.3), Spend(prompt_tokens=60))
+    with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used up"), ledger.reserve(BOUND):
         pass
-    with purse.reserve(Usage(prompt_tokens=40), closing=True):
+    with ledger.reserve(Usage(prompt_tokens=40), closing=True):
         pass
-    assert purse.spent.tokens == 100
+    assert ledger.spent.tokens == 100
 
 
 def test_failed_tries_are_booked_and_made_again() -> None:
     """What may have been charged is booked at its bound, what surely was not at nothing."""
     model = Erring(ModelBusyError("reset"), ModelBusyError("429", billed=False), None)
-    metered, purse, noted = _metered(model)
+    metered, ledger, noted = _metered(model)
     assert metered.complete(REQUEST).text == "{}"
     assert [each.booked.tokens for each in noted] == [100, 0]
-    assert purse.spent.tokens == 200
-    assert purse.spent.usd == 2.0
+    assert ledger.spent.tokens == 200
+    assert ledger.spent.usd == 2.0
 
 
 def test_no_try_goes_beyond_the_budget() -> None:
     """Each try reserves for itself: retries end where the money does."""
     model = Erring(*[ModelBusyError("reset")] * 9)
-    metered, purse, noted = _metered(model, usd=3.5)
-    with pytest.raises(BudgetOver):
+    metered, ledger, noted = _metered(model, usd=3.5)
+    with pytest.raises(BudgetExceeded):
         metered.complete(REQUEST)
-    assert (len(noted), purse.spent.usd) == (3, 3.0)
+    assert (len(noted), ledger.spent.usd) == (3, 3.0)
 
 
 def test_a_refusal_costs_one_call_and_nothing_else() -> None:
     """A refused key is told to everyone without asking again."""
     model = Erring(ModelRefusedError("wrong key"))
-    metered, purse, _ = _metered(model)
+    metered, ledger, _ = _metered(model)
     for _ in range(3):
         with pytest.raises(ModelRefusedError):
             metered.complete(REQUEST)
     assert len(model.requests) == 1
-    assert purse.spent.tokens == 0
+    assert ledger.spent.tokens == 0
 
 
 def test_waiting_ends_with_the_works_time() -> None:
     """An endpoint that is away for longer than there is time ends the work, not the campaign."""
     metered, _, noted = _metered(Erring(*[ModelBusyError("down")] * 99), seconds_left=40)
-    with pytest.raises(TimeOver):
+    with pytest.raises(DeadlineExceeded):
         metered.complete(REQUEST)
     assert len(noted) < 9
 
@@ -171,18 +171,20 @@ class Slow(ScriptedModel):
 
 def test_a_reply_that_comes_too_late_is_not_waited_for() -> None:
     """A call has the time that its work has, and the endpoint is not blamed for what we gave up."""
-    left, noted, gate = [42.0], [], Gate(clock=QuickClock())  # type: ignore[var-annotated]
-    meter = Meter(Purse(Budget(), Spend()), gate, note=noted.append, seconds_left=lambda: left[-1])
+    left, noted, limiter = [42.0], [], RateLimiter(clock=QuickClock())  # type: ignore[var-annotated]
+    meter = Meter(
+        BudgetLedger(Budget(), Spend()), limiter, note=noted.append, seconds_left=lambda: left[-1]
+    )
     model = Slow(left)
-    with pytest.raises(TimeOver, match="did not answer while there was time"):
+    with pytest.raises(DeadlineExceeded, match="did not answer while there was time"):
         MeteredModel(model, meter).complete(REQUEST)
     assert [request.timeout_seconds for request in model.requests] == [42.0]
     assert [each.booked for each in noted] == [BOUND], "it may have been answered all the same"
-    assert gate.retries == 0
+    assert limiter.retries == 0
     assert REQUEST.fingerprint() == model.requests[0].fingerprint()
 
 
-class OthersAnswered(Gate):
+class OthersAnswered(RateLimiter):
     """Whenever a call fails, another one has been answered meanwhile."""
 
     def failed(self, error: ModelBusyError, failures: int) -> float:
@@ -194,10 +196,10 @@ class OthersAnswered(Gate):
 
 def test_a_request_that_alone_fails_is_given_up() -> None:
     """While others are answered, six failures of one call are its own fault."""
-    noted: list[TryFailed] = []
+    noted: list[RequestFailed] = []
     model = Erring(*[ModelBusyError("500")] * 99)
-    gate = OthersAnswered(clock=QuickClock())
-    metered = MeteredModel(model, Meter(Purse(Budget(), Spend()), gate, note=noted.append))
+    limiter = OthersAnswered(clock=QuickClock())
+    metered = MeteredModel(model, Meter(BudgetLedger(Budget(), Spend()), limiter, note=noted.append))
     with pytest.raises(ReplyError, match="6 times, while others were answered"):
         metered.complete(REQUEST)
     assert len(noted) == 6
@@ -213,7 +215,9 @@ def test_failures_while_nobody_is_answered_are_no_fault_of_a_request() -> None:
 def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
     """Without anyone to note failures, a call is made once."""
     model = Erring(ModelBusyError("reset"))
-    metered = MeteredModel(model, Meter(Purse(Budget(), Spend()), Gate(clock=QuickClock())))
+    metered = MeteredModel(
+        model, Meter(BudgetLedger(Budget(), Spend()), RateLimiter(clock=QuickClock()))
+    )
     with pytest.raises(ModelBusyError):
         metered.complete(REQUEST)
     assert json.loads(metered.complete(REQUEST).text) == {}

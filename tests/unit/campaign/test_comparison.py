@@ -50,7 +50,7 @@ class _Comparing(TinyAgent):
 
 def _run(world: World, grader: _Errors, agent: TinyAgent) -> CampaignState:
     campaign = world.campaign(ensemble=True, coders=1)
-    executor = ThreadExecutor(world.folder, agent, world.equipment())
+    executor = ThreadExecutor(world.folder, agent, world.dependencies())
     try:
         run(campaign, agent, executor, compare=partial(compare_errors, comparer=grader))
         return campaign.state

@@ -16,7 +16,7 @@ from comind.campaign.attempt import (
     MonitorAsked,
     MonitorHeard,
     MonitorVerdict,
-    TryFailed,
+    RequestFailed,
     WorkEnded,
     WorkEvent,
 )
@@ -188,10 +188,10 @@ def _apart(difference: float) -> Paired:
 
 def test_a_call_is_told_with_its_failed_tries() -> None:
     """Each failed try keeps its time, message and booking; the reply settles the rest."""
-    busy = TryFailed(message="busy", booked=Usage())
-    broken = TryFailed(message="broken off", booked=_BOUND)
+    busy = RequestFailed(message="busy", booked=Usage())
+    broken = RequestFailed(message="broken off", booked=_BOUND)
     (call,) = _state(_SENT, busy, broken, _ANSWERED).calls
-    assert [(each.at, each.message) for each in call.failed_tries] == [
+    assert [(each.at, each.message) for each in call.failed_requests] == [
         (START + timedelta(seconds=1), "busy"),
         (START + timedelta(seconds=2), "broken off"),
     ]
@@ -204,7 +204,7 @@ def test_a_call_is_told_with_its_failed_tries() -> None:
 
 def test_a_call_that_was_under_way_is_lost() -> None:
     """What follows a call without its end shows that it was lost, since its last try at the latest."""
-    state = _state(_SENT, TryFailed(message="busy", booked=Usage()), _SENT, _ANSWERED)
+    state = _state(_SENT, RequestFailed(message="busy", booked=Usage()), _SENT, _ANSWERED)
     lost, answered = state.calls
     assert lost.lost
     assert lost.failure.startswith("no reply was recorded")

@@ -24,7 +24,7 @@ from comind.campaign.attempt import (
 from comind.campaign.history import fold
 from comind.campaign.monitor import (
     MONITOR_ROLE,
-    CellWatch,
+    CellMonitor,
     MonitorSettings,
     in_background,
     stands_in,
@@ -32,12 +32,12 @@ from comind.campaign.monitor import (
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.refit import REFIT_ROLE
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
 from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
-from comind.llm.offline import NoModel
+from comind.llm.offline import RefusingModel
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.campaign.samples import code
@@ -82,7 +82,7 @@ def _watched(
 ) -> tuple[CellResult, list[WorkEvent]]:
     """Run one cell under a monitor; return its result and what the monitor recorded."""
     events: list[WorkEvent] = []
-    watch = CellWatch(model, events.append, settings, "Fit a network.", program, seconds)
+    watch = CellMonitor(model, events.append, settings, "Fit a network.", program, seconds)
     session = ScriptedSession(Path(), {program: cell})
     result = session.run(program, seconds=seconds, watch=watch)
     watch.close()
@@ -105,7 +105,7 @@ def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
     """The first look is early, each interval is twice the last, and none is above the limit."""
     settings = MonitorSettings(first=first, longest=longest, start=_at_once)
     watch, interval = (
-        CellWatch(_continuing(), lambda event: None, settings, "g", "fit()", 9 * HOURS),
+        CellMonitor(_continuing(), lambda event: None, settings, "g", "fit()", 9 * HOURS),
         first,
     )
     assert watch.next_look == first
@@ -119,7 +119,7 @@ def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
 
 def test_a_cell_is_looked_at_early_then_rarely() -> None:
     """Left alone, a cell is looked at after 20, 60, 140 ... seconds, later every ten minutes."""
-    watch = CellWatch(_continuing(), lambda event: None, SETTINGS, "g", "fit()", 5 * HOURS)
+    watch = CellMonitor(_continuing(), lambda event: None, SETTINGS, "g", "fit()", 5 * HOURS)
     looks = []
     while watch.next_look < HOURS:
         looks.append(watch.next_look)
@@ -247,7 +247,7 @@ def _formless(request: ModelRequest) -> str:
         (ScriptedModel(_formless), "the conversation is too long"),
         (ScriptedModel(lambda request: "STOP"), "the reply has no form: it is not JSON"),
         (ScriptedModel(lambda request: '{"stop": "perhaps"}'), "the reply has no form: stop"),
-        (NoModel(), "no model is configured for monitor"),
+        (RefusingModel(), "no model is configured for monitor"),
     ],
     ids=["service", "context", "words", "type", "offline"],
 )
@@ -262,7 +262,7 @@ def test_a_model_that_fails_ends_nothing(model: ScriptedModel, failure: str) -> 
         assert len(heard) == 1, "a model that cannot be asked is not asked again about this cell"
 
 
-def _printing(watch: CellWatch, upto: float) -> str | None:
+def _printing(watch: CellMonitor, upto: float) -> str | None:
     """Look at a cell that prints a line a second, in virtual time."""
     while watch.next_look <= upto:
         now = watch.next_look
@@ -280,7 +280,7 @@ def test_a_question_holds_up_nobody() -> None:
         return _verdict(stop=True, quote="line 3")
 
     settings = MonitorSettings(ask_after=20, start=in_background, patience=60)
-    watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
+    watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     assert _printing(watch, 200) is None
     assert [event.type for event in events] == ["monitor-asked"]
     go.set()
@@ -298,7 +298,7 @@ def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
         return _verdict(stop=True, quote="line 3")
 
     settings = MonitorSettings(ask_after=20, start=in_background, patience=0.01)
-    watch = CellWatch(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
+    watch = CellMonitor(ScriptedModel(answer), events.append, settings, "g", "c", HOURS)
     _printing(watch, 30)
     watch.close()
     go.set()
@@ -334,8 +334,8 @@ STOP = _verdict(stop=True, quote="epoch 1 loss: 5e9", reason="The loss explodes.
 
 def _carry_out(world: World, **changes: object) -> CodeOutcome:
     work = code().model_copy(update=changes)
-    equipment = world.equipment(baseline=lambda: (Program(name="slow", code="slow"),))
-    outcome = carry_out(world.agent, work, world.folder.work("attempt-000"), equipment)
+    dependencies = world.dependencies(baseline=lambda: (Program(name="slow", code="slow"),))
+    outcome = execute(world.agent, work, world.folder.work("attempt-000"), dependencies)
     assert isinstance(outcome, CodeOutcome)
     return outcome
 

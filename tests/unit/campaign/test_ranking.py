@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
+from comind.campaign.context import CodeContext
 from comind.campaign.history import fold
-from comind.campaign.outcome import CodeOutcome, FailureKind, Finish
+from comind.campaign.outcome import CodeOutcome, CodeResult, FailureKind
 from comind.campaign.plan import Code
 from comind.campaign.ranking import rank
 from comind.campaign.recorder import Recorder
-from comind.campaign.workbench import Workbench
-from comind.campaign.worker import Equipment, carry_out
+from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import (
     ContextError,
@@ -30,8 +30,8 @@ from comind.errors import (
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import Embedded, Embedder, Message, Usage
 from comind.llm.exchange import Prompt
-from comind.llm.gate import Gate
 from comind.llm.openai_embedder import OpenAIEmbedder
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
 from comind.testing import Endpoint, QuickClock, ScriptedEmbedder, TinyAgent
 from comind.testing.faults import Fault, status
@@ -55,14 +55,14 @@ class Reader(TinyAgent):
         super().__init__()
         self.texts, self.queries = texts, queries or (QUERY,)
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Ask for one cell, with what was found before the eyes."""
         del work
-        found = [bench.rank(query, self.texts, top=2) for query in self.queries]
+        found = [context.rank(query, self.texts, top=2) for query in self.queries]
         messages = (Message(role="user", content=f"read {found}"),)
-        answer = bench.ask(Prompt(role="coding_agent", messages=messages), Cell)
-        bench.step("next", answer.value.code)
-        return Finish(report=str(found[0]))
+        answer = context.ask(Prompt(role="coding_agent", messages=messages), Cell)
+        context.step("next", answer.value.code)
+        return CodeResult(report=str(found[0]))
 
 
 class Erring(ScriptedEmbedder):
@@ -87,14 +87,14 @@ class Bench:
     def __init__(self, root: Path, embedder: Embedder | None, **budget: int) -> None:
         self.world = World(root, [reply("good")] * 3)
         self.folder = self.world.folder.work("attempt-000")
-        self.purse = Purse(Budget(closing_share=0, **budget), Spend())
-        self.gate = Gate(Traffic(patience_minutes=15), clock=QuickClock(), jitter=lambda: 1.0)
-        self.equipment: Equipment = dataclasses.replace(
-            self.world.equipment(), purse=self.purse, gate=self.gate, embedder=embedder
+        self.ledger = BudgetLedger(Budget(closing_share=0, **budget), Spend())
+        self.limiter = RateLimiter(Traffic(patience_minutes=15), clock=QuickClock(), jitter=lambda: 1.0)
+        self.dependencies: Dependencies = dataclasses.replace(
+            self.world.dependencies(), ledger=self.ledger, limiter=self.limiter, embedder=embedder
         )
 
-    def carry_out(self, agent: Reader | None = None) -> CodeOutcome:
-        outcome = carry_out(agent or Reader(), code(steps=1), self.folder, self.equipment)
+    def execute(self, agent: Reader | None = None) -> CodeOutcome:
+        outcome = execute(agent or Reader(), code(steps=1), self.folder, self.dependencies)
         assert isinstance(outcome, CodeOutcome)
         return outcome
 
@@ -111,32 +111,32 @@ class Bench:
 def test_an_embedding_model_ranks_where_there_is_one(tmp_path: Path) -> None:
     """The query and the texts are one call of its role, whose reply holds how near each text is."""
     embedder = ScriptedEmbedder(usage=CALL)
-    bench = Bench(tmp_path, embedder)
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, embedder)
+    outcome = context.execute()
     assert outcome.report == str(BY_VECTORS)
     assert embedder.requests == [[QUERY, *TEXTS]]
-    sent, answered, *_ = bench.events()
+    sent, answered, *_ = context.events()
     assert isinstance(sent, CallSent)
     assert isinstance(answered, CallAnswered)
     assert (sent.role, sent.model, sent.bound) == ("embeddings", "scripted-embedder", CALL)
     assert len(json.loads(answered.reply.text)) == len(TEXTS)
-    assert bench.world.model.requests[0].messages[-1].content == f"read [{BY_VECTORS}]"
+    assert context.world.model.requests[0].messages[-1].content == f"read [{BY_VECTORS}]"
 
 
 def test_words_rank_where_there_is_none(tmp_path: Path) -> None:
     """Without an embedding model BM25 answers, which takes nothing."""
-    bench = Bench(tmp_path, None)
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, None)
+    outcome = context.execute()
     assert outcome.report == str(BY_WORDS)
-    assert bench.sent() == ["bm25", "scripted"]
+    assert context.sent() == ["bm25", "scripted"]
     assert outcome.spend.tokens == 120
 
 
 def test_many_texts_are_ranked_as_one(tmp_path: Path) -> None:
     """Servers take few texts at once: each call has the query, and the order is that of all texts."""
     embedder = ScriptedEmbedder(usage=CALL)
-    bench = Bench(tmp_path, embedder)
-    outcome = bench.carry_out(Reader([*TEXTS[2:], *["something else"] * 20, *TEXTS[:2]]))
+    context = Bench(tmp_path, embedder)
+    outcome = context.execute(Reader([*TEXTS[2:], *["something else"] * 20, *TEXTS[:2]]))
     assert outcome.report == "(23, 0)"
     assert [len(asked) for asked in embedder.requests] == [10, 10, 7]
     assert all(asked[0] == QUERY for asked in embedder.requests)
@@ -149,16 +149,16 @@ def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
     faults = [None, status(500), status(503)]
     with Endpoint(lambda asked: "", faults) as server:
         embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
-        bench = Bench(tmp_path, embedder)
-        outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
-    calls = fold(read_log(bench.folder.log, WORK_EVENTS)).calls
+        context = Bench(tmp_path, embedder)
+        outcome = context.execute(Reader(TEXTS, QUERY, "pots"))
+    calls = fold(read_log(context.folder.log, WORK_EVENTS)).calls
     mine = [entry for entry in calls if entry.role == "embeddings"]
     assert [entry.model for entry in mine] == ["mine", "mine"]
     assert [entry.spend.retries for entry in mine] == [0, 2]
     assert sum(entry.spend.tokens for entry in mine) == server.counted.tokens
-    assert outcome.spend.tokens == server.counted.tokens + 120 == bench.purse.spent.tokens
+    assert outcome.spend.tokens == server.counted.tokens + 120 == context.ledger.spent.tokens
     assert outcome.spend.usd == pytest.approx(server.counted.tokens / 1e6)
-    assert bench.purse.spent.usd == pytest.approx(outcome.spend.usd)
+    assert context.ledger.spent.usd == pytest.approx(outcome.spend.usd)
 
 
 @pytest.mark.parametrize(
@@ -214,26 +214,26 @@ def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder
     """Cut the log of an attempt after every record, and look whether all comes out the same."""
     whole = Bench(root / "whole", make())
     agent = Reader([*TEXTS, *["something else"] * 10], QUERY, "pots")
-    expected = whole.carry_out(agent)
+    expected = whole.execute(agent)
     lines = whole.folder.log.read_bytes().splitlines(keepends=True)
     models = whole.sent()
     for cut in range(len(lines) + 1):
         place = root / f"cut-{cut}"
         shutil.copytree(root / "whole", place)
         embedder = make()
-        bench = Bench(place, embedder)
-        bench.folder.log.write_bytes(b"".join(lines[:cut]))
-        begun = fold(read_log(bench.folder.log, WORK_EVENTS))
-        outcome = bench.carry_out(agent)
+        context = Bench(place, embedder)
+        context.folder.log.write_bytes(b"".join(lines[:cut]))
+        begun = fold(read_log(context.folder.log, WORK_EVENTS))
+        outcome = context.execute(agent)
         ignored = {"spend"}
         assert outcome.model_dump(exclude=ignored) == expected.model_dump(exclude=ignored)
         lost = int(begun.open_call is not None)
         assert outcome.spend.lost_calls == lost
         assert outcome.spend.calls == expected.spend.calls + lost
-        assert len(bench.sent()) == len(models) + lost
-        recorded = [e for e in bench.events()[:cut] if isinstance(e, CallAnswered | CallFailed)]
+        assert len(context.sent()) == len(models) + lost
+        recorded = [e for e in context.events()[:cut] if isinstance(e, CallAnswered | CallFailed)]
         mine = sum(isinstance(e, CallFailed) or e.reply.model.endswith("embedder") for e in recorded)
-        assert asked(embedder) == asked(whole.equipment.embedder or embedder) - mine
+        assert asked(embedder) == asked(whole.dependencies.embedder or embedder) - mine
 
 
 def test_any_prefix_of_a_log_goes_on_to_the_same_order(tmp_path: Path) -> None:
@@ -260,12 +260,12 @@ def _requests(embedder: Embedder) -> int:
 
 def test_other_texts_are_told_apart(tmp_path: Path) -> None:
     """A recorded order is not handed back for other texts or another query."""
-    bench = Bench(tmp_path, ScriptedEmbedder())
-    bench.carry_out()
-    lines = bench.folder.log.read_bytes().splitlines(keepends=True)
+    context = Bench(tmp_path, ScriptedEmbedder())
+    context.execute()
+    lines = context.folder.log.read_bytes().splitlines(keepends=True)
     for other in (Reader([*TEXTS[:3], "changed"]), Reader(TEXTS, "pots"), Reader(TEXTS[::-1])):
-        bench.folder.log.write_bytes(b"".join(lines[:-1]))
-        outcome = bench.carry_out(other)
+        context.folder.log.write_bytes(b"".join(lines[:-1]))
+        outcome = context.execute(other)
         assert outcome.failure is not None
         assert outcome.failure.kind is FailureKind.REPLAY
 
@@ -284,78 +284,78 @@ def test_words_rank_where_embeddings_fail_for_good(
     tmp_path: Path, embedder: Embedder, why: str | None
 ) -> None:
     """What the endpoint cannot give is found by BM25, the log says why, and nothing paid is lost."""
-    bench = Bench(tmp_path, embedder)
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, embedder)
+    outcome = context.execute()
     assert outcome.report == str(BY_WORDS)
     assert outcome.failure is None
-    assert bench.sent() == ["scripted-embedder", "bm25", "scripted"]
+    assert context.sent() == ["scripted-embedder", "bm25", "scripted"]
     if why is not None:
-        assert bench.failures() == [why]
+        assert context.failures() == [why]
     else:
-        answered = next(event for event in bench.events() if isinstance(event, CallAnswered))
+        answered = next(event for event in context.events() if isinstance(event, CallAnswered))
         assert answered.reply.text.startswith(("the embeddings are", "an embedding is", "for 5 texts"))
-    assert outcome.spend.tokens == bench.purse.spent.tokens == (120 if why else 130)
+    assert outcome.spend.tokens == context.ledger.spent.tokens == (120 if why else 130)
 
 
 def test_a_lie_in_a_later_call_leaves_the_others_booked(tmp_path: Path) -> None:
     """Where some calls were answered well, they are paid for, and all texts are ranked by words."""
     embedder = Erring(None, ModelRefusedError("the quota is spent"))
-    bench = Bench(tmp_path, embedder)
-    outcome = bench.carry_out(Reader([*["something else"] * 10, *TEXTS]))
+    context = Bench(tmp_path, embedder)
+    outcome = context.execute(Reader([*["something else"] * 10, *TEXTS]))
     assert outcome.report == "(11, 13)"
-    assert outcome.spend.tokens == bench.purse.spent.tokens == 10 + 120
-    assert bench.failures() == ["the quota is spent"]
+    assert outcome.spend.tokens == context.ledger.spent.tokens == 10 + 120
+    assert context.failures() == ["the quota is spent"]
 
 
 def test_a_refusal_is_heard_once_and_by_embeddings_alone(tmp_path: Path) -> None:
     """An endpoint that refuses is not asked again, though its chat model of the same name is."""
     embedder = Erring(*[ModelRefusedError("no embeddings")] * 9)
     embedder.name = "scripted"
-    bench = Bench(tmp_path, embedder)
-    outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
+    context = Bench(tmp_path, embedder)
+    outcome = context.execute(Reader(TEXTS, QUERY, "pots"))
     assert outcome.failure is None
     assert len(embedder.requests) == 1
-    assert bench.failures() == ["no embeddings"] * 2
-    assert bench.sent() == ["scripted", "bm25"] * 2 + ["scripted"]
+    assert context.failures() == ["no embeddings"] * 2
+    assert context.sent() == ["scripted", "bm25"] * 2 + ["scripted"]
 
 
 def test_a_budget_that_allows_no_embeddings_leaves_the_words(tmp_path: Path) -> None:
     """Ranking never ends work for its price: what cannot be paid is ranked by BM25, and told."""
     embedder = ScriptedEmbedder(usage=Usage(prompt_tokens=200))
-    bench = Bench(tmp_path, embedder, tokens=150)
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, embedder, tokens=150)
+    outcome = context.execute()
     assert outcome.report == str(BY_WORDS)
     assert outcome.failure is None
     assert embedder.requests == []
-    assert bench.failures() == ["0 of 150 tokens are used up"]
-    assert bench.purse.spent.tokens == 120
+    assert context.failures() == ["0 of 150 tokens are used up"]
+    assert context.ledger.spent.tokens == 120
 
 
 def test_a_busy_endpoint_is_waited_for(tmp_path: Path) -> None:
     """What may succeed later is tried again, and each try is booked."""
     busy = ModelBusyError("429", billed=False)
-    bench = Bench(tmp_path, Erring(busy, ModelBusyError("reset"), None))
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, Erring(busy, ModelBusyError("reset"), None))
+    outcome = context.execute()
     assert outcome.report == str(BY_VECTORS)
     assert (outcome.spend.retries, outcome.spend.bound_tokens) == (2, 10)
-    assert bench.purse.spent.tokens == outcome.spend.tokens == 10 + 10 + 120
+    assert context.ledger.spent.tokens == outcome.spend.tokens == 10 + 10 + 120
 
 
 def test_an_endpoint_that_is_gone_leaves_the_work_to_be_resumed(tmp_path: Path) -> None:
     """Nobody is there for any call, so the campaign stops, and goes on with embeddings later."""
     gone = Erring(*[ModelBusyError("nobody listens", billed=False)] * 99)
     with pytest.raises(ModelServiceError, match="no success for"):
-        Bench(tmp_path, gone).carry_out()
-    bench = Bench(tmp_path, ScriptedEmbedder())
-    assert bench.carry_out().report == str(BY_VECTORS)
-    assert bench.sent() == ["scripted-embedder"] * 2 + ["scripted"]
+        Bench(tmp_path, gone).execute()
+    context = Bench(tmp_path, ScriptedEmbedder())
+    assert context.execute().report == str(BY_VECTORS)
+    assert context.sent() == ["scripted-embedder"] * 2 + ["scripted"]
 
 
 def test_no_endpoint_is_waited_for_beyond_the_end(tmp_path: Path) -> None:
     """When the attempt's time is over before the endpoint is well, the attempt ends."""
     later = ModelBusyError("come later", retry_after=700, billed=False)
-    bench = Bench(tmp_path, Erring(*[later] * 9))
-    outcome = bench.carry_out()
+    context = Bench(tmp_path, Erring(*[later] * 9))
+    outcome = context.execute()
     assert outcome.failure is not None
     assert outcome.failure.kind is FailureKind.TIME
 
@@ -369,8 +369,8 @@ def test_an_endpoint_without_embeddings_is_asked_for_replies(tmp_path: Path) -> 
     with Endpoint(lambda asked: "", _fault) as server:
         settings = ModelSettings()
         embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
-        bench = Bench(tmp_path, embedder)
-        outcome = bench.carry_out(Reader(TEXTS, QUERY, "pots"))
+        context = Bench(tmp_path, embedder)
+        outcome = context.execute(Reader(TEXTS, QUERY, "pots"))
     assert outcome.report == str(BY_WORDS)
     assert len(server.requests) == 1
-    assert all("has no embeddings" in message for message in bench.failures())
+    assert all("has no embeddings" in message for message in context.failures())

@@ -5,7 +5,7 @@ from pathlib import Path
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CampaignState, apply
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from tests.unit.campaign.samples import code, opened
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World, reply
@@ -14,7 +14,7 @@ from tests.unit.campaign.world import World, reply
 def test_a_step_counts_before_its_attempt_ends(tmp_path: Path) -> None:
     """Of an attempt under way the best step is known; of one that has ended nobody asks here."""
     world = World(tmp_path, script=[reply("good"), reply("poor")])
-    outcome = carry_out(world.agent, code(), world.folder.work("attempt-000"), world.equipment())
+    outcome = execute(world.agent, code(), world.folder.work("attempt-000"), world.dependencies())
     planned = WorkPlanned(id="attempt-000", work=code())
     for events, expected in (
         ([planned], 0.9),

@@ -20,18 +20,18 @@ from comind.campaign.attempt import (
     SessionOpened,
     WorkEnded,
 )
+from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.history import fold
 from comind.campaign.outcome import (
     CodeOutcome,
+    CodeResult,
     Execution,
     FailureKind,
-    Finish,
     Outcome,
     ThinkOutcome,
 )
 from comind.campaign.plan import Code, Purpose, Think
-from comind.campaign.workbench import Desk, Workbench
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError
@@ -51,7 +51,7 @@ def _carry_out(
 ) -> CodeOutcome:
     folder = world.folder.work("attempt-000")
     work = code(steps=steps).model_copy(update={"session": session})
-    outcome = carry_out(world.agent, work, folder, world.equipment())
+    outcome = execute(world.agent, work, folder, world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     return outcome
 
@@ -129,13 +129,15 @@ def test_out_of_fold_predictions_never_cost_a_score(
 class _Sized(TinyAgent):
     """Writes what its model reads, and may reply, into its prompts."""
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         del work
-        while bench.steps_left:
-            told = f"{bench.context_tokens} tokens, {bench.reply_tokens(16_384)} of them for the reply"
+        while context.steps_left:
+            told = (
+                f"{context.context_tokens} tokens, {context.reply_tokens(16_384)} of them for the reply"
+            )
             prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=told),))
-            bench.step("next", bench.ask(prompt, _Cell).value.code)
-        return Finish()
+            context.step("next", context.ask(prompt, _Cell).value.code)
+        return CodeResult()
 
 
 class _Cell(BaseModel):
@@ -350,8 +352,8 @@ def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
     _carry_out(world)
     log = world.folder.work("attempt-000").log
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:-1]))
-    outcome = carry_out(
-        world.agent, code("another title"), world.folder.work("attempt-000"), world.equipment()
+    outcome = execute(
+        world.agent, code("another title"), world.folder.work("attempt-000"), world.dependencies()
     )
     assert outcome.failure is not None
     assert outcome.failure.kind is FailureKind.REPLAY
@@ -396,8 +398,8 @@ class _Thinker(TinyAgent):
     purposes: ClassVar = (Purpose("look", role="eye", facts=_Seen, result=_Seen),)
     found: Value
 
-    def think(self, work: Think, desk: Desk) -> Value:
-        del work, desk
+    def think(self, work: Think, context: ThinkContext) -> Value:
+        del work, context
         return self.found
 
 
@@ -417,7 +419,7 @@ def test_a_thought_ends_with_the_result_of_its_purpose(
     world, agent = World(tmp_path), _Thinker()
     agent.found = found
     folder = world.folder.work("think-000")
-    outcome = carry_out(agent, agent.purposes[0].work(_Seen(number=1)), folder, world.equipment())
+    outcome = execute(agent, agent.purposes[0].work(_Seen(number=1)), folder, world.dependencies())
     assert isinstance(outcome, ThinkOutcome)
     assert outcome.result.root == result
     assert (outcome.failure and outcome.failure.message) == failure
@@ -431,7 +433,7 @@ def _writes_then_fails(workspace: Path) -> str:
 def test_what_was_written_before_an_error_is_scored(tmp_path: Path) -> None:
     """A cell that fails after it has handed in keeps its score, and the error is still told."""
     world = World(tmp_path, script=[reply("plot")], cells={"plot": _writes_then_fails})
-    outcome = carry_out(world.agent, code(steps=1), world.folder.work("attempt-000"), world.equipment())
+    outcome = execute(world.agent, code(steps=1), world.folder.work("attempt-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     assert outcome.score is not None
     assert outcome.score.value.value == 0.9
@@ -443,7 +445,7 @@ def test_a_step_knows_its_gain(tmp_path: Path) -> None:
     """Each scored step after the first is compared with the best before it, on the same rows."""
     world = World(tmp_path, script=[reply("good"), reply("better"), reply("poor")])
     folder = world.folder.work("attempt-000")
-    carry_out(world.agent, code(steps=3), folder, world.equipment())
+    execute(world.agent, code(steps=3), folder, world.dependencies())
     graded = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, Graded)]
     gains = [each.gain.difference if each.gain else None for each in graded]
     assert gains == [None, pytest.approx(0.05), pytest.approx(-0.45)]
@@ -452,21 +454,21 @@ def test_a_step_knows_its_gain(tmp_path: Path) -> None:
 class _Reviewer(TinyAgent):
     """Asks another role for a word before it ends."""
 
-    def code(self, work: Code, bench: Workbench) -> Finish:
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Ask twice, each time in another role."""
         message = Message(role="user", content="a word")
         for role in (work.role, "reviewer"):
-            bench.ask(Prompt(role=role, messages=(message,)), _Seen)
-        return Finish()
+            context.ask(Prompt(role=role, messages=(message,)), _Seen)
+        return CodeResult()
 
 
 def test_a_request_goes_to_the_model_of_its_role(tmp_path: Path) -> None:
     """An attempt asks each role's own model, and the log says which one answered."""
     world = World(tmp_path)
     models = {role: ScriptedModel(['{"number": 1}'], name=role) for role in ("coding_agent", "reviewer")}
-    equipment = replace(world.equipment(), model_of=models.__getitem__)
+    dependencies = replace(world.dependencies(), model_of=models.__getitem__)
     folder = world.folder.work("attempt-000")
-    carry_out(_Reviewer(), code(), folder, equipment)
+    execute(_Reviewer(), code(), folder, dependencies)
     assert [len(model.requests) for model in models.values()] == [1, 1]
     sent = [r.event for r in read_log(folder.log, WORK_EVENTS) if isinstance(r.event, CallSent)]
     assert [(each.role, each.model) for each in sent] == [

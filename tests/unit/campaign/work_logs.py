@@ -14,8 +14,8 @@ from comind.campaign.attempt import (
     MonitorAsked,
     MonitorHeard,
     MonitorVerdict,
+    RequestFailed,
     SessionOpened,
-    TryFailed,
     WorkEvent,
 )
 from comind.campaign.outcome import Submitted
@@ -77,7 +77,7 @@ def _events() -> st.SearchStrategy[WorkEvent]:
     request = st.just("f" * 64)
     return st.one_of(
         st.builds(CallSent, ordinal=number, fingerprint=request, role=names, model=said, bound=bound),
-        st.builds(TryFailed, message=said, booked=_usages()),
+        st.builds(RequestFailed, message=said, booked=_usages()),
         st.builds(CallAnswered, ordinal=number, reply=_replies()),
         st.builds(CallFailed, ordinal=number, message=said),
         st.builds(CellStarted, ordinal=number, step=steps, goal=said, code=said),

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from comind.baseline import Program
-from comind.campaign.budget import Purse
+from comind.campaign.budget import BudgetLedger
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
-from comind.campaign.worker import Equipment
+from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader
 from comind.evaluation.splits.further import FoldCount
@@ -82,13 +82,13 @@ class World:
             return reply("look")
         return reply("better" if last.startswith("improvement") else "good")
 
-    def equipment(
+    def dependencies(
         self, spent: Spend | None = None, *, baseline: Callable[[], Sequence[Program]] = tuple
-    ) -> Equipment:
-        purse = Purse(self.budget, spent or Spend())
-        return Equipment(
+    ) -> Dependencies:
+        ledger = BudgetLedger(self.budget, spent or Spend())
+        return Dependencies(
             lambda role: self.model,
-            purse,
+            ledger,
             self.grader,
             self.session,
             self.monitor,
@@ -114,7 +114,7 @@ class World:
 
     def run(self, campaign: Campaign) -> CampaignState:
         executor = ThreadExecutor(
-            self.folder, self.agent, self.equipment(), fold_grader=self.grader.fold
+            self.folder, self.agent, self.dependencies(), fold_grader=self.grader.fold
         )
         try:
             ending = run(campaign, self.agent, executor)

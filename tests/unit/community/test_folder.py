@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.folder import holds_community, read_community
+from comind.community.folder import is_community_folder, read_community
 from comind.community.items import CommunityItems
 from comind.community.text import SOURCE_LENGTH, clean, clean_line, is_reference
 from comind.errors import CommunityError
@@ -194,7 +194,7 @@ def test_a_broken_file_is_an_error(tmp_path: Path, breaks: object, reason: str) 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
     """A folder that is not there, or holds none of the files, is an error."""
-    assert not holds_community(tmp_path)
+    assert not is_community_folder(tmp_path)
     for folder, reason in ((tmp_path, "is no community folder"), (tmp_path / "x", "no such folder")):
         with pytest.raises(CommunityError, match=reason):
             read_community(folder)

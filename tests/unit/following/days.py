@@ -7,13 +7,13 @@ from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.eventlog.log import Record
 from comind.following.events import (
     Candidate,
+    CompetitionObserved,
     FollowingEvent,
-    Looked,
     Scored,
     Sending,
     Sent,
-    SliceBegun,
     SliceEnded,
+    SliceStarted,
 )
 from comind.following.state import FOLLOWING_LOG, Following
 
@@ -24,7 +24,7 @@ def day(number: int) -> datetime:
     return START + timedelta(days=number)
 
 
-def looked(number: int = 0, **changes: Any) -> Looked:
+def looked(number: int = 0, **changes: Any) -> CompetitionObserved:
     given: dict[str, Any] = {
         "at": day(number),
         "deadline": day(30),
@@ -38,7 +38,7 @@ def looked(number: int = 0, **changes: Any) -> Looked:
         "teams": 100,
         "submissions_left": 5,
     }
-    return Looked.model_validate(given | changes)
+    return CompetitionObserved.model_validate(given | changes)
 
 
 def candidate(name: str = "a", value: float = 0.8) -> Candidate:
@@ -54,7 +54,7 @@ def candidate(name: str = "a", value: float = 0.8) -> Candidate:
 def ended(
     number: int, what: Candidate | None, seconds: float = 60.0, usd: float = 0.5
 ) -> list[FollowingEvent]:
-    begun = SliceBegun(at=day(number), campaign="c1", seconds=seconds, data_sha256="data")
+    begun = SliceStarted(at=day(number), campaign="c1", seconds=seconds, data_sha256="data")
     spent = {"seconds": seconds, "usd": usd}
     end = SliceEnded(at=day(number), campaign="c1", attempts=1, candidate=what, **spent)
     return [begun, end]

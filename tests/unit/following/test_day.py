@@ -8,8 +8,8 @@ import pytest
 
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.following.day import Day, Plan, Seen, Stand
-from comind.following.events import Allowed, Candidate, Stood
+from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
+from comind.following.events import Candidate, StandingRecorded, SubmissionApproved
 from comind.following.journal import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
@@ -18,7 +18,7 @@ from tests.unit.following.days import START, candidate, day, looked
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
-class Slices:
+class CampaignSlices:
     """Campaigns that end at once, each day with a better solution."""
 
     def __init__(self, root: Path) -> None:
@@ -32,15 +32,17 @@ class Slices:
         self.during: Callable[[], None] = lambda: None
         self.opened = 0
         self.value = 0.5
-        self.stands: dict[str, Stand] = {}
+        self.stands: dict[str, CampaignStatus] = {}
 
-    def look(self) -> Seen:
+    def look(self) -> ObservedCompetition:
         if self.unreachable is not None:
             raise self.unreachable
         left = self.kaggle.limits(SLUG).allowed_now
         changes: dict[str, Any] = {"at": self.clock.now(), "submissions_left": left}
         look = looked(**(changes | self.look_changes))
-        return Seen(looked=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard)
+        return ObservedCompetition(
+            looked=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard
+        )
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
         assert competition == self.root
@@ -51,19 +53,19 @@ class Slices:
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         self.budgets.append((campaign, seconds, usd))
 
-    def stand(self, campaign: str) -> Stand:
-        return self.stands.get(campaign, Stand())
+    def stand(self, campaign: str) -> CampaignStatus:
+        return self.stands.get(campaign, CampaignStatus())
 
     def run(self, campaign: str) -> None:
         before = self.stand(campaign)
         self.clock.sleep(30)
         self.during()
-        self.stands[campaign] = Stand(seconds=before.seconds + 30, usd=before.usd + 0.25)
+        self.stands[campaign] = CampaignStatus(seconds=before.seconds + 30, usd=before.usd + 0.25)
         if self.killed:
             raise KeyboardInterrupt
         self.value += 0.1
         self.clock.sleep(30)
-        self.stands[campaign] = Stand(
+        self.stands[campaign] = CampaignStatus(
             seconds=before.seconds + 60,
             usd=before.usd + 0.5,
             attempts=1,
@@ -89,12 +91,12 @@ class Slices:
 
 
 @pytest.fixture
-def slices(tmp_path: Path) -> Slices:
+def slices(tmp_path: Path) -> CampaignSlices:
     """A Kaggle in memory, and campaigns that end at once."""
-    return Slices(tmp_path)
+    return CampaignSlices(tmp_path)
 
 
-def _day(slices: Slices, **plan: Any) -> FollowingLog:
+def _day(slices: CampaignSlices, **plan: Any) -> FollowingLog:
     given = {"submit": "auto", "score_minutes": 0, "minutes": 3} | plan
     with FollowingLog(slices.root, SLUG) as log:
         kaggle, clock = slices.kaggle, slices.clock
@@ -102,7 +104,7 @@ def _day(slices: Slices, **plan: Any) -> FollowingLog:
     return log
 
 
-def _score(slices: Slices, score: str) -> None:
+def _score(slices: CampaignSlices, score: str) -> None:
     world = slices.kaggle.world
     world.submissions = tuple(
         each.model_copy(update={"status": "complete", "public_score": score})
@@ -112,7 +114,7 @@ def _score(slices: Slices, score: str) -> None:
     )
 
 
-def test_each_day_goes_on_where_the_last_one_ended(slices: Slices) -> None:
+def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> None:
     """One campaign gets more time each day, and what is better each day is handed in."""
     for number in range(3):
         slices.clock.sleep(86_400)
@@ -122,11 +124,11 @@ def test_each_day_goes_on_where_the_last_one_ended(slices: Slices) -> None:
     assert len(slices.kaggle.world.submissions) == 3
     assert log.state.best_public(maximize=False) == 0.2  # the last score is seen tomorrow
     stood = log.state.stood
-    assert isinstance(stood, Stood)
+    assert isinstance(stood, StandingRecorded)
     assert (stood.rank, stood.teams) == (1, 2)  # the metric of these days is better when higher
 
 
-def test_a_day_has_one_budget(slices: Slices) -> None:
+def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
     """Run twice on a day, the second run gets what is left, and the third one nothing."""
     for _ in range(4):
         _day(slices, minutes=2)
@@ -137,7 +139,7 @@ def test_a_day_has_one_budget(slices: Slices) -> None:
     assert slices.budgets[2:] == [("c1", 120.0, 0.25)]
 
 
-def test_new_data_begin_a_new_campaign(slices: Slices) -> None:
+def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
     """The old split is worthless, and its scores cannot be compared."""
     _day(slices)
     slices.clock.sleep(86_400)
@@ -149,7 +151,7 @@ def test_new_data_begin_a_new_campaign(slices: Slices) -> None:
     assert "other rows" in log.state.decided.reason
 
 
-def test_without_kaggle_the_campaign_goes_on(slices: Slices) -> None:
+def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
     """On what was seen before, and without a submission; the day says what was wrong."""
     slices.unreachable = KaggleAccountError("the credentials have expired")
     with pytest.raises(KaggleAccountError):
@@ -165,7 +167,7 @@ def test_without_kaggle_the_campaign_goes_on(slices: Slices) -> None:
     assert len(slices.kaggle.world.submissions) == 1
 
 
-def test_a_slice_that_was_interrupted_goes_on(slices: Slices) -> None:
+def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
     """Without more time than it was given, and before a new one begins."""
     slices.killed = True
     with pytest.raises(KeyboardInterrupt):
@@ -176,7 +178,7 @@ def test_a_slice_that_was_interrupted_goes_on(slices: Slices) -> None:
     assert [each.seconds for each in log.state.ended] == [90.0]  # with what was done before the kill
 
 
-def test_nothing_is_done_after_the_deadline(slices: Slices) -> None:
+def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
     """Only scores that are still to come are looked for."""
     _day(slices)
     slices.clock.sleep(86_400 * 40)
@@ -188,7 +190,7 @@ def test_nothing_is_done_after_the_deadline(slices: Slices) -> None:
     assert log.state.best_public(maximize=False) == 0.3
 
 
-def test_the_limit_of_the_day_holds(slices: Slices) -> None:
+def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
     """With no submission left, the candidate waits for another day."""
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     log = _day(slices)
@@ -201,26 +203,26 @@ def test_the_limit_of_the_day_holds(slices: Slices) -> None:
     assert len(slices.kaggle.world.submissions) == 1
 
 
-def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: Slices) -> None:
+def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlices) -> None:
     """A person has agreed to a file, not to whatever comes after it."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
     slices.clock.sleep(86_400)
     with FollowingLog(slices.root, SLUG) as log:
-        log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
+        log.record(SubmissionApproved(at=slices.clock.now(), sha256=waiting.sha256))
     log = _day(slices, submit="ask")
     assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
     assert log.state.candidate != waiting
 
 
-def test_an_agreement_outlives_a_day_without_submissions(slices: Slices) -> None:
+def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices) -> None:
     """What cannot go out today goes out tomorrow, whatever a slice has found meanwhile."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
     with FollowingLog(slices.root, SLUG) as log:
-        log.record(Allowed(at=slices.clock.now(), sha256=waiting.sha256))
+        log.record(SubmissionApproved(at=slices.clock.now(), sha256=waiting.sha256))
     limits = slices.kaggle.world.limits
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     slices.clock.sleep(86_400)
@@ -231,7 +233,7 @@ def test_an_agreement_outlives_a_day_without_submissions(slices: Slices) -> None
     assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
 
 
-def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: Slices) -> None:
+def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices) -> None:
     """So the next day has its whole budget."""
     slices.clock.sleep(12 * 3600 - 10)  # ten seconds to midnight
     _day(slices, minutes=1)
@@ -240,7 +242,7 @@ def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: Slices) -> None
     assert slices.budgets == [("c1", 60.0, None)] * 2
 
 
-def test_an_outage_after_the_deadline_costs_nothing(slices: Slices) -> None:
+def test_an_outage_after_the_deadline_costs_nothing(slices: CampaignSlices) -> None:
     """The end is known from the last look."""
     slices.look_changes = {"deadline": day(-1)}
     _day(slices)
@@ -250,7 +252,7 @@ def test_an_outage_after_the_deadline_costs_nothing(slices: Slices) -> None:
     assert slices.budgets == []
 
 
-def test_a_list_that_cannot_be_had_stops_no_slice(slices: Slices) -> None:
+def test_a_list_that_cannot_be_had_stops_no_slice(slices: CampaignSlices) -> None:
     """Where the scores of what was handed in are not told, the campaign goes on all the same."""
     _day(slices)
     slices.clock.sleep(86_400)
@@ -260,7 +262,7 @@ def test_a_list_that_cannot_be_had_stops_no_slice(slices: Slices) -> None:
     assert len(slices.budgets) == 2
 
 
-def test_what_changed_during_the_slice_counts(slices: Slices) -> None:
+def test_what_changed_during_the_slice_counts(slices: CampaignSlices) -> None:
     """A submission that somebody else of the team made meanwhile leaves none for us."""
     slices.during = lambda: setattr(
         slices.kaggle.world, "limits", Limits(today=5, total=5, allowed_now=0)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from comind.domain.metric import Interval, Paired
 from comind.following.decide import Compare, Policy, decide
-from comind.following.events import Allowed, Candidate, Decided
+from comind.following.events import Candidate, SubmissionApproved, SubmissionDecided
 from comind.following.state import Following
 from tests.unit.following.days import after, candidate, ended, handed, looked, scored
 
@@ -24,7 +24,7 @@ def _paired(difference: float, error: float = 0.01) -> Compare:
     return compare
 
 
-def _decide(state: Following, policy: Policy, compare: Compare) -> Decided:
+def _decide(state: Following, policy: Policy, compare: Compare) -> SubmissionDecided:
     return decide(state, state.candidate, policy, compare)
 
 
@@ -42,7 +42,7 @@ def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
 
 def test_what_a_person_agreed_to_goes_out() -> None:
     """Once the file is allowed, no policy holds it back."""
-    state = after(looked(), ended(0, A), Allowed(at=looked().at, sha256=A.sha256))
+    state = after(looked(), ended(0, A), SubmissionApproved(at=looked().at, sha256=A.sha256))
     for policy in ("never", "ask", "auto"):
         assert _decide(state, policy, NEVER_ASKED).verdict == "submit"  # type: ignore[arg-type]
 
@@ -104,9 +104,9 @@ def test_changed_rules_need_a_person() -> None:
     """Nothing goes out under rules that nobody here has agreed to, not even an agreed file."""
     before = [looked(), ended(0, A), looked(1, rules_sha256="other")]
     assert _decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
-    file = Allowed(at=looked(1).at, sha256=A.sha256)
+    file = SubmissionApproved(at=looked(1).at, sha256=A.sha256)
     assert _decide(after(*before, file), "auto", NEVER_ASKED).verdict == "ask"
-    agreed = Allowed(at=looked(1).at, rules_sha256="other")
+    agreed = SubmissionApproved(at=looked(1).at, rules_sha256="other")
     assert _decide(after(*before, agreed), "auto", NEVER_ASKED).verdict == "submit"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CampaignError
-from comind.following.events import Sending, Sent, SliceBegun, Stood
+from comind.following.events import Sending, Sent, SliceStarted, StandingRecorded
 from comind.following.journal import FollowingLog, read_following
 from comind.following.notices import notices_of
 from tests.unit.following.days import after, candidate, day, ended, handed, looked, scored
@@ -15,7 +15,7 @@ A, B = candidate("a"), candidate("b")
 
 def test_a_campaign_goes_on_as_long_as_the_data_are_the_same() -> None:
     """New data make the old campaign's split worthless."""
-    begun = SliceBegun(at=day(0), campaign="c1", seconds=60, data_sha256="data")
+    begun = SliceStarted(at=day(0), campaign="c1", seconds=60, data_sha256="data")
     state = after(begun)
     assert state.going_on
     assert state.campaign_on("data") == "c1"
@@ -55,7 +55,7 @@ def test_the_best_public_score_is_what_we_stand_with() -> None:
     assert state.best_public(maximize=True) == 0.7
     assert state.best_public(maximize=False) == 0.6
     assert state.pending == ()
-    assert Stood(at=day(2), public_score=0.7, rank=26, teams=100).percentile == 75.0
+    assert StandingRecorded(at=day(2), public_score=0.7, rank=26, teams=100).percentile == 75.0
 
 
 def test_changes_are_told_once() -> None:

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.kaggle.data import DataFolder
-from comind.kaggle.polite import walk
 from comind.kaggle.port import CompetitionFacts, DataFile
+from comind.kaggle.rate_limit import walk
 from comind.kaggle.record import FetchRecord
 from comind.system.files import hash_tree
 from comind.testing.kaggle import KaggleWorld, QuickTime, ScriptedKaggle

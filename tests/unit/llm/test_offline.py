@@ -4,14 +4,14 @@ import pytest
 
 from comind.errors import ModelServiceError
 from comind.llm.base import Message, ModelRequest
-from comind.llm.offline import NoModel
+from comind.llm.offline import RefusingModel
 
 
 def test_no_model_refuses_every_request() -> None:
     """A role without a model is named, with the way to configure one."""
     messages = (Message(role="user", content="Well?"),)
     request = ModelRequest(role="evaluator", messages=messages, reply_name="Any", reply_schema={})
-    model = NoModel()
+    model = RefusingModel()
     assert model.bound(request).tokens == 0
     with pytest.raises(ModelServiceError, match="no model is configured for evaluator") as caught:
         model.complete(request)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.llm.base import ModelReply, Usage
-from comind.llm.dialect import Dialect
+from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings, Protocol
@@ -18,7 +18,7 @@ from comind.testing import Endpoint
 from comind.testing.completions import as_stream, chat_body, responses_body
 from comind.testing.endpoint import Asked
 from comind.testing.faults import Fault, changed, status
-from tests.unit.llm.test_dialect import PROMPT, STOP
+from tests.unit.llm.test_capabilities import PROMPT, STOP
 from tests.unit.llm.test_exchange import Verdict
 
 _BODIES = {"chat": chat_body, "responses": responses_body}
@@ -31,10 +31,10 @@ def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt:
     """Text, end, model and counts are the same, whatever ends the lines."""
     body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
     sent = as_stream(body, counted=True).decode().replace("\n", line)
-    dialect = Dialect(protocol=protocol)
+    capabilities = Capabilities(protocol=protocol)
     assert is_stream(sent)
     assert not is_stream(json.dumps(body))
-    assert read_body(put_together(sent, protocol), dialect) == read_body(body, dialect)
+    assert read_body(put_together(sent, protocol), capabilities) == read_body(body, capabilities)
 
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
@@ -45,7 +45,7 @@ def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) 
     whole = as_stream(body, counted=True).decode()
     try:
         found = read_body(
-            put_together(whole[: int(share * len(whole))], protocol), Dialect(protocol=protocol)
+            put_together(whole[: int(share * len(whole))], protocol), Capabilities(protocol=protocol)
         )
     except WireError as error:
         assert "breaks off" in str(error)  # noqa: PT017 - either end is right
@@ -71,7 +71,7 @@ def test_odd_streams_are_read() -> None:
         {"choices": [], "usage": None},
         end="",
     )
-    said = read_body(put_together(sent, "chat"), Dialect())
+    said = read_body(put_together(sent, "chat"), Capabilities())
     assert (said.text, said.finish) == ("ab", "length")
     assert said.usage is not None
     assert said.usage["completion_tokens"] == 2
@@ -86,7 +86,7 @@ def test_odd_streams_are_read() -> None:
 )
 def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
     """Refusals and calls of tools are known by their pieces."""
-    assert read_body(put_together(sent, "chat"), Dialect()).finish == finish
+    assert read_body(put_together(sent, "chat"), Capabilities()).finish == finish
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
 def test_what_is_no_reply_is_told(sent: str, message: str) -> None:
     """Each is an answer that says nothing."""
     with pytest.raises(WireError, match=message):
-        read_body(put_together(sent, "chat"), Dialect())
+        read_body(put_together(sent, "chat"), Capabilities())
 
 
 def _asked_twice(faults: Any = (), **settings: Any) -> tuple[list[ModelReply], list[dict[str, Any]]]:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.evidence import Evidence, EvidenceKind, Sight, duration, evidence_in
+from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, duration, find_evidence
 
 
 def _found(
@@ -15,8 +15,8 @@ def _found(
     left: float = 1000.0,
     silent: float = 0.0,
 ) -> dict[EvidenceKind, Evidence]:
-    sight = Sight(code=code, output=output, seconds=seconds, left=left, silent=silent)
-    return {each.kind: each for each in evidence_in(sight)}
+    sight = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
+    return {each.kind: each for each in find_evidence(sight)}
 
 
 def _times(line: str, count: int) -> str:

@@ -9,7 +9,7 @@ import pytest
 from comind.errors import DiskError
 from comind.session import quota as module
 from comind.session.quota import Quota, QuotaWatch
-from comind.system.keeper import remove_tree
+from comind.system.supervisor import remove_tree
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ from comind.system.files import (
     copy_untrusted_tree,
     hash_tree,
     read_untrusted,
-    write_durably,
+    write_atomically,
 )
 
 
@@ -64,8 +64,8 @@ def test_a_tree_is_copied_without_links(tmp_path: Path) -> None:
 
 def test_a_durable_write_replaces_the_whole(tmp_path: Path) -> None:
     """After a write the file holds the new content and nothing else lies about."""
-    write_durably(tmp_path / "new" / "a", "long content")
-    write_durably(tmp_path / "new" / "a", "short")
+    write_atomically(tmp_path / "new" / "a", "long content")
+    write_atomically(tmp_path / "new" / "a", "short")
     assert (tmp_path / "new" / "a").read_text() == "short"
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["a"]
 

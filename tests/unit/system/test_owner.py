@@ -3,27 +3,27 @@
 import subprocess
 import sys
 
-from comind.system.owner import is_gone, this_process
+from comind.system.owner import has_exited, process_identity
 
 
 def test_a_process_is_there_until_it_ends() -> None:
     """We are not gone; a process that ended is."""
-    assert not is_gone(this_process())
+    assert not has_exited(process_identity())
     code = "from comind.system.owner import this_process; print(this_process())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert is_gone(done.stdout.strip())
+    assert has_exited(done.stdout.strip())
 
 
 def test_an_id_that_was_given_away_again_does_not_count() -> None:
     """A process of an earlier start of the machine, or with our id, is gone."""
-    boot, view, pid, started = this_process().split("/")
-    assert is_gone("/".join((boot, view, pid, str(int(started) - 1))))
-    assert is_gone(f"another-boot/{view}/{pid}/{started}")
+    boot, view, pid, started = process_identity().split("/")
+    assert has_exited("/".join((boot, view, pid, str(int(started) - 1))))
+    assert has_exited(f"another-boot/{view}/{pid}/{started}")
 
 
 def test_what_cannot_be_told_is_not_gone() -> None:
     """A process that we cannot see, in another set of processes, may be there; nonsense is nobody's."""
-    boot, _, pid, started = this_process().split("/")
-    assert not is_gone("/".join((boot, "pid:[1]", pid, started + "0")))
-    assert not is_gone("")
-    assert not is_gone("a/b/c/d")
+    boot, _, pid, started = process_identity().split("/")
+    assert not has_exited("/".join((boot, "pid:[1]", pid, started + "0")))
+    assert not has_exited("")
+    assert not has_exited("a/b/c/d")

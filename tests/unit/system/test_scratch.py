@@ -7,8 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from comind.system.keeper import remove_tree
 from comind.system.scratch import ScratchFolder
+from comind.system.supervisor import remove_tree
 
 
 def test_a_folder_is_private_and_goes() -> None:

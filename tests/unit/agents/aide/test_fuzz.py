@@ -13,7 +13,7 @@ from comind.agents.aide.coder import Review, Solution
 from comind.agents.aide.community import Digest, Picks
 from comind.agents.aide.tree import AideParameters
 from comind.campaign.outcome import CodeOutcome, FailureKind
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.errors import ReplyError
 from comind.llm.exchange import Prompt, parse, request_for
@@ -36,13 +36,13 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
         world = World(Path(name))
         world.model = Babbling(data)
         folder = world.folder.work("attempt-001")
-        outcome = carry_out(agent, next_node(operator), folder, world.equipment())
+        outcome = execute(agent, next_node(operator), folder, world.dependencies())
         assert isinstance(outcome, CodeOutcome)
         assert outcome.failure is None or outcome.failure.kind is not FailureKind.INTERNAL, (
             outcome.failure
         )
         assert len(world.model.requests) <= _CALLS[operator]
-        assert carry_out(agent, next_node(operator), folder, world.equipment()) == outcome
+        assert execute(agent, next_node(operator), folder, world.dependencies()) == outcome
     tree = Tree(drafts=1, debug_probability=1)
     assert len(tree.grown(outcome)) == 1
     assert Aide.journal(tree.state, VIEW)

@@ -11,7 +11,7 @@ from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
 from comind.campaign.plan import Code, Decision, Think
 from comind.campaign.state import apply
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.llm.base import ModelRequest
@@ -132,7 +132,7 @@ def carried_out(
     world = World(root, cells=cells or {})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies], context_tokens=context_tokens)
     agent = agent or Aide(PROBLEM, AideParameters.model_validate(how), seed=0, community=VIEW)
-    equipment = replace(world.equipment(), embedder=embedder)
-    outcome = carry_out(agent, work, world.folder.work("attempt-001"), equipment)
+    dependencies = replace(world.dependencies(), embedder=embedder)
+    outcome = execute(agent, work, world.folder.work("attempt-001"), dependencies)
     assert isinstance(outcome, CodeOutcome)
     return outcome, world.model.requests, world

@@ -16,7 +16,7 @@ from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.script import cells_of, derive
-from comind.campaign.worker import carry_out
+from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.environment import Environment, Machine
@@ -211,7 +211,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
 
         world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
     work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})
-    outcome = carry_out(_agent(problem), work, world.folder.work("attempt-001"), world.equipment())
+    outcome = execute(_agent(problem), work, world.folder.work("attempt-001"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
     return outcome, world
 

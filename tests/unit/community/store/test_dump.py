@@ -14,7 +14,7 @@ from comind.community.asof import as_of
 from comind.community.snapshot import take_snapshot
 from comind.community.store.dump import dump_source
 from comind.community.store.importing import Source, import_into
-from comind.community.store.ingest import ingest_dump, ingest_folder, name_code
+from comind.community.store.ingest import ingest_dump, ingest_folder, set_code_folder
 from comind.community.store.reading import CommunityStore
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
@@ -83,7 +83,7 @@ def test_a_forum_as_it_was(store: Path) -> None:
 def test_programs_are_read_from_where_they_lie(store: Path, tmp_path: Path) -> None:
     """Of Meta Kaggle Code only what is ranked is read, and nothing of it is copied into the store."""
     code = write_code(tmp_path / "code", v1001="x = 1\n", v1002="x = 2\n")
-    name_code(store, code)
+    set_code_folder(store, code)
     view = take_snapshot(
         store,
         tmp_path / "s",
@@ -97,7 +97,7 @@ def test_programs_are_read_from_where_they_lie(store: Path, tmp_path: Path) -> N
     assert view.left_out == ("notebooks that cannot be read, as their code is not there: 1 (bob/fork)",)
     assert not (store / "code").exists()
     with pytest.raises(CommunityError, match="is no copy of Meta Kaggle Code"):
-        name_code(store, tmp_path / "s")
+        set_code_folder(store, tmp_path / "s")
 
 
 def _broken(rows: Rows) -> Rows:

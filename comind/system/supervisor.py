@@ -2,8 +2,8 @@
 
     python -I -S keeper.py OPTIONS PROGRAM [ARGUMENT ...]
 
-Its stdin is the leash: when it closes, the program and all that descends from it are killed. OPTIONS is
-JSON, as `comind.system.leash` writes it. It exits with the program's code (128 + n: ended by signal n).
+When its stdin closes, the program and all its descendants are killed. OPTIONS is JSON, as written by
+`comind.system.supervised`. It exits with the program's code (128 + n: ended by signal n).
 """
 
 import contextlib
@@ -65,7 +65,7 @@ def _write(data: bytes) -> None:
             data = data[os.write(1, data) :]
 
 
-class Keeper:
+class Supervisor:
     """Runs one program and watches the leash."""
 
     def __init__(self, options: dict[str, Any]) -> None:
@@ -275,4 +275,4 @@ def _emptied(folder: Path, top: Path, count: int) -> list[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(Keeper(json.loads(sys.argv[1])).keep(sys.argv[2:]))
+    sys.exit(Supervisor(json.loads(sys.argv[1])).keep(sys.argv[2:]))

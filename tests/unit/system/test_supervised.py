@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from comind.system.leash import start_leashed
+from comind.system.supervised import start_supervised
 
 _ENV = {"PATH": os.environ["PATH"]}
 
@@ -35,7 +35,7 @@ def _wait_for(path: Path) -> str:
 def test_a_child_that_ends_tells_its_exit_code(tmp_path: Path) -> None:
     """The exit code comes through, and the child's words go to the log."""
     log = tmp_path / "log"
-    child = start_leashed([sys.executable, "-c", "print('hi'); exit(7)"], env=_ENV, log=log)
+    child = start_supervised([sys.executable, "-c", "print('hi'); exit(7)"], env=_ENV, log=log)
     for _ in range(200):
         if not child.alive():
             break
@@ -47,7 +47,7 @@ def test_a_child_that_ends_tells_its_exit_code(tmp_path: Path) -> None:
 def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
     """A child and the process that it started are gone when stop returns."""
     script = f"sleep 300 & echo $! > {tmp_path}/pid; wait"
-    child = start_leashed(["/bin/sh", "-c", script], env=_ENV)
+    child = start_supervised(["/bin/sh", "-c", script], env=_ENV)
     grandchild = int(_wait_for(tmp_path / "pid"))
     child.stop(grace=0.1)
     assert not child.alive()
@@ -57,7 +57,7 @@ def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
 def test_a_stubborn_child_is_killed(tmp_path: Path) -> None:
     """A child that ignores the polite signal is killed after the grace."""
     script = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
-    child = start_leashed(["/bin/sh", "-c", script], env=_ENV, grace=0.2)
+    child = start_supervised(["/bin/sh", "-c", script], env=_ENV, grace=0.2)
     pid = int(_wait_for(tmp_path / "pid"))
     child.stop(grace=0.2)
     assert _ends(pid)
@@ -69,7 +69,7 @@ def test_a_child_ends_when_we_are_killed(tmp_path: Path) -> None:
     scratch.mkdir()
     program = (
         "import time, pathlib, os\n"
-        "from comind.system.leash import start_leashed\n"
+        "from comind.system.supervised import start_leashed\n"
         f"start_leashed(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
         f" env=dict(os.environ), scratch=pathlib.Path({str(scratch)!r}))\n"
         "time.sleep(300)\n"
@@ -90,7 +90,9 @@ def test_a_child_gets_no_environment_of_ours() -> None:
     """Nothing of our environment reaches the child unless it is handed over."""
     os.environ["COMIND_CANARY"] = "secret"
     try:
-        done = start_leashed(["/bin/sh", "-c", '[ -z "$COMIND_CANARY" ]'], env={"PATH": "/usr/bin:/bin"})
+        done = start_supervised(
+            ["/bin/sh", "-c", '[ -z "$COMIND_CANARY" ]'], env={"PATH": "/usr/bin:/bin"}
+        )
         while done.alive():
             time.sleep(0.02)
     finally:
@@ -110,7 +112,7 @@ def test_daemons_do_not_slip_away(tmp_path: Path) -> None:
         "    os._exit(0)\n"
         "time.sleep(1)\n"
     )
-    child = start_leashed([sys.executable, "-c", daemon], env=_ENV)
+    child = start_supervised([sys.executable, "-c", daemon], env=_ENV)
     pid = int(_wait_for(tmp_path / "pid"))
     while child.alive():
         time.sleep(0.02)
@@ -121,7 +123,7 @@ def test_a_log_is_bounded(tmp_path: Path) -> None:
     """Of a child that prints without end, the beginning and the end are in the log, and no more."""
     log = tmp_path / "log"
     program = "print('first')\nfor _ in range(3000): print('x' * 1000)\nprint('last')"
-    child = start_leashed([sys.executable, "-c", program], env=_ENV, log=log, log_bytes=10_000)
+    child = start_supervised([sys.executable, "-c", program], env=_ENV, log=log, log_bytes=10_000)
     while child.alive():
         time.sleep(0.02)
     said = log.read_text()
@@ -135,7 +137,7 @@ def test_a_program_goes_with_its_keeper(tmp_path: Path) -> None:
     """Where the keeper itself is killed, the program does not live on without it."""
     told = tmp_path / "pid"
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
-    process = start_leashed([sys.executable, "-c", program], env=_ENV)
+    process = start_supervised([sys.executable, "-c", program], env=_ENV)
     pid = int(_wait_for(told))
     os.kill(process.pid, signal.SIGKILL)
     assert _ends(pid)

@@ -20,12 +20,12 @@ from comind.errors import KaggleBusyError
 from comind.kaggle.clock import Clock, WallClock
 from comind.kaggle.port import Chunk, Kaggle
 
-__all__ = ["Manners", "politely", "walk"]
+__all__ = ["RateLimit", "rate_limited", "walk"]
 
 T = TypeVar("T")
 
 
-class Manners(Value):
+class RateLimit(Value):
     """How Kaggle is asked."""
 
     pause_seconds: float = Field(default=1, ge=0)
@@ -38,9 +38,9 @@ class Manners(Value):
     """Of one wait; whoever is asked to wait longer gives up."""
 
 
-def politely(
+def rate_limited(
     kaggle: Kaggle,
-    manners: Manners = Manners(),  # noqa: B008 - frozen
+    rate_limit: RateLimit = RateLimit(),  # noqa: B008 - frozen
     *,
     clock: Clock | None = None,
     jitter: Callable[[], float] = random.random,
@@ -49,17 +49,17 @@ def politely(
 
     `jitter` gives numbers from 0 to 1, by which waits are shortened.
     """
-    return cast("Kaggle", _Lane(kaggle, manners, clock or WallClock(), jitter))
+    return cast("Kaggle", _Lane(kaggle, rate_limit, clock or WallClock(), jitter))
 
 
 class _Lane:
     """Makes each request of the port one at a time, again while Kaggle is busy."""
 
     def __init__(
-        self, kaggle: Kaggle, manners: Manners, clock: Clock, jitter: Callable[[], float]
+        self, kaggle: Kaggle, rate_limit: RateLimit, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         self._kaggle = kaggle
-        self._manners = manners
+        self._rate_limit = rate_limit
         self._clock = clock
         self._jitter = jitter
         self._lane = threading.Lock()
@@ -77,18 +77,18 @@ class _Lane:
     def _ask(self, request: Callable[[], T], *, twice: bool = True) -> T:
         """Make a request, again while Kaggle is busy; `twice` tells whether it may be done twice."""
         with self._lane:
-            for failures in range(1, self._manners.tries + 1):
+            for failures in range(1, self._rate_limit.tries + 1):
                 self._pause()
                 try:
                     return request()
                 except KaggleBusyError as error:
-                    if failures == self._manners.tries or (error.perhaps_done and not twice):
+                    if failures == self._rate_limit.tries or (error.perhaps_done and not twice):
                         raise
                     wait = self._wait(error, failures)
-                    if wait > self._manners.longest_wait_seconds:
+                    if wait > self._rate_limit.longest_wait_seconds:
                         raise
                 finally:
-                    pause = timedelta(seconds=self._manners.pause_seconds)
+                    pause = timedelta(seconds=self._rate_limit.pause_seconds)
                     self._free_at = self._clock.now() + pause
                 self._clock.sleep(wait)
         raise AssertionError("the last try returns or raises")
@@ -96,15 +96,15 @@ class _Lane:
     def _pause(self) -> None:
         now = self._clock.now()
         if self._free_at is not None and self._free_at > now:
-            longest = self._manners.pause_seconds  # however the clock on the wall was set meanwhile
+            longest = self._rate_limit.pause_seconds  # however the clock on the wall was set meanwhile
             self._clock.sleep(min((self._free_at - now).total_seconds(), longest))
 
     def _wait(self, error: KaggleBusyError, failures: int) -> float:
         """Return the seconds before the next try; more than the longest wait where that is asked for."""
         if error.retry_after is not None:
             return max(0.0, error.retry_after)
-        doubled: float = self._manners.back_off_seconds * 2.0 ** (failures - 1)
-        return min(doubled, self._manners.longest_wait_seconds) * (1 - self._jitter() / 2)
+        doubled: float = self._rate_limit.back_off_seconds * 2.0 ** (failures - 1)
+        return min(doubled, self._rate_limit.longest_wait_seconds) * (1 - self._jitter() / 2)
 
 
 def walk(ask: Callable[[str | None], Chunk[T]], *, chunks: int) -> Iterator[T]:

@@ -10,12 +10,12 @@ from typing import Literal
 from comind.domain.value import Value
 from comind.llm.settings import Protocol
 
-__all__ = ["Dialect", "Limit"]
+__all__ = ["Capabilities", "Limit"]
 
 Limit = Literal["max_tokens", "max_completion_tokens", "none"]
 
 
-class Dialect(Value):
+class Capabilities(Value):
     """The words that a server knows."""
 
     protocol: Protocol = "chat"
@@ -38,7 +38,7 @@ class Dialect(Value):
     fixed_protocol: bool = False
     """Whether the user named the protocol."""
 
-    def after(self, status: int, message: str) -> "Dialect | None":
+    def after(self, status: int, message: str) -> "Capabilities | None":
         """Return the dialect without what a refusal complains of; None where it is of something else."""
         said = message.lower()
         if status in (404, 405, 501) and "model" not in said:
@@ -58,10 +58,10 @@ class Dialect(Value):
                 return found
         return None
 
-    def _without(self, ability: str) -> "Dialect | None":
+    def _without(self, ability: str) -> "Capabilities | None":
         return self.model_copy(update={ability: False}) if getattr(self, ability) else None
 
-    def _no_longer(self, said: str) -> "Dialect | None":
+    def _no_longer(self, said: str) -> "Capabilities | None":
         """Return the dialect with the longest reply that the server names, if that is news."""
         found = _LONGEST.search(said)
         longest = next((int(each) for each in found.groups() if each), 0) if found else 0
@@ -69,7 +69,7 @@ class Dialect(Value):
         known = self.longest is not None and longest >= self.longest
         return self.model_copy(update={"longest": longest}) if longest > 0 and not known else None
 
-    def _other_limit(self, said: str) -> "Dialect | None":
+    def _other_limit(self, said: str) -> "Capabilities | None":
         """Return the next name for the longest reply; a server that knows none is told no limit."""
         if self.limit == "none" or _TOO_LONG.search(said):
             return None
@@ -82,7 +82,7 @@ class Dialect(Value):
             other = "max_tokens"
         return self.model_copy(update={"limit": other})
 
-    def _other_protocol(self) -> "Dialect | None":
+    def _other_protocol(self) -> "Capabilities | None":
         if self.fixed_protocol or self.protocol == "responses":
             return None
         return self.model_copy(update={"protocol": "responses"})

@@ -9,7 +9,7 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["CLOSING_POINTS", "COMPARING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "passed"]
+__all__ = ["CLOSING_POINTS", "COMPARING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "failpoint"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
@@ -54,16 +54,16 @@ FOLLOWING_POINTS = (
 """Of a day on which a competition is followed, beside those of its campaign."""
 
 _SWITCH = "COMIND_KILL_AT"
-_passed: Counter[str] = Counter()
+_passed_at: Counter[str] = Counter()
 
 
-def passed(point: str) -> None:
+def failpoint(point: str) -> None:
     """Say that the write named `point` is durable; ends the process where a test asked for it."""
     assert point in KILL_POINTS + COMPARING_POINTS + CLOSING_POINTS + FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return
-    _passed[point] += 1
+    _passed_at[point] += 1
     name, _, nth = wanted.partition(":")
-    if name == point and _passed[point] == int(nth or 1):
+    if name == point and _passed_at[point] == int(nth or 1):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -20,21 +20,21 @@ from pathlib import Path
 from typing import IO
 
 from comind.system.cgroups import ControlGroup
-from comind.system.keeper import remove_tree
+from comind.system.supervisor import remove_tree
 
-__all__ = ["LeashedProcess", "ending_of", "start_leashed"]
+__all__ = ["SupervisedProcess", "exit_reason_of", "start_supervised"]
 
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
-_KEEPER = Path(__file__).with_name("keeper.py")
+_SUPERVISOR = Path(__file__).with_name("keeper.py")
 _BY_SIGNAL = 128
 
 
 @dataclass(slots=True)
-class LeashedProcess:
+class SupervisedProcess:
     """A running child with its keeper; `pid` is the keeper's."""
 
-    _keeper: subprocess.Popen[bytes]
+    _supervisor: subprocess.Popen[bytes]
     _report: int
     _group: ControlGroup | None
     _scratch: Path | None
@@ -43,11 +43,11 @@ class LeashedProcess:
     @property
     def pid(self) -> int:
         """Process id of the keeper."""
-        return self._keeper.pid
+        return self._supervisor.pid
 
     def exit_code(self) -> int | None:
         """Return None while the child runs, else its exit code (128 + n: ended by signal n)."""
-        code = self._keeper.poll()
+        code = self._supervisor.poll()
         if code is not None:
             self._let_go()
             self._tidy()
@@ -59,22 +59,22 @@ class LeashedProcess:
 
     def exit_reason(self) -> str:
         """Say in one line why the child ended; want of memory is named where its group has seen it."""
-        return ending_of(self.exit_code(), out_of_memory=self._out_of_memory)
+        return exit_reason_of(self.exit_code(), out_of_memory=self._out_of_memory)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """End the child and everything it started; returns when they are gone."""
         self._let_go()
         try:
-            self._keeper.wait(timeout=grace + _END_SECONDS)
+            self._supervisor.wait(timeout=grace + _END_SECONDS)
         except subprocess.TimeoutExpired:
-            self._keeper.kill()
-            self._keeper.wait()
+            self._supervisor.kill()
+            self._supervisor.wait()
         self._tidy()
 
     def _let_go(self) -> None:
         """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
-        if self._keeper.stdin is not None:
-            self._keeper.stdin.close()
+        if self._supervisor.stdin is not None:
+            self._supervisor.stdin.close()
 
     def _tidy(self) -> None:
         """Take the keeper's report, and do what it was killed before it could do."""
@@ -82,7 +82,7 @@ class LeashedProcess:
             self._out_of_memory = os.read(self._report, 16) == b"memory"
             os.close(self._report)
             self._report = -1
-        if self._keeper.returncode < 0:
+        if self._supervisor.returncode < 0:
             if self._group is not None:
                 self._group.end(_END_SECONDS)
             if self._scratch is not None:
@@ -90,7 +90,7 @@ class LeashedProcess:
         self._group = self._scratch = None
 
 
-def start_leashed(  # noqa: PLR0913 - each is a fact of the child
+def start_supervised(  # noqa: PLR0913 - each is a fact of the child
     argv: Sequence[str],
     *,
     env: Mapping[str, str],
@@ -100,7 +100,7 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
     scratch: Path | None = None,
     group: ControlGroup | None = None,
     grace: float = _GRACE_SECONDS,
-) -> LeashedProcess:
+) -> SupervisedProcess:
     """Start `argv` so that it ends when this process does.
 
     Args:
@@ -126,8 +126,8 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
         "report": report_end,
     }
     try:
-        keeper = subprocess.Popen(
-            [sys.executable, "-I", "-S", str(_KEEPER), json.dumps(options), *argv],
+        supervisor = subprocess.Popen(
+            [sys.executable, "-I", "-S", str(_SUPERVISOR), json.dumps(options), *argv],
             stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
@@ -146,10 +146,10 @@ def start_leashed(  # noqa: PLR0913 - each is a fact of the child
         if not isinstance(output, int):
             with contextlib.suppress(OSError):
                 output.close()
-    return LeashedProcess(keeper, report, group, scratch)
+    return SupervisedProcess(supervisor, report, group, scratch)
 
 
-def ending_of(code: int | None, *, out_of_memory: bool) -> str:
+def exit_reason_of(code: int | None, *, out_of_memory: bool) -> str:
     """Return the reason for an exit code (128 + n: ended by signal n), for whoever wrote the program."""
     if out_of_memory:
         return "out of memory: it used more than it may, and the system ended it"

@@ -11,13 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.system.keeper import remove_tree
+from comind.system.supervisor import remove_tree
 
-__all__ = ["clear_workplaces", "workplace"]
+__all__ = ["remove_stale_folders", "temporary_folder"]
 
 
 @contextlib.contextmanager
-def workplace(home: Path, prefix: str) -> Iterator[Path]:
+def temporary_folder(home: Path, prefix: str) -> Iterator[Path]:
     """Have a new private folder in `home` for the length of the block.
 
     What killed processes left there under the same prefix is removed first.
@@ -33,7 +33,7 @@ def workplace(home: Path, prefix: str) -> Iterator[Path]:
             remove_tree(str(place))
 
 
-def clear_workplaces(home: Path, prefix: str) -> list[Path]:
+def remove_stale_folders(home: Path, prefix: str) -> list[Path]:
     """Remove what killed processes left behind in `home`; returns what that was."""
     if not any(home.glob(f"{prefix}-*")):
         return []

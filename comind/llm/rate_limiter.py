@@ -18,7 +18,7 @@ from collections.abc import Callable
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
 
-__all__ = ["Clock", "Gate"]
+__all__ = ["Clock", "RateLimiter"]
 
 _MINUTE = 60.0
 _LONGEST_EXPONENT = 30
@@ -40,7 +40,7 @@ class Clock:
         changed.wait(None if math.isinf(longest) else longest)
 
 
-class Gate:
+class RateLimiter:
     """Lets calls pass; safe to share between threads.
 
     A call is `enter`, then one of `succeeded`, `failed`, `refused` or `left`.

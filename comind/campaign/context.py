@@ -25,7 +25,7 @@ from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
 from comind.campaign.ranking import rank
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
-from comind.campaign.signals import TimeOver
+from comind.campaign.signals import DeadlineExceeded
 from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
@@ -36,9 +36,9 @@ from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
 from comind.llm.limits import reply_share
 from comind.session.base import CellResult, CellStatus, Session
-from comind.system.killpoints import passed
+from comind.system.failpoints import failpoint
 
-__all__ = ["Desk", "Models", "Neighbours", "Ports", "Step", "Workbench"]
+__all__ = ["CodeContext", "Models", "Neighbours", "Ports", "Step", "ThinkContext"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -56,7 +56,7 @@ class Models(NamedTuple):
     embedder: Embedder | None = None
 
 
-class Desk:
+class ThinkContext:
     """Model calls, recorded; enough for a `Think`."""
 
     def __init__(self, recorder: Recorder, models: Models, resources: Resources | None = None) -> None:
@@ -100,7 +100,7 @@ class Desk:
         blank query the rest stays in order.
 
         Raises:
-            TimeOver: the endpoint is not well before the work's time is over.
+            DeadlineExceeded: the endpoint is not well before the work's time is over.
             ModelServiceError: the endpoint is unreachable.
         """
         return rank(self._recorder, self._models.embedder, query, texts, top=top)
@@ -138,7 +138,7 @@ class Ports(NamedTuple):
     neighbours: Neighbours = tuple
 
 
-class Workbench(Desk):
+class CodeContext(ThinkContext):
     """A session, a grader and a clock besides the model; what a `Code` needs."""
 
     def __init__(
@@ -175,7 +175,7 @@ class Workbench(Desk):
         With `scratch` nothing that follows needs what it leaves behind, so that no script has it.
 
         Raises:
-            TimeOver: the attempt's seconds are used up.
+            DeadlineExceeded: the attempt's seconds are used up.
             SandboxError: no session can be had.
         """
         ended = self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds, scratch=scratch)
@@ -188,7 +188,7 @@ class Workbench(Desk):
         named one was not written is told. What `HandIn` takes in with them is told of, too.
 
         Raises:
-            TimeOver: the attempt's seconds are used up.
+            DeadlineExceeded: the attempt's seconds are used up.
             SandboxError: no session can be had.
             GraderError: the grader is gone.
         """
@@ -257,7 +257,7 @@ class Workbench(Desk):
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
         self._told |= {each.id: each for each in ended.neighbours}
-        passed("cell-recorded")
+        failpoint("cell-recorded")
         return ended
 
     def _updates(self) -> tuple[Neighbour, ...]:
@@ -268,7 +268,7 @@ class Workbench(Desk):
     def _live_seconds_left(self) -> float:
         left = self.work.budget.seconds - self._recorder.elapsed
         if left <= 0:
-            raise TimeOver(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
+            raise DeadlineExceeded(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
         return left
 
     def _grade(self, submitted: Submitted) -> Graded:
@@ -296,7 +296,7 @@ class Workbench(Desk):
             )
 
         graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
-        passed("grade-recorded")
+        failpoint("grade-recorded")
         return graded
 
     def _compare(self, one: Submitted, other: Submitted) -> Paired:

@@ -16,18 +16,18 @@ from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
-from comind.system.files import hash_file, write_durably
-from comind.system.killpoints import passed
-from comind.wiring.workshop import workshop_of
+from comind.system.failpoints import failpoint
+from comind.system.files import hash_file, write_atomically
+from comind.wiring.runtime import runtime_of
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
 from tasks.versioning import hash_in, pointer_of, version
 
-__all__ = ["Housekeeping"]
+__all__ = ["Projections"]
 
 
-class Housekeeping:
+class Projections:
     """Keeps everything outside the logs up to date with one campaign's logs."""
 
     def __init__(self, project: Path, campaign: str) -> None:
@@ -45,12 +45,12 @@ class Housekeeping:
         """Put both parts of the split under DVC, each for itself."""
         split = SplitFolder(self._folder.splits / key)
         version(self._project, [split.public, split.sealed])
-        passed("split-versioned")
+        failpoint("split-versioned")
 
     def version_community(self, key: str) -> None:
         """Put the snapshot of the community under DVC."""
         version(self._project, [self._folder.communities / key])
-        passed("community-read")
+        failpoint("community-read")
 
     def round(self, state: CampaignState) -> None:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
@@ -60,16 +60,16 @@ class Housekeeping:
         changed = (finished, state.picked, state.proofs)
         if changed == self._kept:
             return
-        write_durably(self._campaign.runs, self._tracker.run_ids_json())
+        write_atomically(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
         self._trace_lineage(state)
         self._tracker.catch_up()  # with the pointers to what was published
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
-            workshop = workshop_of(self._project, self._campaign.name)
+            runtime = runtime_of(self._project, self._campaign.name)
             notes = closing_notes(state, self._tracker.tuning())
-            journal = workshop.agent.journal(state, workshop.community) + notes
-            write_durably(self._campaign.journal, journal)
+            journal = runtime.agent.journal(state, runtime.community) + notes
+            write_atomically(self._campaign.journal, journal)
         self.commit(state)
         self._kept = changed
 
@@ -79,12 +79,12 @@ class Housekeeping:
         if state.delivered() is None:
             return
         if state.picked is not None:
-            write_durably(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
+            write_atomically(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
             if state.refit() is not None:
                 picked = state.works.attempt(state.picked.work_id)
                 assert picked.submitted is not None
                 self._copy(picked.id, picked.submitted, self._campaign.submission_before_refit)
-        passed("submission-delivered")
+        failpoint("submission-delivered")
 
     def _deliver_submission(self, state: CampaignState) -> None:
         """Copy the best submission, where it is another one; it may be a step of a running attempt."""
@@ -103,7 +103,7 @@ class Housekeeping:
         source = self._campaign.work(work_id).test_submission(submitted.step)
         if hash_file(source) != submitted.test_sha256:
             raise CampaignError(f"{source} was changed after it was graded")
-        write_durably(target, source.read_bytes())
+        write_atomically(target, source.read_bytes())
 
     def commit(self, state: CampaignState) -> None:
         """Commit pointers and logs to the campaign's ref."""
@@ -132,7 +132,7 @@ class Housekeeping:
             new.append(attempt.id)
         version(self._project, [self._solution(work_id) for work_id in new])
         if new:
-            passed("checkpoints-versioned")
+            failpoint("checkpoints-versioned")
         self._published.update(new)
 
     def _solution(self, work_id: str) -> Path:
@@ -149,6 +149,6 @@ class Housekeeping:
             lineage = lineage_of(state, self._campaign, attempt.id, hash_in(pointer))
             script = script_for(state, read_log(folder.log, WORK_EVENTS), attempt.id)
             if script is not None:
-                write_durably(folder.script(script.file_name), script.text)
-            write_durably(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
+                write_atomically(folder.script(script.file_name), script.text)
+            write_atomically(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
             self._traced[attempt.id] = known

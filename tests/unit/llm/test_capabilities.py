@@ -7,7 +7,7 @@ import pytest
 
 from comind.errors import ContextError, ModelBusyError, ModelRefusedError
 from comind.llm.base import Message, ModelRequest
-from comind.llm.dialect import Dialect
+from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import Prompt, ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
@@ -70,8 +70,8 @@ def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: i
 def test_an_upstream_is_no_stream() -> None:
     """A proxy's word for what is behind it says nothing of streams; the cause does."""
     said = "upstream error: temperature is not supported"
-    learnt = Dialect().after(400, said)
-    assert learnt == Dialect(temperature=False)
+    learnt = Capabilities().after(400, said)
+    assert learnt == Capabilities(temperature=False)
 
 
 def test_a_server_of_the_other_protocol_is_found() -> None:
@@ -149,7 +149,7 @@ def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream
             for _ in range(2):
                 model.complete(request)
             assert [asked.body["max_tokens"] for asked in server.requests] == limits
-            assert model.dialect.thinks
+            assert model.capabilities.thinks
 
 
 def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:

@@ -1,7 +1,7 @@
-"""Keeps one container: it runs only under its keeper, and goes when we go.
+"""Supervise one container: start it, copy its log, and remove it when the parent process exits.
 
-A program of its own that imports nothing of ours, like the keeper of `comind.system.leash`. It is given
-a container that was created but not started. It starts it, writes what it prints into a file of bounded
+A program of its own that imports nothing of ours, like `comind.system.supervisor`. It is given a
+container that was created but not started. It starts it, writes what it prints into a file of bounded
 size, and removes it when the program has ended or when its own stdin closes, however its parent ended.
 Events go to stdout, a JSON object a line: `started` or `refused` (why), later `ended` (exit code and
 whether memory ran out) or `gone` (the engine no longer answers).

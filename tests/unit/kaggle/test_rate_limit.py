@@ -7,16 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import KaggleBusyError, KaggleRefusedError
-from comind.kaggle.polite import Manners, politely, walk
 from comind.kaggle.port import Chunk, Kaggle
+from comind.kaggle.rate_limit import RateLimit, rate_limited, walk
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
-def polite(**manners: float) -> tuple[Kaggle, ScriptedKaggle, QuickTime]:
+def polite(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickTime]:
     clock, kaggle = QuickTime(), ScriptedKaggle(tiny_world())
     return (
-        politely(kaggle, Manners(**manners), clock=clock, jitter=lambda: 0.0),
+        rate_limited(kaggle, RateLimit(**rate_limit), clock=clock, jitter=lambda: 0.0),
         kaggle,
         clock,
     )

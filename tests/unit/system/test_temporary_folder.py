@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from comind.system.workplace import clear_workplaces, workplace
+from comind.system.temporary_folder import remove_stale_folders, temporary_folder
 
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from comind.system.workplace import workplace
+from comind.system.temporary_folder import workplace
 with workplace(Path(sys.argv[1]), "again") as place:
     (place / "labels.csv").write_text("secret")
     print(place, flush=True)
@@ -37,7 +37,7 @@ def _at_work(home: Path) -> Iterator[Path]:
 
 def test_a_folder_is_private_and_goes(tmp_path: Path) -> None:
     """Nobody else can look in; at the end of the block it is gone."""
-    with workplace(tmp_path / "home", "again") as place:
+    with temporary_folder(tmp_path / "home", "again") as place:
         assert place.stat().st_mode & 0o777 == 0o700
         (place / "labels.csv").write_text("secret")
     assert not place.exists()
@@ -49,7 +49,7 @@ def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> No
     with _at_work(tmp_path) as left:
         pass
     assert (left / "labels.csv").exists()
-    with workplace(tmp_path, "again") as place:
+    with temporary_folder(tmp_path, "again") as place:
         assert place.exists()
         assert not left.exists()
     assert (tmp_path / "other").exists()
@@ -58,9 +58,9 @@ def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> No
 def test_a_folder_in_use_stays(tmp_path: Path) -> None:
     """While its process lives, neither a new folder nor clearing up touches one."""
     with _at_work(tmp_path) as used:
-        assert clear_workplaces(tmp_path, "again") == []
-        with workplace(tmp_path, "again"):
+        assert remove_stale_folders(tmp_path, "again") == []
+        with temporary_folder(tmp_path, "again"):
             assert (used / "labels.csv").exists()
-    assert clear_workplaces(tmp_path, "again") == [used]
+    assert remove_stale_folders(tmp_path, "again") == [used]
     assert not used.exists()
-    assert clear_workplaces(tmp_path / "nowhere", "again") == []
+    assert remove_stale_folders(tmp_path / "nowhere", "again") == []

@@ -18,7 +18,7 @@ from comind.authoring import WrittenGrader
 from comind.baseline import programs
 from comind.campaign.agent import Agent
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.budget import Purse, purse_of
+from comind.campaign.budget import BudgetLedger, ledger_of
 from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
 from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
 from comind.campaign.history import fold
@@ -26,7 +26,7 @@ from comind.campaign.loop import read_state
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.worker import Equipment, carry_out
+from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
@@ -42,7 +42,7 @@ from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
-from comind.llm.gate import Gate
+from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, Input, Sandbox, Session
@@ -58,10 +58,10 @@ from comind.system.gpus import Gpus
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code
 from comind.wiring.models import build_embedder, build_model, settings_of
 
-__all__ = ["Workshop", "close_workshops", "workshop_of"]
+__all__ = ["CampaignRuntime", "close_runtimes", "runtime_of"]
 
 
-class Workshop:
+class CampaignRuntime:
     """One campaign's agent, models, purse and grader; made on first use, safe to share."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Workshop:
         self.spec: CampaignSpec = state.spec
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
-        self.gate = Gate(state.spec.traffic)
+        self.limiter = RateLimiter(state.spec.traffic)
         """What all the campaign's calls pass."""
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
@@ -123,9 +123,9 @@ class Workshop:
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
-    def purse(self) -> Purse:
+    def ledger(self) -> BudgetLedger:
         """What the campaign may still spend, counted over the logs of all its work."""
-        return purse_of(self.folder, self._state.budget)
+        return ledger_of(self.folder, self._state.budget)
 
     @cached_property
     def embedder(self) -> Embedder | None:
@@ -147,23 +147,23 @@ class Workshop:
         """Return how long the campaign may still run."""
         return self._ends_at - time.monotonic()
 
-    def carry_out(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
+    def execute(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
         """Return the outcome of a piece of work, as `carry_out` does; gradings go through `grader`."""
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
-        equipment = Equipment(
+        dependencies = Dependencies(
             self.model_of,
-            self.purse,
+            self.ledger,
             grader,
             self.open_session,
             monitor,
-            gate=self.gate,
+            limiter=self.limiter,
             seconds_left=self.seconds_left,
             baseline=lambda: programs(self.problem, self.spec.seed),
             embedder=self.embedder,
         )
         with _present(work, folder):
-            return carry_out(self.agent, work, folder, equipment)
+            return execute(self.agent, work, folder, dependencies)
 
     def open_session(self, work: Code, folder: WorkFolder) -> Session:
         """Return a session for an attempt, in the strongest sandbox that the user allows.
@@ -318,7 +318,7 @@ def _memory_bytes() -> int:
 
 _cores = Cores(usable_cores())  # all campaigns of this process share one machine
 _gpus = Gpus()  # and all processes share its devices
-_workshops: dict[tuple[Path, str], Workshop] = {}
+_runtimes: dict[tuple[Path, str], CampaignRuntime] = {}
 _lock = threading.Lock()
 
 
@@ -333,19 +333,19 @@ def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
         yield
 
 
-def workshop_of(project: Path, campaign: str) -> Workshop:
+def runtime_of(project: Path, campaign: str) -> CampaignRuntime:
     """Return this process's workshop of a campaign; made on first use."""
     with _lock:
         key = (project, campaign)
-        if key not in _workshops:
+        if key not in _runtimes:
             folder = ProjectFolder(project)
-            _workshops[key] = Workshop(folder, folder.campaign(campaign))
-        return _workshops[key]
+            _runtimes[key] = CampaignRuntime(folder, folder.campaign(campaign))
+        return _runtimes[key]
 
 
-def close_workshops() -> None:
+def close_runtimes() -> None:
     """End everything that this process shares between attempts."""
     with _lock:
-        for workshop in _workshops.values():
-            workshop.close()
-        _workshops.clear()
+        for runtime in _runtimes.values():
+            runtime.close()
+        _runtimes.clear()
