@@ -180,4 +180,4 @@ def _renamed(values: Any, path: Path) -> Any:
 
 @cache
 def _warn(message: str) -> None:
-    print(f"comind: warning: {message}", file=sys.stderr, flush=True)
+    sys.stderr.write(f"comind: warning: {message}\n")
