@@ -172,9 +172,7 @@ def _renamed(values: Any, path: Path) -> Any:
         found = values.get(section) if isinstance(values, dict) else None
         if isinstance(found, dict) and old in found and new not in found:
             found[new] = found.pop(old)
-            _warn(
-                f"{path}: {section}.{old} is {section}.{new} now; the old name is read for one version"
-            )
+            _warn(f"{path}: {section}.{old} is {section}.{new} now, and read for one more version")
     return values
 
 

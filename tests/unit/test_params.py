@@ -23,7 +23,5 @@ def test_a_former_key_is_read_with_a_warning(tmp_path: Path, capsys: pytest.Capt
     path.write_text("kaggle: {manners: {pause_seconds: 7}}\n")
     for _ in range(2):
         assert read_params(tmp_path).kaggle.rate_limit.pause_seconds == 7
-    told = (
-        f"comind: warning: {path}: kaggle.manners is kaggle.rate_limit now, and is read for one version"
-    )
+    told = f"comind: warning: {path}: kaggle.manners is kaggle.rate_limit now"
     assert capsys.readouterr().err.count(told) == 1
