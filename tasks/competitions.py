@@ -11,9 +11,9 @@ from comind.campaign.folder import ProjectFolder
 from comind.errors import KaggleBusyError
 from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.folder import Split
-from comind.kaggle.clock import ServerClock
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
+from comind.system.timing import ServerClock
 from comind.wiring.kaggle import open_kaggle
 from comind.wiring.splitting import split_for
 

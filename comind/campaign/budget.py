@@ -13,11 +13,11 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.signals import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
-from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
+from comind.errors import ModelBusyError, ReplyError
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
-from comind.llm.rate_limiter import RateLimiter
+from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.tokens import count_tokens
 
 __all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_of"]
@@ -104,7 +104,7 @@ def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Asks the gate for leave and the purse for money, and tries again what may succeed."""
+    """Rate-limits calls, reserves their budget and retries those that may succeed."""
 
     ledger: BudgetLedger
     limiter: RateLimiter
@@ -126,37 +126,30 @@ class Meter:
             ModelServiceError: the endpoint refuses, or is gone.
             ReplyError: this very request cannot be answered.
         """
-        failures, answered, not_before = 0, self.limiter.successes, -math.inf
+        failures, retry_at, answered = 0, -math.inf, self.limiter.successes
         while True:
-            if not self.limiter.enter(
-                model, about, not_before=not_before, seconds_left=self.seconds_left()
-            ):
-                raise DeadlineExceeded(f"the model {model} was not to be had while there was time")
             try:
-                return self._try(model, attempt, bound, closing=closing)
+                with self.limiter.admit(
+                    model,
+                    about,
+                    failures=failures,
+                    not_before=retry_at,
+                    seconds_left=self.seconds_left(),
+                ) as admitted:
+                    return self._request(model, attempt, bound, closing=closing)
+            except AdmissionTimeoutError:
+                raise DeadlineExceeded(
+                    f"the model {model} was not available before the deadline"
+                ) from None
             except ModelBusyError as error:
-                failures += 1
-                over = self.seconds_left() < _LEAST_SECONDS  # perhaps it was we who waited no longer
-                try:
-                    if self.note is not None:
-                        booked = bound if error.billed else Usage()
-                        self.note(RequestFailed(message=str(error), booked=booked))
-                finally:
-                    if over:
-                        self.limiter.left()
-                    else:
-                        not_before = self.limiter.failed(error, failures)
-                if over:
-                    raise DeadlineExceeded(
-                        f"the model {model} did not answer while there was time"
-                    ) from None
                 if self.note is None:
                     raise
+                failures, retry_at = failures + 1, admitted.retry_at
                 if failures >= _CALLS_OF_ITS_OWN and self.limiter.successes > answered:
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
-    def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
-        """Make one try; tell the gate of every end but a failure that may be tried again."""
+    def _request(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
+        """Reserve the bound, make one request, settle; record a failure before it is retried."""
         try:
             with self.ledger.reserve(bound, closing=closing) as reservation:
                 try:
@@ -166,15 +159,14 @@ class Meter:
                         reservation.actual = Usage()  # refused before any work was done
                     raise
                 reservation.actual = came.usage
-        except ModelBusyError:
+        except ModelBusyError as error:
+            over = self.seconds_left() < _LEAST_SECONDS  # our own timeout may have ended the request
+            if self.note is not None:
+                booked = bound if error.billed else Usage()
+                self.note(RequestFailed(message=str(error), booked=booked))
+            if over:
+                raise DeadlineExceeded(f"the model {model} did not answer before the deadline") from None
             raise
-        except ModelRefusedError as error:
-            self.limiter.refused(model, error)
-            raise
-        except BaseException:
-            self.limiter.left()
-            raise
-        self.limiter.succeeded()
         return came
 
 

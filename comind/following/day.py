@@ -27,10 +27,10 @@ from comind.following.events import (
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.following.notices import notices_of
-from comind.kaggle.clock import Clock
 from comind.kaggle.handin import check_submittable
 from comind.kaggle.port import Kaggle, LeaderboardRow
 from comind.system.failpoints import failpoint
+from comind.system.timing import Clock
 
 __all__ = ["CampaignSlices", "CampaignStatus", "Day", "ObservedCompetition", "Plan"]
 

@@ -7,16 +7,17 @@ Sending ──► request ──► Sent(reference) ──► listed as complete
 import math
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate, Scored, Sending, Sent, StandingRecorded
 from comind.following.journal import FollowingLog
-from comind.kaggle.clock import Clock
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
-from comind.kaggle.rate_limit import walk
+from comind.kaggle.rate_limit import paginate
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
+from comind.system.timing import Clock
 
 __all__ = ["hand_in", "settle", "standing", "wait_for_scores"]
 
@@ -53,7 +54,7 @@ def settle(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
     """Learn what became of what was handed in and has no score, and of what perhaps was handed in."""
     if log.state.uncertain is None and not log.state.pending:
         return
-    listed = list(walk(lambda place: kaggle.submissions(slug, place), chunks=_CHUNKS))
+    listed = list(paginate(partial(kaggle.submissions, slug), chunks=_CHUNKS))
     uncertain = log.state.uncertain
     if uncertain is not None:
         found = (each.ref for each in listed if each.description == uncertain.message)

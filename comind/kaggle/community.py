@@ -8,6 +8,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +16,6 @@ from pydantic import Field
 
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
-from comind.kaggle.clock import Clock
 from comind.kaggle.port import (
     CommentFacts,
     DatasetFacts,
@@ -24,8 +24,9 @@ from comind.kaggle.port import (
     NotebookOrder,
     TopicFacts,
 )
-from comind.kaggle.rate_limit import walk
+from comind.kaggle.rate_limit import paginate
 from comind.system.files import write_atomically
+from comind.system.timing import Clock
 
 __all__ = ["CommunityNews", "Wanted", "fetch_community"]
 
@@ -136,7 +137,7 @@ class _Visit:
             lines.put(known | {"votes": votes, "observed_at": self._now()})
 
     def _notebooks(self, order: NotebookOrder) -> Iterator[NotebookFacts]:
-        return walk(lambda at: self._kaggle.notebooks(self._slug, order, at), chunks=_CHUNKS)
+        return paginate(partial(self._kaggle.notebooks, self._slug, order), chunks=_CHUNKS)
 
     def _pull(self, listed: NotebookFacts, lines: _Lines) -> bool:
         """Ask for a notebook's source; one that is gone meanwhile is passed over."""
@@ -166,8 +167,8 @@ class _Visit:
         return True
 
     def discussions(self, most: int) -> int:
-        recent = list(walk(lambda at: self._kaggle.topics(self._slug, "recent", at), chunks=_CHUNKS))
-        top = list(walk(lambda at: self._kaggle.topics(self._slug, "top", at), chunks=_CHUNKS))
+        recent = list(paginate(partial(self._kaggle.topics, self._slug, "recent"), chunks=_CHUNKS))
+        top = list(paginate(partial(self._kaggle.topics, self._slug, "top"), chunks=_CHUNKS))
         new = 0
         with _Lines(self._folder / "discussions.jsonl") as lines, self._seen() as seen:
             for listed in _in_turn([recent, top], lambda each: str(each.id)):
@@ -198,9 +199,7 @@ class _Visit:
         """Ask for a discussion with its comments; one that is gone meanwhile is passed over."""
         try:
             topic = self._kaggle.topic(listed.id)
-            comments = list(
-                walk(lambda at: self._kaggle.comments(listed.id, at), chunks=_COMMENT_CHUNKS)
-            )
+            comments = list(paginate(partial(self._kaggle.comments, listed.id), chunks=_COMMENT_CHUNKS))
         except (KaggleUnknownError, KaggleRefusedError):
             return False
         lines.put(
@@ -230,7 +229,7 @@ class _Visit:
 
     def datasets(self, most: int) -> int:
         """Ask for the datasets of this name, and for those that notebooks use, the most used first."""
-        found = list(walk(lambda at: self._kaggle.datasets(self._slug, at), chunks=1))
+        found = list(paginate(partial(self._kaggle.datasets, self._slug), chunks=1))
         used: dict[str, int] = {}
         with _Lines(self._folder / "notebooks.jsonl") as notebooks:
             for line in notebooks.by_key.values():
@@ -245,7 +244,7 @@ class _Visit:
                 ref for ref in sorted(used, key=lambda ref: (-used[ref], ref)) if ref not in there
             ]
             for ref in missing[:most]:
-                named = walk(lambda at, ref=ref: self._kaggle.datasets(ref.split("/")[-1], at), chunks=1)  # type: ignore[misc]
+                named = paginate(partial(self._kaggle.datasets, ref.split("/")[-1]), chunks=1)
                 found += [each for each in named if each.ref == ref]
             for each in found:
                 line = self._dataset(each)

@@ -8,6 +8,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -15,16 +16,16 @@ from filelock import FileLock, Timeout
 from comind.domain.value import Value
 from comind.errors import CompetitionError, KaggleRefusedError
 from comind.kaggle.board import keep_snapshot
-from comind.kaggle.clock import Clock, WallClock
 from comind.kaggle.community import CommunityNews, Wanted, fetch_community
 from comind.kaggle.data import DataFolder, told_changes
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
-from comind.kaggle.rate_limit import walk
+from comind.kaggle.rate_limit import paginate
 from comind.kaggle.record import FetchRecord
 from comind.kaggle.refusals import rules_error
 from comind.kaggle.tables import Form, arrange
 from comind.system.files import hash_file, write_atomically
+from comind.system.timing import Clock
 
 __all__ = ["Fetched", "fetch_competition", "slug_of"]
 
@@ -69,7 +70,7 @@ def fetch_competition(
     lock = FileLock(place / f".{slug}.lock")
     try:
         with lock.acquire(blocking=False):
-            return _Fetch(kaggle, slug, place / slug, wanted, clock or WallClock()).run()
+            return _Fetch(kaggle, slug, place / slug, wanted, clock or Clock()).run()
     except Timeout:
         raise CompetitionError(
             f"{place / slug}: is being fetched by another process", hint="wait until it has ended"
@@ -130,7 +131,7 @@ class _Fetch:
     def _listed(self, facts: CompetitionFacts) -> list[DataFile]:
         """Return the list of data files; whoever has not accepted the rules is told so."""
         try:
-            listed = list(walk(lambda at: self._kaggle.files(self._slug, at), chunks=_FILE_CHUNKS))
+            listed = list(paginate(partial(self._kaggle.files, self._slug), chunks=_FILE_CHUNKS))
         except KaggleRefusedError as error:
             raise self._refused(facts, error) from None
         if not listed:
@@ -145,7 +146,7 @@ class _Fetch:
 
     def _leaderboard(self) -> list[LeaderboardRow]:
         try:
-            rows = list(walk(lambda at: self._kaggle.leaderboard(self._slug, at), chunks=_BOARD_CHUNKS))
+            rows = list(paginate(partial(self._kaggle.leaderboard, self._slug), chunks=_BOARD_CHUNKS))
         except KaggleRefusedError as error:
             self._notes.append(str(error))
             return []

@@ -1,41 +1,43 @@
-"""Manners towards Kaggle: one request at a time, pauses between them, patience that ends.
+"""Rate-limit and retry requests to Kaggle.
 
-    request ──ok──► answer
+    request ──ok──► response
        │
-       └─ busy ──► wait (what it asks for, else twice as long as before, less up to a half) ──► again
+       └─ busy ──► pause (its Retry-After, else exponential backoff) ──► retry
 
-What is refused is not asked again. A submission that may have been taken is never sent again.
+One request at a time, with a pause between two. A refusal is not retried; a submission only when it
+was certainly not received, as it is not idempotent.
 """
 
+import math
 import random
 import threading
 from collections.abc import Callable, Iterator
-from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, TypeVar, cast
 
 from pydantic import Field
 
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError
-from comind.kaggle.clock import Clock, WallClock
 from comind.kaggle.port import Chunk, Kaggle
+from comind.system.timing import Backoff, Clock
 
-__all__ = ["RateLimit", "rate_limited", "walk"]
+__all__ = ["RateLimit", "paginate", "rate_limited"]
 
 T = TypeVar("T")
 
 
 class RateLimit(Value):
-    """How Kaggle is asked."""
+    """Rate limit and retries of requests to Kaggle."""
 
     pause_seconds: float = Field(default=1, ge=0)
     """Between two requests."""
     tries: int = Field(default=6, ge=1)
-    """Of one request, before it counts as down."""
+    """Attempts of one request."""
     back_off_seconds: float = Field(default=2, ge=0)
-    """Before the second try, doubled with each; what Kaggle asks for goes first."""
+    """Pause before the first retry; it doubles with each. A Retry-After takes its place."""
     longest_wait_seconds: float = Field(default=300, gt=0)
-    """Of one wait; whoever is asked to wait longer gives up."""
+    """Longest pause; a request is not retried after a longer Retry-After."""
 
 
 def rate_limited(
@@ -45,76 +47,61 @@ def rate_limited(
     clock: Clock | None = None,
     jitter: Callable[[], float] = random.random,
 ) -> Kaggle:
-    """Return the port again, with manners; threads may share it, and then wait for each other.
+    """Return `kaggle` with each method rate-limited and retried; thread-safe.
 
-    `jitter` gives numbers from 0 to 1, by which waits are shortened.
+    `jitter` returns numbers in [0, 1] for the backoff.
     """
-    return cast("Kaggle", _Lane(kaggle, rate_limit, clock or WallClock(), jitter))
+    return cast("Kaggle", _RateLimited(kaggle, rate_limit, clock or Clock(), jitter))
 
 
-class _Lane:
-    """Makes each request of the port one at a time, again while Kaggle is busy."""
+class _RateLimited:
+    """Forwards every method by `__getattr__`, so that the port is written down once."""
 
     def __init__(
         self, kaggle: Kaggle, rate_limit: RateLimit, clock: Clock, jitter: Callable[[], float]
     ) -> None:
         self._kaggle = kaggle
         self._rate_limit = rate_limit
+        self._backoff = Backoff(rate_limit.back_off_seconds, rate_limit.longest_wait_seconds, jitter)
         self._clock = clock
-        self._jitter = jitter
-        self._lane = threading.Lock()
-        self._free_at: datetime | None = None
+        self._lock = threading.Lock()
+        self._not_before = -math.inf
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
-        """Return the method of this name; what may have been handed in is not sent again."""
-        method = getattr(self._kaggle, name)
+        return partial(self._retry, getattr(self._kaggle, name), idempotent=name != "submit")
 
-        def ask(*args: Any, **options: Any) -> Any:
-            return self._ask(lambda: method(*args, **options), twice=name != "submit")
-
-        return ask
-
-    def _ask(self, request: Callable[[], T], *, twice: bool = True) -> T:
-        """Make a request, again while Kaggle is busy; `twice` tells whether it may be done twice."""
-        with self._lane:
+    def _retry(self, request: Callable[..., T], *args: object, idempotent: bool, **options: object) -> T:
+        """Make a request; retry it while Kaggle is busy."""
+        with self._lock:
             for failures in range(1, self._rate_limit.tries + 1):
-                self._pause()
+                if (pause := self._not_before - self._clock.monotonic()) > 0:
+                    self._clock.sleep(pause)
                 try:
-                    return request()
+                    return request(*args, **options)
                 except KaggleBusyError as error:
-                    if failures == self._rate_limit.tries or (error.perhaps_done and not twice):
-                        raise
-                    wait = self._wait(error, failures)
-                    if wait > self._rate_limit.longest_wait_seconds:
+                    pause = self._backoff.seconds(failures)
+                    if error.retry_after is not None:
+                        pause = max(0.0, error.retry_after)
+                    if (
+                        failures == self._rate_limit.tries
+                        or (error.perhaps_done and not idempotent)
+                        or pause > self._rate_limit.longest_wait_seconds
+                    ):
                         raise
                 finally:
-                    pause = timedelta(seconds=self._rate_limit.pause_seconds)
-                    self._free_at = self._clock.now() + pause
-                self._clock.sleep(wait)
-        raise AssertionError("the last try returns or raises")
-
-    def _pause(self) -> None:
-        now = self._clock.now()
-        if self._free_at is not None and self._free_at > now:
-            longest = self._rate_limit.pause_seconds  # however the clock on the wall was set meanwhile
-            self._clock.sleep(min((self._free_at - now).total_seconds(), longest))
-
-    def _wait(self, error: KaggleBusyError, failures: int) -> float:
-        """Return the seconds before the next try; more than the longest wait where that is asked for."""
-        if error.retry_after is not None:
-            return max(0.0, error.retry_after)
-        doubled: float = self._rate_limit.back_off_seconds * 2.0 ** (failures - 1)
-        return min(doubled, self._rate_limit.longest_wait_seconds) * (1 - self._jitter() / 2)
+                    self._not_before = self._clock.monotonic() + self._rate_limit.pause_seconds
+                self._clock.sleep(pause)
+        raise AssertionError("unreachable")
 
 
-def walk(ask: Callable[[str | None], Chunk[T]], *, chunks: int) -> Iterator[T]:
-    """Yield the items of a list, of at most so many chunks; lists of Kaggle can be very long."""
+def paginate(ask: Callable[[str | None], Chunk[T]], *, chunks: int) -> Iterator[T]:
+    """Yield the items of a paginated list, of at most `chunks` pages."""
     at: str | None = None
     seen: set[str] = set()
     for _ in range(chunks):
         chunk = ask(at)
         yield from chunk.items
         at = chunk.following
-        if at is None or at in seen:  # a list that leads back to itself would never end
+        if at is None or at in seen:  # a cycle
             return
         seen.add(at)

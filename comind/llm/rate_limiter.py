@@ -1,50 +1,46 @@
-"""The gate to an endpoint, through which all calls of a campaign pass: limits, pauses, one breaker.
+"""Rate-limit the calls of a campaign to an endpoint: limits, backoff and a circuit breaker.
 
-    closed ──(failures in a row, or a Retry-After)──► open ──(pause over)──► one call is let through
+    closed ──(failures in a row, or a Retry-After)──► open ──(pause over)──► one call is admitted
       ▲                                                ▲                              │
       └────────────────(it succeeds)───────────────────┼──────────────────────────────┘
                                                        └───────(it fails: a longer pause)
 
-It begins as if the pause were just over: the first call goes alone, so that a wrong key costs one call
-however many attempts wait. Nobody holds a place while waiting.
+The breaker starts half open: the first call is admitted alone, so a wrong key costs one call however
+many attempts wait. A waiting call counts towards no limit.
 """
 
 import math
 import random
 import threading
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from comind.errors import ModelBusyError, ModelRefusedError, ModelServiceError
 from comind.llm.settings import Traffic
+from comind.system.timing import Backoff, Clock
 
-__all__ = ["Clock", "RateLimiter"]
+__all__ = ["AdmissionTimeoutError", "RateLimiter"]
 
 _MINUTE = 60.0
-_LONGEST_EXPONENT = 30
 
 
-class Clock:
-    """Time for those who wait at the gate; a test has a clock of its own, on which it passes at once."""
+class AdmissionTimeoutError(TimeoutError):
+    """A call was not admitted in the time that its caller had."""
 
-    def now(self) -> float:
-        """Return seconds that never run backwards."""
-        return time.monotonic()
 
-    def wait(self, changed: threading.Condition, seconds: float, at_most: float) -> None:
-        """Wait until others notify `changed`, whose lock is held; at most for the shorter of two times.
+@dataclass(slots=True, eq=False)
+class _Call:
+    """A call that was admitted."""
 
-        `seconds` is the pause, infinite for until something changes; `at_most` is what the caller has.
-        """
-        longest = min(seconds, at_most)
-        changed.wait(None if math.isinf(longest) else longest)
+    arrived: float
+    """Monotonic time at which it began to wait."""
+    retry_at: float = -math.inf
+    """After a failure: monotonic time from which the call may be retried."""
 
 
 class RateLimiter:
-    """Lets calls pass; safe to share between threads.
-
-    A call is `enter`, then one of `succeeded`, `failed`, `refused` or `left`.
-    """
+    """Admits calls; thread-safe."""
 
     def __init__(
         self,
@@ -53,146 +49,141 @@ class RateLimiter:
         clock: Clock | None = None,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """Open for one call.
-
-        `jitter` gives numbers from 0 to 1: pauses are between a half and the whole of their length.
-        """
+        """Start half open; `jitter` returns numbers in [0, 1] for the backoff."""
         self._traffic = traffic
         self._clock = clock or Clock()
-        self._jitter = jitter
+        self._backoff = Backoff(traffic.back_off_seconds, traffic.longest_back_off_seconds, jitter)
         self._changed = threading.Condition()
         self._refusals: dict[str, ModelServiceError] = {}
         self._gone: ModelServiceError | None = None
-        self._under_way = 0
-        self._proven = False  # whether the breaker is closed
-        self._prober: int | None = None  # the thread whose call is to tell whether the endpoint is well
-        self._opens_at = -math.inf
+        self._in_flight = 0
+        self._closed = False  # the breaker
+        self._probe: _Call | None = None  # the one call that is admitted while the breaker is half open
+        self._open_until = -math.inf
         self._failures = 0  # in a row
         self._pauses = 0
         self._last_failure = -math.inf
-        self._down = 0.0  # seconds that calls have waited and failed since the last success
-        self._came: dict[int, float] = {}  # when the threads whose calls are under way came to the gate
+        self._down = 0.0  # seconds of calls that waited and failed since the last success
         self._next_request = self._next_token = -math.inf
         self.retries = 0
-        """Failed calls so far that were to be made again."""
+        """Failed calls so far that may be retried."""
         self.successes = 0
         """Calls that were answered."""
 
-    def enter(self, model: str, tokens: int, *, not_before: float = 0.0, seconds_left: float) -> bool:
-        """Wait for leave to make a call of about so many tokens; return False where time is over before.
+    @contextmanager
+    def admit(
+        self,
+        model: str,
+        tokens: int,
+        *,
+        failures: int = 0,
+        not_before: float = -math.inf,
+        seconds_left: float = math.inf,
+    ) -> Iterator[_Call]:
+        """Wait until a call may be made; make it inside the `with` block, whose outcome is recorded.
 
-        `not_before` is the end of the caller's own pause, by the clock.
+        No exception: the endpoint is up. `ModelBusyError`: the call failed, and `retry_at` of what the
+        block was given is set. `ModelRefusedError`: later calls to this model raise it at once. Any
+        other exception says nothing about the endpoint.
+
+        Args:
+            model: refusals are kept by it.
+            tokens: about how many the call takes.
+            failures: how often this call has failed before.
+            not_before: `retry_at` of its last failure.
+            seconds_left: until the deadline of the caller.
 
         Raises:
-            ModelServiceError: the endpoint has refused this model for good, or is gone.
+            AdmissionTimeoutError: the deadline comes before the call may be made.
+            ModelServiceError: the endpoint refuses this model, or is down for longer than the settings
+                allow; also in place of a `ModelBusyError` that is not to be retried.
         """
-        came = self._clock.now()
-        until = came + seconds_left
+        call = self._wait(model, tokens, not_before, seconds_left)
+        try:
+            yield call
+        except ModelBusyError as error:
+            with self._changed:
+                self._fail(call, error, failures + 1, probe=self._leave(call))
+            raise
+        except ModelRefusedError as error:
+            with self._changed:
+                self._leave(call)
+                self._refusals[model] = error
+            raise
+        except BaseException:
+            with self._changed:
+                self._leave(call)
+            raise
+        with self._changed:
+            self._leave(call)
+            self.successes += 1
+            self._closed, self._failures, self._pauses, self._down = True, 0, 0, 0.0
+
+    def _wait(self, model: str, tokens: int, not_before: float, seconds_left: float) -> _Call:
+        call = _Call(self._clock.monotonic())
+        deadline = call.arrived + seconds_left
         with self._changed:
             while True:
                 self._raise_if_over(model)
-                now = self._clock.now()
+                now = self._clock.monotonic()
                 pause = self._pause(now, not_before)
                 if pause <= 0:
                     break
-                if now >= until or (math.isfinite(pause) and now + pause > until):
-                    return False
-                self._clock.wait(self._changed, pause, until - now)
-            self._under_way += 1
-            self._came[threading.get_ident()] = came
-            if not self._proven:
-                self._prober = threading.get_ident()
-            self._book(self._clock.now(), tokens)
-        return True
-
-    def succeeded(self) -> None:
-        """Say that a call was answered: the endpoint is well."""
-        with self._changed:
-            self._leave()
-            self.successes += 1
-            self._proven, self._failures, self._pauses, self._down = True, 0, 0, 0.0
-            self._changed.notify_all()
-
-    def left(self) -> None:
-        """Say that a call ended in a way that tells nothing about the endpoint."""
-        with self._changed:
-            self._leave()
-            self._changed.notify_all()
-
-    def refused(self, model: str, error: ModelRefusedError) -> None:
-        """Say that the endpoint refuses a model for good; nobody asks it again."""
-        with self._changed:
-            self._leave()
-            self._refusals[model] = error
-            self._changed.notify_all()
-
-    def failed(self, error: ModelBusyError, failures: int) -> float:
-        """Say that a call failed, for so many times now; return the moment to make it again from.
-
-        Raises:
-            ModelServiceError: it should not be made again at all.
-        """
-        with self._changed:
-            now, came = self._clock.now(), self._came[threading.get_ident()]
-            probe = self._leave()
-            self._failures += 1
-            self._down += now - max(came, self._last_failure)  # not what passed while nobody asked
-            self._last_failure = now
-            if error.retry_after is not None or probe or self._failures >= self._traffic.open_after:
-                self._open(now, error.retry_after, probe=probe)
-            self._close_for_good(error)
-            self._changed.notify_all()
-            self._raise_if_over("")
-            self.retries += 1
-            asked = error.retry_after or 0.0
-            return now + (0.0 if asked >= self._traffic.back_off_seconds else self._back_off(failures))
+                if now >= deadline or (math.isfinite(pause) and now + pause > deadline):
+                    raise AdmissionTimeoutError(f"no call to {model} in {seconds_left:.0f} s")
+                self._clock.wait(self._changed, pause, deadline - now)
+            self._in_flight += 1
+            if not self._closed:
+                self._probe = call
+            if self._traffic.requests_per_minute is not None:
+                self._next_request = now + _MINUTE / self._traffic.requests_per_minute
+            if self._traffic.tokens_per_minute is not None:
+                self._next_token = now + _MINUTE * tokens / self._traffic.tokens_per_minute
+        return call
 
     def _pause(self, now: float, not_before: float) -> float:
-        """Return how long a call has to wait as things stand; infinite for until something changes."""
-        if self._prober is not None or self._under_way >= self._traffic.concurrent:
+        """Return the seconds before a call may be made; infinite: until another one ends."""
+        if self._probe is not None or self._in_flight >= self._traffic.concurrent:
             return math.inf
-        return max(self._opens_at, not_before, self._next_request, self._next_token) - now
+        return max(self._open_until, not_before, self._next_request, self._next_token) - now
 
-    def _book(self, now: float, tokens: int) -> None:
-        if self._traffic.requests_per_minute is not None:
-            self._next_request = now + _MINUTE / self._traffic.requests_per_minute
-        if self._traffic.tokens_per_minute is not None:
-            self._next_token = now + _MINUTE * tokens / self._traffic.tokens_per_minute
-
-    def _leave(self) -> bool:
-        """Count a call out; return whether it was the one that the others wait for."""
-        self._under_way -= 1
-        self._came.pop(threading.get_ident(), None)
-        probe = self._prober == threading.get_ident()
+    def _leave(self, call: _Call) -> bool:
+        """Count a call out and wake the waiting ones; return whether it was the probe."""
+        self._in_flight -= 1
+        self._changed.notify_all()
+        probe = self._probe is call
         if probe:
-            self._prober = None
+            self._probe = None
         return probe
 
-    def _open(self, now: float, retry_after: float | None, *, probe: bool) -> None:
-        """Pause everyone; the longer, the more probes have failed in a row."""
-        self._pauses += probe or self._proven
-        pause = self._back_off(self._pauses) if retry_after is None else retry_after
-        self._proven = False
-        self._opens_at = max(self._opens_at, now + pause)
+    def _fail(self, call: _Call, error: ModelBusyError, failures: int, *, probe: bool) -> None:
+        now, retry_after = self._clock.monotonic(), error.retry_after
+        self._failures += 1
+        self._down += now - max(call.arrived, self._last_failure)  # idle time is no outage
+        self._last_failure = now
+        if retry_after is not None or probe or self._failures >= self._traffic.open_after:
+            self._pauses += probe or self._closed
+            pause = self._backoff.seconds(self._pauses) if retry_after is None else retry_after
+            self._closed = False
+            self._open_until = max(self._open_until, now + pause)
+        self._give_up(error)
+        self._raise_if_over("")
+        self.retries += 1
+        asked = (retry_after or 0.0) >= self._traffic.back_off_seconds
+        call.retry_at = now + (0.0 if asked else self._backoff.seconds(failures))
 
-    def _back_off(self, failures: int) -> float:
-        doublings = min(max(0, failures - 1), _LONGEST_EXPONENT)
-        longest = self._traffic.longest_back_off_seconds
-        pause = min(self._traffic.back_off_seconds * 2.0**doublings, longest)
-        return pause * (0.5 + 0.5 * self._jitter())
-
-    def _close_for_good(self, error: ModelBusyError) -> None:
-        waited = self._down
+    def _give_up(self, error: ModelBusyError) -> None:
+        """Count the endpoint as gone when retries or patience are used up."""
         patience = _MINUTE * self._traffic.patience_minutes
         why = ""
         if self.retries >= self._traffic.retries:
             why = f"all {self._traffic.retries} retries of the campaign are used up"
-        elif waited + max(0.0, error.retry_after or 0.0) > patience:
-            why = f"no success for {waited / _MINUTE:.0f} minutes"
+        elif self._down + max(0.0, error.retry_after or 0.0) > patience:
+            why = f"no success for {self._down / _MINUTE:.0f} minutes"
             if error.retry_after is not None:
                 why += f", and it asks for {error.retry_after / _MINUTE:.0f} more"
         if why:
-            hint = error.hint or "go on later with comind solve --resume"
+            hint = error.hint or "resume later with comind solve --resume"
             self._gone = ModelServiceError(f"{error}; {why}", hint=hint)
 
     def _raise_if_over(self, model: str) -> None:

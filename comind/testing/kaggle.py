@@ -1,40 +1,22 @@
-"""A Kaggle in memory, and a clock whose waits are over at once."""
+"""A Kaggle in memory."""
 
 import hashlib
 import io
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TypeVar
 
 from comind.errors import KaggleError, KaggleUnknownError
 from comind.kaggle import port
 
-__all__ = ["KaggleWorld", "QuickTime", "ScriptedKaggle"]
+__all__ = ["KaggleWorld", "ScriptedKaggle"]
 
 T = TypeVar("T")
 
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-
-
-class QuickTime:
-    """A clock whose waits are over at once; `waited` holds them in order."""
-
-    def __init__(self, start: datetime = datetime(2024, 1, 1, tzinfo=UTC)) -> None:
-        """Begin at `start`."""
-        self._now = start
-        self.waited: list[float] = []
-
-    def now(self) -> datetime:
-        """Return the start and all that was waited since."""
-        return self._now
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        self.waited.append(seconds)
-        self._now += timedelta(seconds=seconds)
 
 
 @dataclass

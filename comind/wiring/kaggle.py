@@ -1,9 +1,9 @@
 """From settings to Kaggle."""
 
-from comind.kaggle.clock import ServerClock
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import KaggleSettings
+from comind.system.timing import ServerClock
 
 __all__ = ["open_kaggle"]
 
@@ -20,5 +20,5 @@ def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Ka
     from comind.kaggle.client import OfficialKaggle
 
     return rate_limited(
-        OfficialKaggle(settings.endpoint, time.hear if time else None), settings.rate_limit
+        OfficialKaggle(settings.endpoint, time.set if time else None), settings.rate_limit
     )

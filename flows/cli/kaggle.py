@@ -34,8 +34,8 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
         CompetitionError: Kaggle has no such competition, or its files do not show what is what.
     """
     from comind.campaign.folder import ProjectFolder
-    from comind.kaggle.clock import ServerClock
     from comind.kaggle.fetch import fetch_competition, slug_of
+    from comind.system.timing import ServerClock
     from comind.wiring.kaggle import open_kaggle
     from flows.params import read_params
 

@@ -100,7 +100,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]
     messages += [outcome.failure.message for outcome in outcomes if outcome.failure is not None]
     exit_code = 0 if error is None else error.exit_code
-    return Ended(exit_code, "\n".join(messages), campaign.state, spend, clock.now(), ledger)
+    return Ended(exit_code, "\n".join(messages), campaign.state, spend, clock.monotonic(), ledger)
 
 
 @pytest.mark.parametrize("case", FAULTS, ids=lambda case: case.name)

@@ -25,7 +25,7 @@ from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
-from comind.testing.kaggle import QuickTime
+from comind.testing.clock import QuickClock
 
 SLUG = "demo-diabetes"
 KEY = "k3y-that-nobody-may-see"
@@ -53,8 +53,8 @@ def _credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KAGGLE_KEY", KEY)
 
 
-def polite(server: LiveServer) -> tuple[Kaggle, QuickTime]:
-    clock = QuickTime()
+def polite(server: LiveServer) -> tuple[Kaggle, QuickClock]:
+    clock = QuickClock()
     return rate_limited(OfficialKaggle(server.url), RateLimit(), clock=clock), clock
 
 

@@ -13,7 +13,8 @@ from comind.following.events import Candidate, StandingRecorded, SubmissionAppro
 from comind.following.journal import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
-from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import ScriptedKaggle
 from tests.unit.following.days import START, candidate, day, looked
 from tests.unit.kaggle.world import SLUG, tiny_world
 
@@ -23,7 +24,7 @@ class CampaignSlices:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.clock = QuickTime(START)
+        self.clock = QuickClock(start=START)
         self.kaggle = ScriptedKaggle(tiny_world())
         self.budgets: list[tuple[str, float, float | None]] = []
         self.look_changes: dict[str, Any] = {}

@@ -11,7 +11,8 @@ from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
-from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import ScriptedKaggle
 from tests.unit.following.days import candidate, day
 from tests.unit.kaggle.world import SLUG, tiny_world
 
@@ -41,7 +42,7 @@ def _score(kaggle: ScriptedKaggle, **changes: str) -> None:
 
 def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
     """It is asked for at intervals, until it is there or patience is over."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
     wait_for_scores(log, kaggle, SLUG, clock, seconds=60, every=20)
     assert clock.waited == [20.0, 20.0, 20.0, 20.0]

@@ -7,7 +7,8 @@ from typing import Any
 from comind.errors import KaggleBusyError
 from comind.kaggle.community import CommunityNews, Wanted, fetch_community
 from comind.kaggle.port import CommentFacts, NotebookFacts
-from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world
 
 DAY = 86_400.0
@@ -16,7 +17,7 @@ DAY = 86_400.0
 def visit(
     kaggle: ScriptedKaggle,
     folder: Path,
-    clock: QuickTime,
+    clock: QuickClock,
     *,
     notebooks: int = 40,
     lower: bool | None = True,
@@ -33,7 +34,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 def test_votes_are_totals_of_when_they_were_seen(tmp_path: Path) -> None:
     """A notebook that did not run anew is not asked for again; its votes are those of today."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     best, liked = kaggle.world.notebooks
     kaggle.world.notebooks = (best.model_copy(update={"votes": 9}), liked)
@@ -48,7 +49,7 @@ def test_votes_are_totals_of_when_they_were_seen(tmp_path: Path) -> None:
 
 def test_a_new_version_is_a_line_of_its_own(tmp_path: Path) -> None:
     """The old version stays as it was last seen."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     best, liked = kaggle.world.notebooks
     again = best.model_copy(update={"version": 4, "last_run": day(9), "source": "print(4)\n"})
@@ -68,7 +69,7 @@ def test_a_new_version_is_a_line_of_its_own(tmp_path: Path) -> None:
 
 def test_versions_without_numbers(tmp_path: Path) -> None:
     """Where Kaggle does not number a version, a new run is the next one."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     for run in (3, 3, 5):
         best = kaggle.world.notebooks[0].model_copy(update={"version": None, "last_run": day(run)})
         kaggle.world.notebooks = (best,)
@@ -83,7 +84,7 @@ def test_scores_and_votes_take_turns(tmp_path: Path) -> None:
         NotebookFacts(ref=f"u/n{n}", title="", author="u", version=1, votes=n, source="")
         for n in range(20)
     )
-    assert visit(kaggle, tmp_path, QuickTime(), notebooks=4).notebooks == 4
+    assert visit(kaggle, tmp_path, QuickClock(), notebooks=4).notebooks == 4
     assert {line["ref"] for line in lines(tmp_path / "notebooks.jsonl")} == {
         "u/n0",
         "u/n19",
@@ -91,15 +92,15 @@ def test_scores_and_votes_take_turns(tmp_path: Path) -> None:
         "u/n18",
     }
     assert ("notebooks", "score-ascending") in kaggle.calls
-    visit(kaggle, tmp_path, QuickTime(), lower=False)
+    visit(kaggle, tmp_path, QuickClock(), lower=False)
     assert ("notebooks", "score-descending") in kaggle.calls
-    visit(kaggle, tmp_path, QuickTime(), lower=None)
+    visit(kaggle, tmp_path, QuickClock(), lower=None)
     assert not any(what.startswith("score") for name, what in kaggle.calls)
 
 
 def test_only_answered_discussions_are_read_again(tmp_path: Path) -> None:
     """A comment more makes a discussion news, a vote does not."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     topic = kaggle.world.topics[0].model_copy(update={"votes": 8})
     kaggle.world.topics = (topic,)
@@ -127,22 +128,22 @@ def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
             return asked(ref)
 
     failing = Failing(kaggle.world, chunk=50)
-    news = visit(failing, tmp_path, QuickTime())
+    news = visit(failing, tmp_path, QuickClock())
     assert news.stopped == "down"
     kept = {line["ref"] for line in lines(tmp_path / "notebooks.jsonl")}
     assert kept == {"u/n0", "u/n1", "u/n2"}
-    assert visit(kaggle, tmp_path, QuickTime()).notebooks == 3
+    assert visit(kaggle, tmp_path, QuickClock()).notebooks == 3
     assert not any(name == "notebook" and what in kept for name, what in kaggle.calls)
 
 
 def test_a_torn_line_is_asked_for_again(tmp_path: Path) -> None:
     """A file that was damaged heals."""
     kaggle = ScriptedKaggle(tiny_world())
-    visit(kaggle, tmp_path, QuickTime())
+    visit(kaggle, tmp_path, QuickClock())
     path = tmp_path / "notebooks.jsonl"
     whole = path.read_text()
     path.write_text(whole[:-20])
-    visit(kaggle, tmp_path, QuickTime())
+    visit(kaggle, tmp_path, QuickClock())
     assert path.read_text() == whole
 
 
@@ -159,20 +160,20 @@ def test_notebooks_that_are_gone_or_of_other_languages(tmp_path: Path) -> None:
             return super().notebook(ref)
 
     kaggle.world.notebooks = listed
-    assert visit(Half(kaggle.world), tmp_path, QuickTime()).notebooks == 1
+    assert visit(Half(kaggle.world), tmp_path, QuickClock()).notebooks == 1
 
 
 def test_datasets_that_notebooks_use(tmp_path: Path) -> None:
     """A dataset whose name says nothing of the competition is looked up by its own name."""
     kaggle = ScriptedKaggle(tiny_world())
-    visit(kaggle, tmp_path, QuickTime())
+    visit(kaggle, tmp_path, QuickClock())
     assert [what for name, what in kaggle.calls if name == "datasets"] == [SLUG, "more"]
     assert lines(tmp_path / "datasets.jsonl")[0]["ref"] == "bob/more"
 
 
 def test_a_text_with_separators_of_lines_is_kept(tmp_path: Path) -> None:
     """Some characters part lines for Python and not for JSON; the notebook is asked for once."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     best, liked = kaggle.world.notebooks
     source = "a = '\\u2028'\u2028b = 1\x85"
     kaggle.world.notebooks = (best.model_copy(update={"source": source}), liked)

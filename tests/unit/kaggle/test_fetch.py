@@ -24,13 +24,14 @@ from comind.evaluation.leaderboard import Leaderboard
 from comind.kaggle.fetch import Fetched, fetch_competition, slug_of
 from comind.kaggle.port import Chunk, DataFile, LeaderboardRow, Page, Received
 from comind.system.files import hash_tree
-from comind.testing.kaggle import KaggleWorld, QuickTime, ScriptedKaggle
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import KaggleWorld, ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, day, tiny_world
 
 
-def fetch(kaggle: ScriptedKaggle, place: Path, clock: QuickTime | None = None) -> Fetched:
+def fetch(kaggle: ScriptedKaggle, place: Path, clock: QuickClock | None = None) -> Fetched:
     kaggle.calls.clear()
-    return fetch_competition(kaggle, SLUG, place, clock=clock or QuickTime())
+    return fetch_competition(kaggle, SLUG, place, clock=clock or QuickClock())
 
 
 def asked(kaggle: ScriptedKaggle, method: str) -> list[str]:
@@ -309,7 +310,7 @@ def test_changed_rules_are_said(tmp_path: Path) -> None:
 
 def test_snapshots_of_the_leaderboard(tmp_path: Path) -> None:
     """Each leaderboard that differs from the last one is kept under its time."""
-    kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
+    kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     for score in ("0.1", "0.1", "0.05"):
         kaggle.world.leaderboard = (
             LeaderboardRow(team="a, b", score=score),

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 from comind.errors import KaggleBusyError, KaggleRefusedError
 from comind.kaggle.port import Chunk, Kaggle
-from comind.kaggle.rate_limit import RateLimit, rate_limited, walk
-from comind.testing.kaggle import QuickTime, ScriptedKaggle
+from comind.kaggle.rate_limit import RateLimit, paginate, rate_limited
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
-def polite(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickTime]:
-    clock, kaggle = QuickTime(), ScriptedKaggle(tiny_world())
+def polite(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickClock]:
+    clock, kaggle = QuickClock(), ScriptedKaggle(tiny_world())
     return (
-        rate_limited(kaggle, RateLimit(**rate_limit), clock=clock, jitter=lambda: 0.0),
+        rate_limited(kaggle, RateLimit(**rate_limit), clock=clock, jitter=lambda: 1.0),
         kaggle,
         clock,
     )
@@ -96,9 +97,9 @@ def test_a_walk_ends(items: int, size: int, limit: int) -> None:
         found = range(items)[start : start + size]
         return Chunk(items=tuple(found), following=str(start + size) if start + size < items else None)
 
-    assert list(walk(ask, chunks=limit)) == list(range(items))[: size * limit]
+    assert list(paginate(ask, chunks=limit)) == list(range(items))[: size * limit]
 
 
 def test_a_list_that_leads_back_ends() -> None:
     """A next place that was there before is not gone to again."""
-    assert list(walk(lambda at: Chunk(items=(1,), following="a"), chunks=99)) == [1, 1]
+    assert list(paginate(lambda at: Chunk(items=(1,), following="a"), chunks=99)) == [1, 1]

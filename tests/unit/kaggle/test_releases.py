@@ -1,6 +1,7 @@
 """Whatever is released in whatever order, the folder holds the newest."""
 
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -8,10 +9,11 @@ from hypothesis import strategies as st
 
 from comind.kaggle.data import DataFolder
 from comind.kaggle.port import CompetitionFacts, DataFile
-from comind.kaggle.rate_limit import walk
+from comind.kaggle.rate_limit import paginate
 from comind.kaggle.record import FetchRecord
 from comind.system.files import hash_tree
-from comind.testing.kaggle import KaggleWorld, QuickTime, ScriptedKaggle
+from comind.testing.clock import QuickClock
+from comind.testing.kaggle import KaggleWorld, ScriptedKaggle
 
 FACTS = CompetitionFacts(slug="x", title="x", url="https://www.kaggle.com/competitions/x")
 RELEASES = st.lists(
@@ -28,11 +30,11 @@ def put(kaggle: ScriptedKaggle, folder: Path, record: FetchRecord | None) -> Fet
     folder.mkdir(exist_ok=True)
     data = DataFolder(kaggle, "x", folder)
     data.recover()
-    listed: list[DataFile] = list(walk(lambda at: kaggle.files("x", at), chunks=9))
+    listed: list[DataFile] = list(paginate(partial(kaggle.files, "x"), chunks=9))
     made = data.gather(listed, record)
     data.put_in_place()
     data.clean_up()
-    return FetchRecord(facts=FACTS, fetched_at=QuickTime().now(), files=tuple(listed), made=made)
+    return FetchRecord(facts=FACTS, fetched_at=QuickClock().now(), files=tuple(listed), made=made)
 
 
 @given(RELEASES)
@@ -41,7 +43,7 @@ def test_step_by_step_is_as_at_once(releases: list[dict[str, bytes]]) -> None:
     """After any releases the folder is as if the last had been the first; nothing comes in vain."""
     world = KaggleWorld(facts=FACTS)
     kaggle = ScriptedKaggle(world)
-    clock = QuickTime()
+    clock = QuickClock()
     with tempfile.TemporaryDirectory() as place:
         record: FetchRecord | None = None
         for files in releases:
