@@ -17,11 +17,11 @@ from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
 from comind.following.events import Candidate, CompetitionObserved
 from comind.following.journal import FollowingLog, following_log
-from comind.kaggle.board import read_board
 from comind.kaggle.fetch import Fetched
-from comind.kaggle.handin import why_closed
+from comind.kaggle.leaderboard import read_board
 from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
+from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
 from comind.wiring.kaggle import open_kaggle

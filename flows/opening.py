@@ -20,8 +20,8 @@ from comind.evaluation.arrival import check_competition
 from comind.evaluation.folder import load_competition
 from comind.evaluation.metrics import METRICS
 from comind.llm.base import Usage
+from comind.llm.costs import known_price, price_of
 from comind.llm.offline import OFFLINE
-from comind.llm.prices import known_price, price_of
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
 from comind.session.store import check_store

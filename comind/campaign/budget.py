@@ -16,7 +16,7 @@ from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ReplyError
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
-from comind.llm.fitting import prompt_tokens
+from comind.llm.context_window import prompt_tokens
 from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
 from comind.llm.tokens import count_tokens
 

@@ -33,8 +33,8 @@ from comind.domain.resources import Resources
 from comind.errors import GraderError
 from comind.evaluation.report import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
+from comind.llm.context_window import max_reply_tokens
 from comind.llm.exchange import Answer, Prompt, ask
-from comind.llm.limits import reply_share
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.failpoints import failpoint
 
@@ -81,7 +81,7 @@ class ThinkContext:
         A user's limit goes first, be it more or less; nothing goes beyond a share of the context.
         """
         chat = self._models.chat
-        return min(chat.reply_tokens or asked, reply_share(chat.context_tokens))
+        return min(chat.reply_tokens or asked, max_reply_tokens(chat.context_tokens))
 
     def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         """Return the model's reply as a `reply_type`, with its text.

@@ -27,8 +27,8 @@ from comind.following.events import (
 from comind.following.handing import hand_in, settle, standing, wait_for_scores
 from comind.following.journal import FollowingLog
 from comind.following.notices import notices_of
-from comind.kaggle.handin import check_submittable
 from comind.kaggle.port import Kaggle, LeaderboardRow
+from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
 from comind.system.timing import Clock
 

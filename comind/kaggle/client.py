@@ -23,8 +23,8 @@ from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsLi
 
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
 from comind.kaggle import port, wire
-from comind.kaggle.refusals import explain
-from comind.kaggle.signin import signed_in, uploaded
+from comind.kaggle.authentication import signed_in, uploaded
+from comind.kaggle.client_errors import explain
 
 __all__ = ["OfficialKaggle"]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import yaml
 
-from comind.kaggle.metrics import Reading, read_metric
+from comind.kaggle.arrange_tables import Form
+from comind.kaggle.metric_names import Reading, read_metric
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, number
-from comind.kaggle.tables import Form
 from comind.system.markup import plain
 
 __all__ = ["competition_yaml", "description", "numbers_of", "page_named", "pages_hash"]

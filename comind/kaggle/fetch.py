@@ -15,15 +15,15 @@ from filelock import FileLock, Timeout
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, KaggleRefusedError
-from comind.kaggle.board import keep_snapshot
-from comind.kaggle.community import CommunityNews, Wanted, fetch_community
-from comind.kaggle.data import DataFolder, told_changes
+from comind.kaggle.arrange_tables import Form, arrange
+from comind.kaggle.client_errors import rules_error
+from comind.kaggle.community_fetch import CommunityNews, Wanted, fetch_community
+from comind.kaggle.data_files import DataFolder, told_changes
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
+from comind.kaggle.leaderboard import keep_snapshot
 from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, LeaderboardRow, Page
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.record import FetchRecord
-from comind.kaggle.refusals import rules_error
-from comind.kaggle.tables import Form, arrange
 from comind.system.files import hash_file, write_atomically
 from comind.system.timing import Clock
 

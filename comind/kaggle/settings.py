@@ -1,7 +1,7 @@
 """How Kaggle is asked, as `params.yaml` says it; credentials are no setting, the client finds them."""
 
 from comind.domain.value import Value
-from comind.kaggle.community import Wanted
+from comind.kaggle.community_fetch import Wanted
 from comind.kaggle.rate_limit import RateLimit
 
 __all__ = ["KaggleSettings"]

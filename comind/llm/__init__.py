@@ -1,5 +1,5 @@
-"""Models: one small port, adapters behind it, and the typed exchange over it.
+"""Language models: a port, its adapters, rate limiting, and structured output over the port.
 
-Here belongs how a model is asked and what its reply must look like. What is asked, and what a reply
-leads to, belongs to the agents.
+How a model is called and its reply is validated belongs here. Prompts, and what a reply leads to, belong
+to the agents.
 """

@@ -1,4 +1,4 @@
-"""The port behind which every model stands."""
+"""Define the ports of chat and embedding models, with their requests and replies."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ class Message(Value):
 
 
 class ModelRequest(Value):
-    """A conversation and the form of reply that it calls for."""
+    """A conversation and the JSON schema of its reply."""
 
     role: str
     messages: tuple[Message, ...]
@@ -29,95 +29,95 @@ class ModelRequest(Value):
     standing: dict[str, JsonValue] | None = None
     """Schema of the conversation's usual reply, where this request is an exception."""
     max_tokens: int = Field(default=4096, gt=0)
-    """Of the reply, reasoning included."""
+    """Token limit of the reply, reasoning included."""
     temperature: float | None = None
     closing: bool = False
-    """Whether the call may be paid from what a campaign keeps back to come to its end."""
+    """Whether the call may use the share of the budget that is reserved for ending work."""
     raises: int = Field(default=0, ge=0)
-    """How many times its limit was doubled, as replies were cut off."""
+    """How many times the token limit was doubled after a truncated reply."""
     reply_limit: int | None = Field(default=None, gt=0, exclude=True)
-    """Tokens of the reply with all that a model adds to `max_tokens`, once they are paid for; no part of
-    the fingerprint."""
+    """Reserved tokens of the reply, with what a model adds to `max_tokens`; not in the fingerprint."""
     timeout_seconds: float | None = Field(default=None, exclude=True)
-    """How long a reply is of any use; no part of the fingerprint."""
+    """Time until the caller's deadline; not in the fingerprint."""
 
     def within(self, bound: Usage) -> "ModelRequest":
-        """Return the request held to a bound, whatever its model learns in between."""
+        """Return the request limited to a reserved usage, whatever its model learns meanwhile."""
         return self.model_copy(update={"reply_limit": bound.completion_tokens or None})
 
     def fingerprint(self) -> str:
-        """Return a hash by which a recorded reply is known to answer this very request."""
+        """Return the SHA-256 by which a recorded reply is matched with this request."""
         unraised = None if self.raises else {"raises"}  # as before there were any
         return hashlib.sha256(self.model_dump_json(exclude=unraised).encode()).hexdigest()
 
 
 class ModelReply(Value):
-    """What a model said. `form` tells how to read `text`: one JSON object, or our strict text form."""
+    """The completion of a request."""
 
     text: str
     form: Literal["json", "text"] = "json"
+    """Format of `text`: one JSON object, or our text format."""
     model: str
     finish: str = "stop"
-    """stop, length, refusal, content_filter, tool_calls, or a word of the server's own."""
+    """stop, length, refusal, content_filter, tool_calls, or a reason of the server's own."""
     limit: int | None = None
-    """Of a reply that was cut off: most tokens that it might have, thoughts included, if known."""
+    """Token limit of a truncated reply, reasoning included, if known."""
     can_rise: bool = False
     """Whether that limit can be raised."""
     usage: Usage = Usage()
     exact: bool = True
-    """Whether `usage` is the server's count; else that cannot be true, and this is the bound."""
+    """Whether `usage` is the server's count; else that is implausible, and this is the upper bound."""
     seconds: float = Field(default=0.0, ge=0)
 
 
 class ChatModel(Protocol):
-    """Anything that answers a request."""
+    """A model that completes conversations."""
 
     name: str
 
     @property
     def context_tokens(self) -> int:
-        """Of prompt and reply together; a refusal may teach that it is less than was thought."""
+        """Context window, prompt and reply together; a refusal may lower it."""
         ...
 
     @property
     def reply_tokens(self) -> int | None:
-        """Most tokens of a reply, if its user wants another limit than what roles ask for."""
+        """Token limit of replies that the user set in place of the roles' limits, if any."""
         ...
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the reply to `request`.
 
         Raises:
-            ModelBusyError: there is no reply now; the same request may get one later.
-            ModelRefusedError: the endpoint refuses, and would again.
-            ReplyError: this very request cannot be answered, such as one that is too long.
+            ModelBusyError: there is no reply now; a retry may succeed.
+            ModelRefusedError: the endpoint refuses; a retry would fail, too.
+            ReplyError: this request cannot be answered, for instance because it is too long.
         """
         ...
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that one try of `request` can cost; what a lost call is booked at."""
+        """Return an upper bound on the usage of one attempt at `request`; a lost call is charged it."""
         ...
 
 
 class Embedded(NamedTuple):
-    """What came back for a few texts; `exact` as in a reply."""
+    """Embeddings of some texts; `exact` as in `ModelReply`."""
 
     vectors: object
-    """As the server sent them: what is wrong with them is found by whoever uses them."""
+    """As the server sent them, not validated."""
     usage: Usage
     exact: bool = True
     seconds: float = 0.0
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into vectors; raises what a `ChatModel` raises."""
+    """A model that embeds texts; raises the errors of `ChatModel.complete`."""
 
     name: str
 
     def bound(self, texts: Sequence[str]) -> Usage:
-        """Return the most that one try can cost."""
+        """Return an upper bound on the usage of one attempt."""
         ...
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return a vector for each of a few texts, none of them empty."""
+        """Return a vector for each text; none may be empty."""
         ...

@@ -1,7 +1,7 @@
-"""What a server understands of the protocol: assumed at first, then learnt from its refusals.
+"""Track which parts of the OpenAI protocol a server supports, as learnt from its error responses.
 
-Servers say that they speak OpenAI's protocol and mean a part of it. Each ability is used until it is
-refused once, and then no more. A refusal costs no tokens, so nothing has to be probed beforehand.
+Compatible servers support a part of it. Each capability is used until a request with it is refused. A
+refusal costs no tokens, so nothing is probed beforehand.
 """
 
 import re
@@ -10,43 +10,44 @@ from typing import Literal
 from comind.domain.value import Value
 from comind.llm.settings import Protocol
 
-__all__ = ["Capabilities", "Limit"]
+__all__ = ["Capabilities"]
 
-Limit = Literal["max_tokens", "max_completion_tokens", "none"]
+_LimitParameter = Literal["max_tokens", "max_completion_tokens", "none"]
 
 
 class Capabilities(Value):
-    """The words that a server knows."""
+    """What a server supports."""
 
     protocol: Protocol = "chat"
     stream: bool = True
-    """Whether it sends a reply piece by piece, and says at its end what it took."""
+    """Streaming with the usage at the end."""
     structured: bool = True
-    """Whether it takes a JSON schema for the reply, and keeps to it."""
+    """Replies constrained by a JSON schema."""
     strict: bool = True
-    """Whether it takes the schema as one to be enforced."""
+    """Strict mode of the schema."""
     system: bool = True
-    """Whether it takes instructions apart from the conversation."""
+    """System messages."""
     temperature: bool = True
     effort: bool = True
-    limit: Limit = "max_tokens"
-    """What it calls the most tokens of a reply (of the chat protocol)."""
-    thinks: bool = False
-    """Whether its model thinks before it replies, which takes room beside the reply."""
-    longest: int | None = None
-    """Most tokens of a reply that may be asked for; None where it has not said."""
+    """Reasoning effort."""
+    limit_parameter: _LimitParameter = "max_tokens"
+    """Name of the chat protocol's token limit of a reply."""
+    reasoning: bool = False
+    """Whether the model reasons before it replies, which takes tokens beside the reply."""
+    max_reply_tokens: int | None = None
+    """Highest token limit of a reply that the server accepts; None: unknown."""
     fixed_protocol: bool = False
-    """Whether the user named the protocol."""
+    """Whether the user set the protocol."""
 
-    def after(self, status: int, message: str) -> "Capabilities | None":
-        """Return the dialect without what a refusal complains of; None where it is of something else."""
+    def after_refusal(self, status: int, message: str) -> "Capabilities | None":
+        """Return the capabilities without the one that a refusal names; None where it names none."""
         said = message.lower()
         if status in (404, 405, 501) and "model" not in said:
             return self._other_protocol()
         for words, found in (
             (_STREAM, self._without("stream")),
-            (_LIMIT, self._no_longer(said)),
-            (_LIMIT, self._other_limit(said)),
+            (_LIMIT, self._with_named_limit(said)),
+            (_LIMIT, self._with_other_parameter(said)),
             (_TEMPERATURE, self._without("temperature")),
             (_EFFORT, self._without("effort")),
             (_SYSTEM, self._without("system")),
@@ -58,29 +59,29 @@ class Capabilities(Value):
                 return found
         return None
 
-    def _without(self, ability: str) -> "Capabilities | None":
-        return self.model_copy(update={ability: False}) if getattr(self, ability) else None
+    def _without(self, capability: str) -> "Capabilities | None":
+        return self.model_copy(update={capability: False}) if getattr(self, capability) else None
 
-    def _no_longer(self, said: str) -> "Capabilities | None":
-        """Return the dialect with the longest reply that the server names, if that is news."""
-        found = _LONGEST.search(said)
-        longest = next((int(each) for each in found.groups() if each), 0) if found else 0
-        longest -= "(exclusive)" in said
-        known = self.longest is not None and longest >= self.longest
-        return self.model_copy(update={"longest": longest}) if longest > 0 and not known else None
+    def _with_named_limit(self, said: str) -> "Capabilities | None":
+        """Lower the token limit of replies to the one that a refusal names, if it is lower."""
+        found = _MAX_REPLY.search(said)
+        limit = next((int(each) for each in found.groups() if each), 0) if found else 0
+        limit -= "(exclusive)" in said
+        known = self.max_reply_tokens is not None and limit >= self.max_reply_tokens
+        return self.model_copy(update={"max_reply_tokens": limit}) if limit > 0 and not known else None
 
-    def _other_limit(self, said: str) -> "Capabilities | None":
-        """Return the next name for the longest reply; a server that knows none is told no limit."""
-        if self.limit == "none" or _TOO_LONG.search(said):
+    def _with_other_parameter(self, said: str) -> "Capabilities | None":
+        """Switch to the next name of the token limit, at last to none."""
+        if self.limit_parameter == "none" or _TOO_LONG.search(said):
             return None
-        following: dict[Limit, Limit] = {
+        following: dict[_LimitParameter, _LimitParameter] = {
             "max_tokens": "max_completion_tokens",
             "max_completion_tokens": "none",
         }
-        other = following[self.limit]
-        if self.limit == "max_completion_tokens" and "'max_tokens'" in said.partition("instead")[2]:
+        other = following[self.limit_parameter]
+        if other == "none" and "'max_tokens'" in said.partition("instead")[2]:
             other = "max_tokens"
-        return self.model_copy(update={"limit": other})
+        return self.model_copy(update={"limit_parameter": other})
 
     def _other_protocol(self) -> "Capabilities | None":
         if self.fixed_protocol or self.protocol == "responses":
@@ -90,8 +91,8 @@ class Capabilities(Value):
 
 _STREAM = re.compile(r"\bstream")
 _LIMIT = re.compile(r"max_(completion_|output_)?tokens|maxoutputtokens")
-# As OpenAI, Anthropic, DeepSeek, Gemini and others say it; no words of the context's.
-_LONGEST = re.compile(
+# The words of OpenAI, Anthropic, DeepSeek, Gemini and others; none that refer to the context window.
+_MAX_REPLY = re.compile(
     r"at most (\d+) (?:completion|output)|> (\d+), which is the maximum|\[\s*\d+\s*,\s*(\d+)\s*\]"
     r"|to (\d+) \(|(?:less than or equal to|at most|<=|cannot exceed|no more than)\W{0,3}(\d+)"
 )

@@ -1,4 +1,8 @@
-"""An endpoint over HTTP, one request and one answer; the one module that knows its client library."""
+"""Send requests to an OpenAI-compatible endpoint; the one module that imports openai.
+
+openai is used for its transport alone (connection pool, TLS, headers): its retries could not be counted
+against the budget, and its response types reject the bodies of some servers (`protocols.py`).
+"""
 
 import math
 import time
@@ -11,10 +15,10 @@ import httpx2  # what the client of openai 3 sends with
 import openai
 
 from comind.errors import ComindError, ModelBusyError, ModelServiceError
-from comind.llm.refusals import refusal
+from comind.llm.http_errors import error_of
 from comind.llm.settings import ModelSettings, Protocol
 
-__all__ = ["Answered", "Connection", "ListedModel", "listed_models", "served_context"]
+__all__ = ["Connection", "HttpResponse", "ListedModel", "listed_models", "served_context"]
 
 _OPENAI = "api.openai.com"
 # vLLM and SGLang; LM Studio; llama.cpp; OpenRouter, Together and others; Groq; Mistral; GitHub.
@@ -29,12 +33,12 @@ _CONTEXTS = (
 )
 _PLACES = ("meta", "metadata", "limits", "top_provider", "default_generation_settings")
 _DEADLINE: ContextVar[float] = ContextVar("deadline", default=math.inf)
-"""Moment at which the answer to the request of this thread is given up, by the monotonic clock."""
-_MOST_BYTES = 64 << 20  # of an answer; a stream has some hundred bytes for each token
+"""Deadline of the response to the request of this thread, by the monotonic clock."""
+_MOST_BYTES = 64 << 20  # of a response; a stream has some hundred bytes for each token
 
 
-class Answered(NamedTuple):
-    """What came back."""
+class HttpResponse(NamedTuple):
+    """A whole response, be it an error."""
 
     status: int
     headers: Mapping[str, str]
@@ -42,7 +46,7 @@ class Answered(NamedTuple):
 
 
 class _Limited(httpx2.SyncByteStream):
-    """A body that is given up where it has no end, though it is never silent."""
+    """A body with a deadline and a size limit, beside the read timeout between two chunks."""
 
     def __init__(self, body: httpx2.SyncByteStream, until: float) -> None:
         self._body = body
@@ -53,7 +57,7 @@ class _Limited(httpx2.SyncByteStream):
         for part in self._body:
             size += len(part)
             if time.monotonic() > self._until or size > _MOST_BYTES:
-                raise httpx2.ReadTimeout("the answer has no end")
+                raise httpx2.ReadTimeout("the response has no end")
             yield part
 
     def close(self) -> None:
@@ -61,40 +65,44 @@ class _Limited(httpx2.SyncByteStream):
 
 
 class Connection:
-    """Sends requests to one endpoint; says what came back, or that nothing whole did."""
+    """An endpoint; requests are not retried."""
 
     def __init__(
         self, name: str, *, base_url: str | None, api_key: str | None, settings: ModelSettings
     ) -> None:
-        """Prepare the client; nothing is sent yet.
+        """Create the client without sending anything.
 
-        Without `base_url` it is OpenAI's own endpoint; endpoints without keys take any `api_key`.
+        Args:
+            name: the model, for error messages.
+            base_url: None: OpenAI's own endpoint.
+            api_key: None for endpoints without keys.
+            settings: timeouts, and the variable that holds the key.
         """
         self._client = openai.OpenAI(
             base_url=base_url,
             api_key=api_key or "none",
             timeout=settings.timeout_seconds,
-            max_retries=0,  # counted and limited for the whole campaign, see comind/llm/rate_limiter.py
+            max_retries=0,  # retries are limited for the whole campaign, see comind/llm/rate_limiter.py
             http_client=openai.DefaultHttpxClient(event_hooks={"response": [self._limit]}),
         )
         self._timeout_seconds = settings.timeout_seconds
         self._call_seconds = settings.call_seconds
-        self._key = api_key  # some servers quote it when they refuse
+        self._key = api_key  # some servers quote it in error messages
         self._key_variable = settings.key_variable
         self.where = f"the model {name} at {self._client.base_url.copy_with(userinfo=b'')}"
-        """Who is asked, for messages."""
+        """Model and address, for error messages."""
 
     def post(
         self,
         protocol: Protocol | Literal["embeddings"],
         body: dict[str, Any],
         timeout_seconds: float | None = None,
-    ) -> Answered:
-        """Return the whole answer to a request, be it a refusal.
+    ) -> HttpResponse:
+        """Send a request and return the whole response, whatever its status.
 
         Raises:
-            ModelBusyError: there is no answer, or half of one, in `timeout_seconds` or the time that the
-                settings allow.
+            ModelBusyError: no whole response arrived within `timeout_seconds` or the timeouts of the
+                settings.
         """
         most = math.inf if timeout_seconds is None else timeout_seconds
         _DEADLINE.set(time.monotonic() + most)
@@ -110,21 +118,21 @@ class Connection:
             response = error.response
         except (openai.OpenAIError, httpx2.HTTPError) as error:
             self._no_answer(error)
-        return Answered(response.status_code, response.headers, response.text)
+        return HttpResponse(response.status_code, response.headers, response.text)
 
-    def error(self, answer: Answered) -> ComindError:
-        """Return the error that an answer other than a success stands for."""
-        body = answer.text.replace(self._key, "(the key)") if self._key else answer.text
-        return refusal(self.where, answer.status, answer.headers, body, self._key_variable)
+    def error(self, response: HttpResponse) -> ComindError:
+        """Return the error for a response that is no success, with the API key redacted."""
+        body = response.text.replace(self._key, "(the key)") if self._key else response.text
+        return error_of(self.where, response.status, response.headers, body, self._key_variable)
 
     def _limit(self, response: httpx2.Response) -> None:
-        """Have the body of any answer, be it a refusal, end in time."""
+        """Limit the time and size of the body of any response."""
         assert isinstance(response.stream, httpx2.SyncByteStream)
         end = min(_DEADLINE.get(), time.monotonic() + self._call_seconds)
         response.stream = _Limited(response.stream, end)
 
     def _no_answer(self, error: Exception) -> NoReturn:
-        """Raise what no answer at all, or half of one, means."""
+        """Raise the error for a missing or incomplete response."""
         cause = error.__cause__ if isinstance(error, openai.OpenAIError) and error.__cause__ else error
         unsent = isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout)
         if unsent:
@@ -134,22 +142,23 @@ class Connection:
                 billed=False,
             ) from None
         if isinstance(cause, httpx2.TimeoutException | openai.APITimeoutError):
-            raise ModelBusyError(f"{self.where} gave no whole answer in time") from None
-        raise ModelBusyError(f"{self.where} broke off ({type(cause).__name__})") from None
+            raise ModelBusyError(f"{self.where}: timeout before the end of the response") from None
+        raise ModelBusyError(f"{self.where}: the connection broke ({type(cause).__name__})") from None
 
 
 class ListedModel(NamedTuple):
-    """A model that an endpoint says it has, and how many tokens it reads, if that is said."""
+    """A model in the list of an endpoint."""
 
     name: str
     context_tokens: int | None
+    """Context window, None where the list has none."""
 
 
 def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
-    """Return the models that an endpoint says it has.
+    """Return the models that an endpoint lists.
 
     Raises:
-        ModelServiceError: the endpoint is unreachable, refuses, or names none.
+        ModelServiceError: the endpoint is unreachable, refuses, or lists none.
     """
     client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=30, max_retries=1)
     try:
@@ -168,22 +177,22 @@ def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
 
 
 def served_context(base_url: str, api_key: str | None, name: str) -> int | None:
-    """Return how many tokens an endpoint says that a model reads, or None where it does not say.
+    """Return the context window of a model in tokens as its endpoint states it, or None.
 
-    Servers that do not say so in their list of models may do so beside it: llama.cpp and LM Studio.
+    It is looked up in the list of models, then where llama.cpp and LM Studio have it.
     """
     try:
         listed = listed_models(base_url, api_key)
     except ModelServiceError:
-        return None  # not every endpoint has a list; whether it works is found out by asking
+        return None  # not every endpoint has a list
     found = next((each.context_tokens for each in listed if each.name == name), None)
     if found is not None or urlsplit(base_url).hostname == _OPENAI:
         return found
-    return _context_beside(base_url, api_key, name)
+    return _context_outside_protocol(base_url, api_key, name)
 
 
-def _context_beside(base_url: str, api_key: str | None, name: str) -> int | None:
-    """Return a model's context from where it is not part of the protocol, or None."""
+def _context_outside_protocol(base_url: str, api_key: str | None, name: str) -> int | None:
+    """Return a model's context window from paths that are not part of the protocol, or None."""
     client = openai.OpenAI(base_url=base_url, api_key=api_key or "none", timeout=5, max_retries=0)
     root = base_url.rstrip("/").removesuffix("/v1")
     for path in ("/api/v0/models", "/props"):
@@ -201,7 +210,7 @@ def _context_beside(base_url: str, api_key: str | None, name: str) -> int | None
 
 
 def _context_of(model: dict[str, Any]) -> int | None:
-    """Return a listed model's context, under any of the names that servers have for it."""
+    """Return a listed model's context window, under any of the names in use."""
     for place in (model, *(model.get(name) for name in _PLACES)):
         if not isinstance(place, dict):
             continue

@@ -1,4 +1,4 @@
-"""The typed exchange: ask for a value, get that value or an error, whatever the model says."""
+"""Request structured output: prompt a model, parse and validate its reply, retry an invalid one."""
 
 import json
 import re
@@ -10,18 +10,17 @@ from pydantic_core import PydanticSerializationError
 from comind.domain.value import Value
 from comind.errors import ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
-from comind.llm.form import program_fields
-from comind.llm.programs import program_in
+from comind.llm.reply_format import extract_program, program_fields
 from comind.llm.templates import Templates
 
 __all__ = ["Answer", "Prompt", "ask", "parse", "request_for"]
 
 T = TypeVar("T", bound=BaseModel)
 
-_REFUSALS = 2
-_RAISES = 2  # of the limit of a reply that was cut off
+_RETRIES = 2
+_RAISES = 2  # of the token limit of a truncated reply
 _REASON_LENGTH = 500
-_MONSTER = "it holds numbers too long or lists too deep to be read"
+_UNREADABLE = "it holds numbers too long or lists too deep to be read"
 _NO_REPLY = {
     "length": "it was cut off before its end; be shorter",
     "tool_calls": "it calls a tool, and there are no tools here; write the reply itself",
@@ -33,7 +32,7 @@ _TEMPLATES = Templates("comind.llm")
 
 
 class Prompt(Value):
-    """What to ask: a conversation, and how long the reply may be."""
+    """A conversation and the limits of its reply."""
 
     role: str
     messages: tuple[Message, ...]
@@ -42,29 +41,29 @@ class Prompt(Value):
     standing: dict[str, JsonValue] | None = None
     """Schema of the conversation's usual reply, where this one is an exception."""
     closing: bool = False
-    """Whether the call may be paid from what a campaign keeps back to come to its end."""
+    """Whether the call may use the share of the budget that is reserved for ending work."""
 
 
 class Answer(NamedTuple, Generic[T]):
-    """A reply as a value, and as the text that goes into a conversation's history."""
+    """A parsed reply, and its text for the history of the conversation."""
 
     value: T
     text: str
 
 
 def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
-    """Return the model's reply as a `reply_type`, with its text.
+    """Call the model and return its reply as a `reply_type`, with its text.
 
-    A reply that was cut off is asked for again with twice the limit, at most twice and as far as its
-    model allows; what is left of it does not go back. Any other reply that does not parse goes back with
-    the reason, at most twice.
+    A truncated reply is retried with twice the token limit, at most twice and as far as its model
+    allows; it does not enter the conversation. Any other invalid reply is sent back with the error, at
+    most twice.
 
     Raises:
-        ReplyError: three replies in a row had the wrong form.
+        ReplyError: three replies in a row were invalid.
         ModelServiceError: the endpoint is unreachable or refuses.
     """
     messages, raises = prompt.messages, 0
-    for attempt in range(_REFUSALS + 1):
+    for attempt in range(_RETRIES + 1):
         request = request_for(prompt.model_copy(update={"messages": messages}), reply_type)
         reply = model.complete(request.model_copy(update={"raises": raises}))
         while reply.finish == "length" and reply.can_rise and raises < _RAISES:
@@ -73,7 +72,7 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         try:
             return Answer(parse(reply, reply_type), reply.text)
         except ReplyError as error:
-            if attempt == _REFUSALS:
+            if attempt == _RETRIES:
                 raise
             messages = (
                 *messages,
@@ -84,16 +83,16 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
 
 
 def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
-    """Return the request that asks `prompt` for a `reply_type`."""
+    """Return the request for a reply to `prompt` that matches the schema of `reply_type`."""
     schema = reply_type.model_json_schema()
     return ModelRequest(reply_name=reply_type.__name__, reply_schema=schema, **dict(prompt))
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:
-    """Return `reply` as a `reply_type`.
+    """Parse and validate a reply.
 
     Raises:
-        ReplyError: it has not the promised form; the message is written for the model.
+        ReplyError: it is invalid; the message is written for the model.
     """
     if reply.finish == "length" and reply.limit is not None:
         raise ReplyError(
@@ -120,18 +119,18 @@ def _read_json(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         raise ReplyError(f"it is not JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):
-        raise ReplyError(_MONSTER) from None
+        raise ReplyError(_UNREADABLE) from None
     if not isinstance(value, dict):
         raise ReplyError("it is not a JSON object")
     return value
 
 
 def _read_text(text: str, reply_type: type[BaseModel]) -> dict[str, Any]:
-    """Read our strict text form: a JSON object, or a program whose first comments are the fields."""
+    """Parse our text format: a JSON object, or a program whose first comments are the fields."""
     programs = program_fields(reply_type.model_json_schema())
     if not programs:
         return _read_json(_json_part(text))
-    code = program_in(text)
+    code = extract_program(text)
     fields, rest = _header(code, set(reply_type.model_fields) - {programs[0]})
     return {**fields, programs[0]: rest}
 
@@ -146,12 +145,12 @@ def _json_part(text: str) -> str:
     except json.JSONDecodeError as error:
         raise ReplyError(f"its JSON object is broken ({error.msg})") from None
     except (ValueError, RecursionError):
-        raise ReplyError(_MONSTER) from None
+        raise ReplyError(_UNREADABLE) from None
     return text[start : start + end]
 
 
 def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
-    """Take the leading comments that give fields off a program."""
+    """Split a program into the fields in its leading comments and the rest."""
     fields: dict[str, Any] = {}
     lines = code.splitlines()
     for number, line in enumerate(lines):
@@ -164,7 +163,7 @@ def _header(code: str, names: set[str]) -> tuple[dict[str, Any], str]:
 
 
 def _check_writable(value: BaseModel) -> None:
-    """Refuse characters that no file, no log and no program can hold."""
+    """Reject characters that files, logs and programs cannot hold."""
     try:
         written = value.model_dump_json()
     except PydanticSerializationError:

@@ -1,4 +1,4 @@
-"""In place of a language model where none is configured: `--model offline`."""
+"""Define the null model of `--model offline`."""
 
 from typing import NoReturn
 
@@ -8,23 +8,23 @@ from comind.llm.base import ModelRequest, Usage
 __all__ = ["OFFLINE", "RefusingModel"]
 
 OFFLINE = "offline"
-"""The word for no language model: the platform's baseline runs alone."""
+"""Model name for campaigns without a language model, which run the baseline alone."""
 
 
 class RefusingModel:
-    """Refuses every request; work that asks no model needs nothing else."""
+    """Refuses every request, for work that makes none."""
 
     name = OFFLINE
     context_tokens = 1_000_000
     reply_tokens = None
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return that nothing is spent."""
+        """Return zero usage."""
         del request
         return Usage()
 
     def complete(self, request: ModelRequest) -> NoReturn:
-        """Refuse with a ModelServiceError."""
+        """Raise a ModelServiceError."""
         raise ModelServiceError(
             f"no model is configured for {request.role}",
             hint="name a model with --model, or set OPENAI_BASE_URL",

@@ -1,4 +1,4 @@
-"""Any server that speaks an OpenAI protocol: one try, in its own dialect, fitted to what it can read."""
+"""Call any server of an OpenAI protocol, adapted to its capabilities and context window."""
 
 import json
 import math
@@ -6,37 +6,50 @@ import threading
 import time
 
 from comind.errors import ContextError, ModelBusyError, ModelServiceError
-from comind.llm.accounts import bound_of, honest
 from comind.llm.base import Message, ModelReply, ModelRequest, Usage
 from comind.llm.capabilities import Capabilities
-from comind.llm.connection import Answered, Connection
-from comind.llm.fitting import fit, prompt_tokens
-from comind.llm.form import after_thinking, keeps_to, program_fields, thinks_aloud, worded
-from comind.llm.limits import Limits, known_thinker
-from comind.llm.prices import priced
-from comind.llm.refusals import message_in
+from comind.llm.connection import Connection, HttpResponse
+from comind.llm.context_window import (
+    TokenLimits,
+    is_reasoning_model,
+    prompt_tokens,
+    truncate_messages,
+)
+from comind.llm.costs import max_usage, plausible_usage, with_price
+from comind.llm.http_errors import error_message
+from comind.llm.protocols import (
+    Completion,
+    ProtocolError,
+    assemble_stream,
+    is_stream,
+    parse_response,
+    request_body,
+)
+from comind.llm.reply_format import (
+    matches_schema,
+    program_fields,
+    starts_with_reasoning,
+    strip_reasoning,
+    with_format_instructions,
+)
 from comind.llm.settings import ModelSettings
-from comind.llm.stream import is_stream, put_together
-from comind.llm.wire import Said, WireError, body_of, read_body
 
 __all__ = ["OpenAIModel"]
 
-_LEARNING = 9  # refusals that one request may teach; a server has fewer abilities than that
-_CUTS = (0.75, 0.5)  # of what was sent, when a server finds it too long
-_MARGIN = 0.9  # our counts of tokens are near, not exact
-_TEACHING = (400, 404, 405, 422, 501)  # statuses of an answer that may say what is not understood
+_CAPABILITIES = 9  # refusals of one request that are learnt from; a server has fewer capabilities
+_CUTS = (0.75, 0.5)  # of what was sent, when a server refuses it as too long
+_MARGIN = 0.9  # our token counts are estimates
+_TEACHING = (400, 404, 405, 422, 501)  # statuses of refusals that may name a capability
 _OK = 200
 
 
 class OpenAIModel:
-    """A model behind an OpenAI-compatible endpoint.
+    """A model behind an OpenAI-compatible endpoint; no retries, except without a refused capability.
 
-    One `complete` is one try: who calls it decides on waiting and trying again. What the server does not
-    understand is learnt from its refusals, which cost nothing, and left out from then on. Replies are
-    asked for by JSON schema; a server that refuses the schema, or takes it and does not keep to it, is
-    asked in our strict text form. A reply that holds a program always comes in the text form: inside a
-    JSON string small models lose count of quotes, and a grammar then cuts the program off
-    (docs/lab-notes.md).
+    Unsupported capabilities are learnt from refusals, which cost nothing, and not used again. Replies
+    are constrained by a JSON schema; where the server refuses or ignores it, the format is described in
+    words. A reply that holds a program always uses the text format: inside a JSON string small models
+    lose count of quotes, and a grammar then truncates the program (docs/lab-notes.md).
     """
 
     def __init__(
@@ -47,50 +60,53 @@ class OpenAIModel:
         api_key: str | None,
         settings: ModelSettings = ModelSettings(),  # noqa: B008 - frozen
     ) -> None:
-        """Prepare the client; nothing is sent yet. `name` is the model's at its endpoint."""
+        """Create the client without sending anything; arguments as of `Connection`."""
         self.name = name
         self.settings = settings
-        self._limits = Limits(settings)
+        self._limits = TokenLimits(settings)
         self._connection = Connection(name, base_url=base_url, api_key=api_key, settings=settings)
         self._lock = threading.Lock()
         self.capabilities = Capabilities(
             protocol=settings.protocol or "chat",
             stream=settings.stream,
             fixed_protocol=settings.protocol is not None,
-            thinks=known_thinker(name, settings.reasoning_effort),
-            limit="max_tokens" if base_url else "max_completion_tokens",
+            reasoning=is_reasoning_model(name, settings.reasoning_effort),
+            limit_parameter="max_tokens" if base_url else "max_completion_tokens",
         )
-        """What the server has understood so far."""
+        """Of the server, as learnt so far."""
 
     @property
     def context_tokens(self) -> int:
-        """Of prompt and reply together: as its settings say, or as a refusal has taught."""
+        """Context window, prompt and reply together: of the settings, or lowered by a refusal."""
         return self._limits.context_tokens
 
     @property
     def reply_tokens(self) -> int | None:
-        """Most tokens of a reply, if its user wants another limit than what roles ask for."""
+        """Token limit of replies that the user set in place of the roles' limits, if any."""
         return self.settings.max_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that one try of `request` can cost."""
-        request = self._adjusted(request)
-        return self._bound(request, worded(request, structured=False))
+        """Return an upper bound on the usage of one attempt at `request`."""
+        request = self._with_limits(request)
+        return self._bound(request, with_format_instructions(request, structured=False))
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the model's reply; raises what a `ChatModel` does.
+        """Return the model's reply.
 
-        Where the conversation does not fit, however much of it is left out, that is a ContextError.
+        Raises:
+            ContextError: the conversation is refused as too long even after it was truncated.
+            ModelServiceError, ReplyError: as of any `ChatModel`.
         """
         begun = time.monotonic()
         wanted, most, cuts = request, math.inf, list(_CUTS)
-        for _ in range(_LEARNING + len(_CUTS)):
-            request = self._adjusted(wanted)
+        for _ in range(_CAPABILITIES + len(_CUTS)):
+            request = self._with_limits(wanted)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
             capabilities = self.capabilities
             structured = capabilities.structured and not program_fields(request.reply_schema)
-            messages = fit(worded(request, structured=structured), room)
-            asked = body_of(
+            messages = with_format_instructions(request, structured=structured)
+            messages = truncate_messages(messages, room)
+            body = request_body(
                 self.name,
                 request,
                 messages,
@@ -98,101 +114,105 @@ class OpenAIModel:
                 structured=structured,
                 effort=self.settings.reasoning_effort,
             )
-            answer = self._connection.post(capabilities.protocol, asked, wanted.timeout_seconds)
-            if answer.status == _OK:
-                said = self._read(answer, capabilities)
-                reply = self._reply(request, messages, capabilities, said, begun)
-                return self._cut_off(wanted, request.max_tokens, reply)
-            error = self._connection.error(answer)
+            response = self._connection.post(capabilities.protocol, body, wanted.timeout_seconds)
+            if response.status == _OK:
+                completion = self._parse(response, capabilities)
+                reply = self._reply(request, messages, completion, begun, structured=structured)
+                return self._with_limit(wanted, request.max_tokens, reply)
+            error = self._connection.error(response)
             if isinstance(error, ContextError) and cuts:
                 most = max(1, cuts.pop(0) * min(room, prompt_tokens(messages)))
                 self._limits.learn_context(error.limit, int(most / _MARGIN) + request.max_tokens)
                 continue
-            teaches = answer.status in _TEACHING and not isinstance(error, ContextError)
-            learnt = capabilities.after(answer.status, message_in(answer.text)) if teaches else None
+            teaches = response.status in _TEACHING and not isinstance(error, ContextError)
+            message = error_message(response.text)
+            learnt = capabilities.after_refusal(response.status, message) if teaches else None
             if learnt is None:
                 raise error from None
-            self._learn(capabilities, learnt)
-        raise ModelServiceError(f"{self._connection.where} understands no request of ours")
+            with self._lock:
+                if self.capabilities == capabilities:  # else another call has learnt meanwhile
+                    self.capabilities = learnt
+        raise ModelServiceError(f"{self._connection.where} refuses every form of the request")
 
-    def _read(self, answer: Answered, capabilities: Capabilities) -> Said:
-        """Return what a successful answer says; a completion may stand behind one that says nothing."""
-        where, streamed = self._connection.where, is_stream(answer.text)
+    def _parse(self, response: HttpResponse, capabilities: Capabilities) -> Completion:
+        """Return the completion in a response with the status 200, which may hold none."""
+        where, streamed = self._connection.where, is_stream(response.text)
         try:
-            body = (
-                put_together(answer.text, capabilities.protocol) if streamed else json.loads(answer.text)
-            )
-            said = read_body(body, capabilities)
+            if streamed:
+                body = assemble_stream(response.text, capabilities.protocol)
+            else:
+                body = json.loads(response.text)
+            completion = parse_response(body, capabilities.protocol)
         except (ValueError, RecursionError):
-            kind = answer.headers.get("content-type", "nothing").split(";")[0]
-            raise ModelBusyError(f"{where} answers with {kind} that is no JSON") from None
-        except WireError as error:
+            kind = response.headers.get("content-type", "nothing").split(";")[0]
+            raise ModelBusyError(f"{where}: the response ({kind}) is not JSON") from None
+        except ProtocolError as error:
             raise ModelBusyError(f"{where}: {error}") from None
-        if streamed and said.usage is None:
-            self._note(stream=False)  # so that it counts again
-        return said
+        if streamed and completion.usage is None:
+            self._learn(stream=False)  # whole bodies may have the usage
+        return completion
 
     def _reply(
         self,
         request: ModelRequest,
         messages: tuple[Message, ...],
-        capabilities: Capabilities,
-        said: Said,
+        completion: Completion,
         begun: float,
+        *,
+        structured: bool,
     ) -> ModelReply:
         bound = self._bound(request, messages)
         sent = sum(len(message.content.encode()) for message in messages)
-        usage = honest(said.usage, bound, sent, said.text)
-        text = after_thinking(said.text)
-        structured = capabilities.structured and not program_fields(request.reply_schema)
-        kept = structured and keeps_to(text, request.reply_schema)
+        usage = plausible_usage(completion.usage, bound, sent, completion.text)
+        text = strip_reasoning(completion.text)
+        matches = structured and matches_schema(text, request.reply_schema)
         counted = usage is not None and usage.reasoning_tokens > 0
-        if said.thought or counted or thinks_aloud(said.text):
-            self._note(thinks=True)
-        if structured and said.finish == "stop" and not kept:
-            self._note(structured=False)
+        if completion.reasoning or counted or starts_with_reasoning(completion.text):
+            self._learn(reasoning=True)
+        if structured and completion.finish == "stop" and not matches:
+            self._learn(structured=False)
         return ModelReply(
             text=text,
-            form="json" if kept else "text",
-            model=said.model or self.name,
-            finish=said.finish,
-            usage=bound if usage is None else priced(self.name, usage, self.settings.price),
+            form="json" if matches else "text",
+            model=completion.model or self.name,
+            finish=completion.finish,
+            usage=bound if usage is None else with_price(self.name, usage, self.settings.price),
             exact=usage is not None,
             seconds=round(time.monotonic() - begun, 3),
         )
 
-    def _cut_off(self, request: ModelRequest, limit: int, reply: ModelReply) -> ModelReply:
-        """Return a reply; if it was cut off, with its limit, and whether there is a higher one."""
+    def _with_limit(self, request: ModelRequest, limit: int, reply: ModelReply) -> ModelReply:
+        """Return a truncated reply with its token limit, and whether that can be raised."""
         capabilities = self.capabilities
         if reply.finish != "length" or (
-            capabilities.protocol == "chat" and capabilities.limit == "none"
+            capabilities.protocol == "chat" and capabilities.limit_parameter == "none"
         ):
             return reply
-        thinks, longest = capabilities.thinks, capabilities.longest
-        can_rise = self._limits.can_rise(request, limit, thinks=thinks, longest=longest)
+        can_rise = self._limits.can_rise(
+            request,
+            limit,
+            reasoning=capabilities.reasoning,
+            server_limit=capabilities.max_reply_tokens,
+        )
         return reply.model_copy(update={"limit": limit, "can_rise": can_rise})
 
-    def _learn(self, known: Capabilities, learnt: Capabilities) -> None:
-        """Remember what was learnt, unless another call has learnt something meanwhile."""
+    def _learn(self, **capabilities: bool) -> None:
         with self._lock:
-            if self.capabilities == known:
-                self.capabilities = learnt
+            self.capabilities = self.capabilities.model_copy(update=capabilities)
 
-    def _note(self, **abilities: bool) -> None:
-        """Remember what a reply has shown."""
-        with self._lock:
-            self.capabilities = self.capabilities.model_copy(update=abilities)
-
-    def _adjusted(self, request: ModelRequest) -> ModelRequest:
-        """Return the request with the limits of this model."""
-        capabilities = self.capabilities
-        most = self._limits.reply(request, thinks=capabilities.thinks, longest=capabilities.longest)
+    def _with_limits(self, request: ModelRequest) -> ModelRequest:
+        """Return the request with the token limit and temperature of this model."""
+        limit = self._limits.reply(
+            request,
+            reasoning=self.capabilities.reasoning,
+            server_limit=self.capabilities.max_reply_tokens,
+        )
         heat = request.temperature if request.temperature is not None else self.settings.temperature
-        return request.model_copy(update={"max_tokens": most, "temperature": heat})
+        return request.model_copy(update={"max_tokens": limit, "temperature": heat})
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
-        """Return the most that a try can cost; a reply that cannot be limited may fill the context."""
-        bound = bound_of(messages, request)
-        if self.capabilities.protocol == "chat" and self.capabilities.limit == "none":
+        """Return the upper bound; a reply without a token limit may fill the context window."""
+        bound = max_usage(messages, request)
+        if self.capabilities.protocol == "chat" and self.capabilities.limit_parameter == "none":
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
-        return priced(self.name, bound, self.settings.price)
+        return with_price(self.name, bound, self.settings.price)

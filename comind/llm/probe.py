@@ -1,4 +1,4 @@
-"""What an endpoint understands, found out on the path that production uses."""
+"""Probe the capabilities of an endpoint with two small calls, for `comind doctor --model`."""
 
 from collections.abc import Callable
 from typing import NamedTuple, Protocol, TypeVar
@@ -10,7 +10,7 @@ from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import Prompt, parse, request_for
 
-__all__ = ["Finding", "Speaker", "probe"]
+__all__ = ["ProbeResult", "probe"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -18,14 +18,14 @@ _NUMBER = 17
 _RULES = Message(role="system", content="You answer questions of a test. Be brief.")
 
 
-class Speaker(ChatModel, Protocol):
-    """A model that knows what its server understands."""
+class _CapableModel(ChatModel, Protocol):
+    """A model that learns the capabilities of its server."""
 
     capabilities: Capabilities
 
 
-class Finding(NamedTuple):
-    """One thing that was tried."""
+class ProbeResult(NamedTuple):
+    """What was found of one capability."""
 
     name: str
     ok: bool
@@ -33,23 +33,21 @@ class Finding(NamedTuple):
 
 
 class Decision(BaseModel):
-    """A reply of the kind that roles give."""
+    """A small structured reply."""
 
     number: int
     even: bool = Field(description="true if the number is even")
 
 
 class Program(BaseModel):
-    """A reply of the kind that the Coding Agent gives."""
+    """A reply with a program."""
 
     goal: str = Field(default="", description="what it is for, in one line")
     code: str = Field(default="", json_schema_extra={"format": "python"})
 
 
-def probe(model: Speaker) -> list[Finding]:
-    """Ask for a decision and for a program, and say what the server turned out to understand.
-
-    What is refused is learnt by the model as in any campaign; the calls are as small as can be.
+def probe(model: _CapableModel) -> list[ProbeResult]:
+    """Request a decision and a program; return the results and the capabilities learnt from them.
 
     Raises:
         ModelServiceError: the endpoint is unreachable or refuses.
@@ -60,30 +58,32 @@ def probe(model: Speaker) -> list[Finding]:
     return [decision, program, *_capabilities(model.capabilities)]
 
 
-def _ask(model: Speaker, reply_type: type[T], question: str, right: Callable[[T], bool]) -> Finding:
+def _ask(
+    model: _CapableModel, reply_type: type[T], question: str, right: Callable[[T], bool]
+) -> ProbeResult:
     name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
     prompt = Prompt(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
     try:
-        reply = _twice(model, request, reply_type)
+        reply = _complete(model, request, reply_type)
         value = parse(reply, reply_type)
     except ModelServiceError:
         raise
     except ComindError as error:
-        return Finding(name, ok=False, found=f"no usable reply: {error}")
-    said = "right" if right(value) else "of the right form, and wrong"
+        return ProbeResult(name, ok=False, found=f"no usable reply: {error}")
+    verdict = "right" if right(value) else "well-formed, but wrong"
     usage = reply.usage
     counts = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
     if usage.reasoning_tokens:
-        counts += f" ({usage.reasoning_tokens} of them thought)"
+        counts += f" ({usage.reasoning_tokens} of them reasoning)"
     if not reply.exact:
-        counts = "no count of tokens that can be true, so calls are booked at their bound"
-    return Finding(name, ok=True, found=f"{said}, {reply.seconds:.1f} s, {counts}")
+        counts = "implausible token counts, so calls are charged their upper bound"
+    return ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
 
 
-def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
-    """Return a reply; once more where the first one taught how the server is to be asked."""
+def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
+    """Return a reply; retry an invalid one from which the model learnt a capability."""
     before = model.capabilities
     reply = model.complete(request)
     try:
@@ -95,21 +95,21 @@ def _twice(model: Speaker, request: ModelRequest, reply_type: type[BaseModel]) -
     return reply
 
 
-def _capabilities(capabilities: Capabilities) -> list[Finding]:
-    limit = "max_output_tokens" if capabilities.protocol == "responses" else capabilities.limit
-    thinks = "yes; its replies are given room for that" if capabilities.thinks else "no sign of it"
-    structured = (
-        "by JSON schema" if capabilities.structured else "in words; schemas are refused or ignored"
-    )
+def _capabilities(capabilities: Capabilities) -> list[ProbeResult]:
+    limit = capabilities.limit_parameter
+    if capabilities.protocol == "responses":
+        limit = "max_output_tokens"
+    structured = "by JSON schema" if capabilities.structured else "in words; schemas are refused"
     if capabilities.structured and not capabilities.strict:
         structured += ", not strict"
-    return [
-        Finding("protocol", ok=True, found=capabilities.protocol),
-        Finding("replies", ok=True, found="piece by piece" if capabilities.stream else "at once"),
-        Finding("decisions", ok=True, found=structured),
-        Finding("programs", ok=True, found="as a block of Python"),
-        Finding("system role", ok=True, found="yes" if capabilities.system else "no; said by the user"),
-        Finding("temperature", ok=True, found="yes" if capabilities.temperature else "no"),
-        Finding("thinks first", ok=True, found=thinks),
-        Finding("longest reply", ok=True, found="cannot be limited" if limit == "none" else limit),
-    ]
+    found = {
+        "protocol": capabilities.protocol,
+        "streaming": "yes" if capabilities.stream else "no",
+        "decisions": structured,
+        "programs": "as a block of Python",
+        "system role": "yes" if capabilities.system else "no; sent as the user's",
+        "temperature": "yes" if capabilities.temperature else "no",
+        "reasoning": "yes; its replies get tokens for it" if capabilities.reasoning else "none seen",
+        "token limit": "cannot be set" if limit == "none" else limit,
+    }
+    return [ProbeResult(name, ok=True, found=each) for name, each in found.items()]

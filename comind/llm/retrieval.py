@@ -1,6 +1,6 @@
-"""How near texts are to a query: by their words (BM25), or by the angle between embeddings.
+"""Score texts by their similarity to a query: BM25, or cosine similarity of embeddings.
 
-The one module that knows the library of BM25.
+The one module that imports bm25s.
 """
 
 import logging
@@ -10,14 +10,14 @@ from comind.errors import ReplyError
 
 __all__ = ["bm25", "cosines", "nearest"]
 
-_DIGITS = 6  # of a score; what differs by less is a tie
+_DIGITS = 6  # of a score; smaller differences are ties
 
 
 def bm25(query: str, texts: Sequence[str]) -> list[float]:
-    """Return how well each text answers a query by BM25; 0 where it shares no word with it.
+    """Return the BM25 score of each text; 0 where it shares no word with the query.
 
-    Words are runs of at least two letters or digits in lower case, less the commonest English ones. A
-    script without blanks gives one word for each run.
+    Words are runs of at least two letters or digits in lower case, without English stop words. In a
+    script without blanks each run is one word.
     """
     import bm25s
 
@@ -32,10 +32,14 @@ def bm25(query: str, texts: Sequence[str]) -> list[float]:
 
 
 def cosines(vectors: object, texts: int) -> list[float]:
-    """Return the cosine between a query's vector, the first, and those of so many texts.
+    """Return the cosine similarity of the first vector, the query's, with each of the others.
+
+    Args:
+        vectors: rows of one length, not validated.
+        texts: how many follow the first.
 
     Raises:
-        ReplyError: they are not that many, not equally long, or not finite numbers.
+        ReplyError: the vectors have another shape, or values that are zero or not finite.
     """
     import numpy as np
 
@@ -56,5 +60,5 @@ def cosines(vectors: object, texts: int) -> list[float]:
 
 
 def nearest(scores: Sequence[float]) -> list[int]:
-    """Return the indices of scores, the highest first; of equal ones the first goes first."""
+    """Return the indices of scores, highest first, ties in their order."""
     return sorted(range(len(scores)), key=lambda number: -scores[number])

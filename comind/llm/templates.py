@@ -1,4 +1,4 @@
-"""Prompts are files: found in their package, rendered strictly, known by their hash."""
+"""Render prompt templates: Jinja files of a package, with undefined values as errors."""
 
 import hashlib
 import re
@@ -14,15 +14,15 @@ __all__ = ["Templates"]
 
 
 class Templates:
-    """The prompt files (`*.j2`) in the folder `prompts/` of a package.
+    """The prompt templates (`*.j2`) in the folder `prompts/` of a package.
 
-    Filters beside those of Jinja: `fenced` makes a block of Python, `python` writes a value as Python
-    does, `shorten(n)` cuts to n tokens, and `description(n)`, `prose(n)`, `code(n)`, `output(n)` and
-    `traceback(n)` cut as befits such a text (`truncate.py`).
+    Filters beside those of Jinja: `fenced` makes a block of Python, `python` is `repr`, `shorten(n)`
+    truncates the middle to n tokens, and `description(n)`, `prose(n)`, `code(n)`, `output(n)` and
+    `traceback(n)` truncate by the kind of text (`truncate.py`).
     """
 
     def __init__(self, package: str) -> None:
-        """Read the files of `package`; nothing is cached on disk."""
+        """Read the templates of `package`."""
         folder = resources.files(package) / "prompts"
         self._sources = {
             entry.name.removesuffix(".j2"): entry.read_text(encoding="utf-8")
@@ -31,11 +31,11 @@ class Templates:
         }
 
     def render(self, name: str, **values: object) -> str:
-        """Return the prompt `name` with its values filled in.
+        """Render the template `name`.
 
         Raises:
-            KeyError: there is no such prompt.
-            jinja2.UndefinedError: a value that the prompt uses is not given.
+            KeyError: there is no such template.
+            jinja2.UndefinedError: a value that the template uses is missing.
         """
         if name not in self._sources:
             raise KeyError(name)
@@ -43,7 +43,7 @@ class Templates:
 
     @cached_property
     def sha256(self) -> str:
-        """Hash over all prompts of the package, for lineage."""
+        """SHA-256 of all templates of the package, for lineage."""
         whole = "\0".join(f"{name}\0{text}" for name, text in sorted(self._sources.items()))
         return hashlib.sha256(whole.encode()).hexdigest()
 
@@ -52,7 +52,7 @@ class Templates:
         environment = Environment(
             loader=DictLoader(self._sources),
             undefined=StrictUndefined,
-            autoescape=False,  # noqa: S701 - prompts are plain text, not a page
+            autoescape=False,  # noqa: S701 - prompts are plain text, not HTML
             trim_blocks=True,
             lstrip_blocks=True,
             keep_trailing_newline=False,
@@ -61,17 +61,17 @@ class Templates:
             fenced=_fenced,
             python=repr,
             shorten=shorten,
-            description=truncate.cut_description,
-            prose=truncate.cut_prose,
-            code=truncate.cut_code,
-            output=truncate.cut_output,
-            traceback=truncate.cut_traceback,
+            description=truncate.truncate_description,
+            prose=truncate.truncate_prose,
+            code=truncate.truncate_code,
+            output=truncate.truncate_output,
+            traceback=truncate.truncate_traceback,
         )
         return environment
 
 
 def _fenced(code: str) -> str:
-    """Return a block of Python that its content cannot end, whatever fences are in it."""
+    """Return a fenced block of Python whose fence is longer than any in its content."""
     longest = max((len(run) for run in re.findall("`{3,}", code)), default=2)
     fence = "`" * (longest + 1)
     return f"{fence}python\n{code}\n{fence}"

@@ -1,8 +1,8 @@
-"""Tokens without a tokeniser: a count that is near for any model, and text cut by it.
+"""Estimate token counts without a tokenizer, and truncate text by them.
 
-Tokenisers differ and want files that are not everywhere. Most split text in the same way first, into
-words, short runs of digits, marks and blanks (the pattern of GPT-2 and its heirs); what is counted here
-are these pieces, long words as several.
+Tokenizers differ and need files to download. Most split text in the same way first, into words, short
+runs of digits, punctuation and blanks (the pattern of GPT-2); counted are these pieces, long words as
+several.
 """
 
 import re
@@ -16,14 +16,14 @@ _CUT = "\n... (cut) ...\n"
 
 
 def count_tokens(text: str) -> int:
-    """Return about how many tokens `text` has."""
+    """Estimate how many tokens `text` has."""
     return sum(map(_cost, _PIECE.findall(text)))
 
 
 def shorten(text: str, tokens: int, end: float = 0.75) -> str:
-    """Return `text` cut to about `tokens`; of what is kept, the share `end` is its end.
+    """Truncate the middle of `text` to about `tokens`; the share `end` of what stays is its end.
 
-    A line is parted only where it is longer than what may be kept.
+    Lines stay whole unless one is longer than what stays.
     """
     pieces = _PIECE.findall(text)
     reached = list(accumulate(map(_cost, pieces)))
@@ -36,7 +36,7 @@ def shorten(text: str, tokens: int, end: float = 0.75) -> str:
 
 
 def _whole_lines(head: str, tail: str) -> str:
-    """Join two parts of a text at the ends of lines, where they have any."""
+    """Join head and tail with a mark, without the partial lines next to it."""
     return (head.rpartition("\n")[0] or head) + _CUT + (tail.partition("\n")[2] or tail)
 
 

@@ -1,24 +1,28 @@
-"""Texts truncated by what kind of text they are: prose, output of cells, tracebacks.
+"""Truncate text to a number of tokens by its kind: prose, descriptions, code, cell output, tracebacks.
 
-Each function takes a text and a number of tokens as `comind.llm.tokens` counts them. A text that fits
-comes back as it is; any other one comes back in no more tokens than that, with a mark where something is
-left out. Descriptions and programs have modules of their own (`sections.py`, `outline.py`); all of them
-are filters of our prompts (`templates.py`).
+A text that fits is returned unchanged; any other one in at most `tokens`, as `comind.llm.tokens` counts
+them, with a mark at each omission. The functions are filters of prompt templates (`templates.py`).
 """
 
 import re
 from collections import Counter
 from typing import NamedTuple
 
-from comind.llm.outline import cut_code
-from comind.llm.sections import cut_description
-from comind.llm.sentences import beginning, both_ends, cut_prose
 from comind.llm.tokens import count_tokens
+from comind.llm.truncate_code import truncate_code
+from comind.llm.truncate_description import truncate_description
+from comind.llm.truncate_prose import truncate_end, truncate_middle, truncate_prose
 
-__all__ = ["cut_code", "cut_description", "cut_output", "cut_prose", "cut_traceback"]
+__all__ = [
+    "truncate_code",
+    "truncate_description",
+    "truncate_output",
+    "truncate_prose",
+    "truncate_traceback",
+]
 
-_GAP_TOKENS = 7  # of the line that stands for lines that are left out
-_PROGRESS = 12  # lines alike but for their numbers, from which on they are progress
+_GAP_TOKENS = 7  # of the line that replaces omitted lines
+_PROGRESS = 12  # lines that differ only in their numbers, from which on they count as progress
 _NUMBER = re.compile(r"\d")
 _SCORE = re.compile(
     r"scor|acc|auc|loss|mse\b|mae\b|rmse|rmsle|\bf1|\bfold|\bcv\b|\boof\b|best|valid|mean\b|error"
@@ -38,18 +42,18 @@ _LIBRARY = re.compile(
 _ARROW = re.compile(r"\s*-+>")
 
 
-def cut_output(text: str, tokens: int) -> str:
-    """Return the output of a cell in at most `tokens`.
+def truncate_output(text: str, tokens: int) -> str:
+    """Truncate the output of a cell to at most `tokens`.
 
-    Of a line that was written over, such as a progress bar, the last state counts. The last lines
-    stay (a quarter of the room), then lines that name a score, then others with numbers, the newest
-    first; lines that repeat but for their numbers (progress) and warnings go first. Where lines are left
-    out, a line says how many.
+    Of a line that was overwritten by carriage returns, such as a progress bar, the last state counts.
+    Kept are the last lines (a quarter of the tokens), then lines that name a score, then others with
+    numbers, newest first; progress and warnings are dropped first. A line states how many are omitted.
     """
     if count_tokens(text) <= tokens:
         return text
     longest = max(8, tokens // 4)
-    lines = [both_ends(line.rstrip("\r").rpartition("\r")[2], longest) for line in text.split("\n")]
+    current = (line.rstrip("\r").rpartition("\r")[2] for line in text.split("\n"))
+    lines = [truncate_middle(line, longest) for line in current]
     costs = [count_tokens(line) + 1 for line in lines]
     kept = [False] * len(lines)
     left = tokens - _GAP_TOKENS
@@ -58,15 +62,14 @@ def cut_output(text: str, tokens: int) -> str:
         if more <= left:
             kept[index] = True
             left -= more
-    shown = _with_gaps(lines, kept)
-    return shown if count_tokens(shown) <= tokens else both_ends(shown, tokens)
+    return truncate_middle(_with_gaps(lines, kept), tokens)
 
 
-def cut_traceback(text: str, tokens: int) -> str:
-    """Return a traceback, Python's or IPython's, in at most `tokens`.
+def truncate_traceback(text: str, tokens: int) -> str:
+    """Truncate a traceback of Python or IPython to at most `tokens`.
 
-    Frames inside libraries are replaced by their number; then own frames keep the line that was running
-    alone. The message stays; of one that takes more than half of the room, both ends.
+    Frames inside libraries are replaced by their number; then own frames keep only the line that was
+    running. The message stays; one of more than half of the tokens loses its middle.
     """
     if count_tokens(text) <= tokens:
         return text
@@ -80,14 +83,14 @@ def cut_traceback(text: str, tokens: int) -> str:
     frames = "".join(part.text for part in shown[: last + 1])
     message = "".join(part.text for part in shown[last + 1 :]).rstrip("\n")
     room = max(tokens // 2, tokens - count_tokens(frames))
-    message = "\n".join(both_ends(line, room // 2, end=0.3) for line in message.split("\n"))
-    message = both_ends(message, room, end=0.3)
-    frames = both_ends(frames, tokens - count_tokens(message) - 1)
-    return beginning(f"{frames.rstrip()}\n{message}" if frames.strip() else message, tokens)
+    message = "\n".join(truncate_middle(line, room // 2, end=0.3) for line in message.split("\n"))
+    message = truncate_middle(message, room, end=0.3)
+    frames = truncate_middle(frames, tokens - count_tokens(message) - 1)
+    return truncate_end(f"{frames.rstrip()}\n{message}" if frames.strip() else message, tokens)
 
 
 def _by_worth(lines: list[str], costs: list[int], tail: int) -> list[int]:
-    """Return the numbers of the lines, the ones worth most first."""
+    """Return the numbers of the lines, most important first."""
     patterns = [_CHANGING.sub("", line) for line in lines]
     times = Counter(pattern for pattern in patterns if pattern)
     seen: Counter[str] = Counter()
@@ -110,7 +113,7 @@ def _by_worth(lines: list[str], costs: list[int], tail: int) -> list[int]:
 
 
 def _new_gaps(kept: list[bool], index: int) -> int:
-    """Return how many more gaps there are when one more line is kept."""
+    """Return how many gaps keeping one more line adds."""
     before = index == 0 or kept[index - 1]
     after = index == len(kept) - 1 or kept[index + 1]
     return 1 - before - after
@@ -119,8 +122,8 @@ def _new_gaps(kept: list[bool], index: int) -> int:
 def _with_gaps(lines: list[str], kept: list[bool]) -> str:
     shown: list[str] = []
     missing = 0
-    for line, stays in zip([*lines, ""], [*kept, True], strict=True):
-        if not stays:
+    for line, is_kept in zip([*lines, ""], [*kept, True], strict=True):
+        if not is_kept:
             missing += 1
             continue
         if missing:
@@ -131,7 +134,7 @@ def _with_gaps(lines: list[str], kept: list[bool]) -> str:
 
 
 class _Part(NamedTuple):
-    """A frame of a traceback with its lines, or one line of what is around the frames."""
+    """A frame of a traceback with its lines, or one line outside of frames."""
 
     text: str
     frame: bool = False
@@ -153,7 +156,7 @@ def _traceback_parts(text: str) -> list[_Part]:
 
 
 def _without_libraries(parts: list[_Part]) -> list[_Part]:
-    """Return the parts with a line in place of each run of frames inside libraries."""
+    """Replace each run of frames inside libraries by one line."""
     shown: list[_Part] = []
     run = 0
     for part in [*parts, _Part("")]:
@@ -168,7 +171,7 @@ def _without_libraries(parts: list[_Part]) -> list[_Part]:
 
 
 def _bare(part: _Part) -> _Part:
-    """Return a frame with the line that was running alone."""
+    """Return a frame with only the line that was running."""
     head, *lines = part.text.splitlines(keepends=True) or [""]
     arrows = [line for line in lines if _ARROW.match(line)]
     return part._replace(text="".join([head, *(arrows or lines[:1])])) if part.frame else part

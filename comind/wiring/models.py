@@ -183,7 +183,7 @@ def _context_of(name: str, settings: ModelSettings) -> int | None:
     if name == OFFLINE or name.startswith((_SCRIPTED, _RECORDED)):
         return None
     from comind.llm.connection import served_context
-    from comind.llm.prices import known_context
+    from comind.llm.costs import known_context
 
     base_url, key = _endpoint(settings)
     served = served_context(base_url, key, name) if base_url else None

@@ -175,8 +175,8 @@ def _kaggle() -> list[Check]:
 
 def _model(name: str) -> list[Check]:
     """Ask a model as a campaign would, and say what it understands, reads and costs."""
+    from comind.llm.costs import known_price
     from comind.llm.openai_model import OpenAIModel
-    from comind.llm.prices import known_price
     from comind.llm.probe import probe
     from comind.wiring.agents import roles_of_all
     from comind.wiring.models import DEFAULT, assumed_contexts, build_model, resolved

@@ -106,7 +106,7 @@ def _agents_named(root: Path) -> set[tuple[str, str]]:
 
 _DEFAULT_AGENT = ("flows/params.py", "comind")
 _THE_PROGRAM = {
-    ("comind/kaggle/signin.py", "comind"),  # who asks
+    ("comind/kaggle/authentication.py", "comind"),  # who asks
     ("flows/cli/main.py", "comind"),  # how we are called
     ("flows/cli/solve.py", "comind"),
     ("flows/schedule.py", "comind"),  # Prefect's work pool

@@ -34,7 +34,7 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.llm.programs import program_in
+from comind.llm.reply_format import extract_program
 from comind.llm.templates import Templates
 
 __all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "drafting_of"]
@@ -228,7 +228,7 @@ def _preparation(said: Drafts, facts: Drafting) -> str:
     if not given.strip():
         return known
     try:
-        return program_in(given)[:_CODE_KEPT]
+        return extract_program(given)[:_CODE_KEPT]
     except ReplyError:  # no Python: it could not run
         return known
 

@@ -12,7 +12,7 @@ from comind.domain.value import Text
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
-from comind.llm.truncate import cut_prose
+from comind.llm.truncate import truncate_prose
 
 __all__ = ["Brainstorm", "Selection", "best_reports", "propose", "proposing_of"]
 
@@ -97,7 +97,7 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
     paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
     raw = [idea for path in paths for idea in path.ideas if idea.strip()][:_RAW_SHOWN]
-    raw = [cut_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
+    raw = [truncate_prose(" ".join(idea.split()), sizes.idea) for idea in raw]
     if not raw:
         return Ideas()
     kept = context.ask(_prompt("selection", problem, facts, context, raw=raw), Selection).value.ideas

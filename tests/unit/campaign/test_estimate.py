@@ -5,7 +5,7 @@ from comind.campaign.estimate import Expected, ExpectedCalls, estimate_of, summa
 from comind.campaign.events import CampaignSpec
 from comind.domain.spend import Budget
 from comind.llm.base import Usage
-from comind.llm.prices import price_of
+from comind.llm.costs import price_of
 from tests.unit.campaign.samples import spec
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import KaggleBusyError
-from comind.kaggle.community import CommunityNews, Wanted, fetch_community
+from comind.kaggle.community_fetch import CommunityNews, Wanted, fetch_community
 from comind.kaggle.port import CommentFacts, NotebookFacts
 from comind.testing.clock import QuickClock
 from comind.testing.kaggle import ScriptedKaggle

@@ -2,9 +2,9 @@
 
 import yaml
 
+from comind.kaggle.arrange_tables import Form
 from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
 from comind.kaggle.port import LeaderboardRow, Page
-from comind.kaggle.tables import Form
 from tests.unit.kaggle.world import tiny_world
 
 FACTS = tiny_world().facts

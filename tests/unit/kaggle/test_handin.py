@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from comind.errors import KaggleRefusedError
-from comind.kaggle.handin import check_submittable
 from comind.kaggle.port import Limits
+from comind.kaggle.submittable import check_submittable
 from tests.unit.kaggle.world import day, tiny_world
 
 LEFT = Limits(today=1, total=7, allowed_now=4)

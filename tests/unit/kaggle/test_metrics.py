@@ -3,7 +3,7 @@
 import pytest
 
 from comind.evaluation.metrics import METRICS
-from comind.kaggle.metrics import metric_table, read_metric
+from comind.kaggle.metric_names import metric_table, read_metric
 
 
 def test_every_name_is_a_metric_of_ours() -> None:

@@ -16,7 +16,7 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.kaggle.refusals import explain
+from comind.kaggle.client_errors import explain
 
 
 def answered(status: int, said: object = None, **headers: str) -> requests.exceptions.HTTPError:

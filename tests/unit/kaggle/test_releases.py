@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.kaggle.data import DataFolder
+from comind.kaggle.data_files import DataFolder
 from comind.kaggle.port import CompetitionFacts, DataFile
 from comind.kaggle.rate_limit import paginate
 from comind.kaggle.record import FetchRecord

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.kaggle.tables import arrange
+from comind.kaggle.arrange_tables import arrange
 
 
 def lay(public: Path, **files: str) -> Path:

@@ -70,7 +70,7 @@ def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: i
 def test_an_upstream_is_no_stream() -> None:
     """A proxy's word for what is behind it says nothing of streams; the cause does."""
     said = "upstream error: temperature is not supported"
-    learnt = Capabilities().after(400, said)
+    learnt = Capabilities().after_refusal(400, said)
     assert learnt == Capabilities(temperature=False)
 
 
@@ -149,7 +149,7 @@ def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream
             for _ in range(2):
                 model.complete(request)
             assert [asked.body["max_tokens"] for asked in server.requests] == limits
-            assert model.capabilities.thinks
+            assert model.capabilities.reasoning
 
 
 def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
@@ -271,9 +271,9 @@ def test_a_count_that_cannot_be_true_is_booked_at_the_bound(usage: Any) -> None:
         (status(503), "failed: 503", False),
         (status(429), "failed: 429", False),
         (status(504), "failed: 504", True),
-        (raw("<html><h1>Bad</h1></html>", content_type="text/html"), "text/html that is no JSON", True),
-        (raw('{"choices": [', content_type="application/json"), "that is no JSON", True),
-        (raw("[1, 2]"), "no JSON object", True),
+        (raw("<html><h1>Bad</h1></html>", content_type="text/html"), "text/html\\) is not JSON", True),
+        (raw('{"choices": [', content_type="application/json"), "is not JSON", True),
+        (raw("[1, 2]"), "not a JSON object", True),
         (raw('{"choices": 3}'), "no choices", True),
         (changed(choices=[]), "no choices", True),
         (raw('{"error": {"message": "overloaded"}}'), "is an error: overloaded", True),

@@ -6,10 +6,10 @@ import pytest
 
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
+from comind.llm.context_window import is_reasoning_model
 from comind.llm.exchange import Prompt, ask, request_for
-from comind.llm.limits import known_thinker
+from comind.llm.http_errors import error_of
 from comind.llm.openai_model import OpenAIModel
-from comind.llm.refusals import refusal
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.testing.endpoint import Endpoint
 from comind.testing.faults import changed, status
@@ -116,9 +116,9 @@ def test_only_a_raise_changes_a_fingerprint() -> None:
 )  # fmt: skip
 def test_models_that_think_are_known_by_name(name: str, thinks: bool) -> None:
     """They get room for it from the first request on, whatever their provider calls them."""
-    assert known_thinker(name, None) is thinks
-    assert known_thinker(name, "low")
-    assert not known_thinker(name, "none")
+    assert is_reasoning_model(name, None) is thinks
+    assert is_reasoning_model(name, "low")
+    assert not is_reasoning_model(name, "none")
 
 
 _LONG = Prompt(
@@ -137,7 +137,7 @@ def _reading(tokens: int, message: str) -> Any:
 
 
 def test_a_context_that_is_named_is_learnt_for_all_later_requests() -> None:
-    """The first refusal that names the limit corrects what was assumed; no later request is refused."""
+    """The first error_of that names the limit corrects what was assumed; no later request is refused."""
     message = "This model's maximum context length is 6000 tokens. However, you requested 40000 tokens"
     with Endpoint(lambda asked: _STOP, _reading(6_000, message)) as server:
         model = _model(server, context_tokens=None)
@@ -151,7 +151,7 @@ def test_a_context_that_is_named_is_learnt_for_all_later_requests() -> None:
 
 
 def test_a_context_that_is_only_implied_is_learnt_where_it_was_assumed() -> None:
-    """A refusal without a number shrinks what was assumed, and leaves alone what was told."""
+    """A error_of without a number shrinks what was assumed, and leaves alone what was told."""
     message = "the request exceeds the available context size, try increasing it"
     for told, learnt in ((None, True), (ASSUMED_CONTEXT, False)):
         with Endpoint(lambda asked: _STOP, _reading(18_000, message)) as server:
@@ -178,7 +178,7 @@ def test_a_context_that_is_only_implied_is_learnt_where_it_was_assumed() -> None
 )  # fmt: skip
 def test_refusals_that_name_a_context_are_understood(said: str, limit: int | None) -> None:
     """Servers say in many ways that a conversation is too long, most with the number."""
-    error = refusal("the model", 400, {}, said)
+    error = error_of("the model", 400, {}, said)
     assert getattr(error, "limit", "another error") == limit
 
 

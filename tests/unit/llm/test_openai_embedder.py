@@ -90,7 +90,7 @@ def test_a_server_that_reads_less_is_sent_less(refusal: Fault) -> None:
 def test_a_server_that_reads_nothing_is_given_up() -> None:
     """Texts are not cut for ever."""
     with Endpoint(lambda asked: "", lambda number, asked: status(413)) as server:
-        with pytest.raises(ContextError, match="longer than the model test-model"):
+        with pytest.raises(ContextError, match="longer than the context window of the model test-model"):
             _embedder(server).embed(["x" * 9_000])
         assert len(server.requests) == 6
 
@@ -106,9 +106,9 @@ def test_a_server_that_reads_nothing_is_given_up() -> None:
         (status(429), ModelBusyError, "429"),
         (status(429, "insufficient_quota"), ModelRefusedError, "quota"),
         (status(500), ModelBusyError, "500"),
-        (reset(), ModelBusyError, "broke off"),
-        (cut_short(0.5), ModelBusyError, "no JSON"),
-        (raw("<html>"), ModelBusyError, "no JSON"),
+        (reset(), ModelBusyError, "connection broke"),
+        (cut_short(0.5), ModelBusyError, "not JSON"),
+        (raw("<html>"), ModelBusyError, "not JSON"),
     ],
 )
 def test_what_a_failure_means(fault: Fault, error: type[ComindError], says: str) -> None:

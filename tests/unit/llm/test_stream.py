@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.llm.base import ModelReply, Usage
-from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import request_for
 from comind.llm.openai_model import OpenAIModel
+from comind.llm.protocols import ProtocolError, assemble_stream, is_stream, parse_response
 from comind.llm.settings import ModelSettings, Protocol
-from comind.llm.stream import is_stream, put_together
-from comind.llm.wire import WireError, read_body
 from comind.testing import Endpoint
 from comind.testing.completions import as_stream, chat_body, responses_body
 from comind.testing.endpoint import Asked
@@ -31,10 +29,9 @@ def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt:
     """Text, end, model and counts are the same, whatever ends the lines."""
     body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
     sent = as_stream(body, counted=True).decode().replace("\n", line)
-    capabilities = Capabilities(protocol=protocol)
     assert is_stream(sent)
     assert not is_stream(json.dumps(body))
-    assert read_body(put_together(sent, protocol), capabilities) == read_body(body, capabilities)
+    assert parse_response(assemble_stream(sent, protocol), protocol) == parse_response(body, protocol)
 
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
@@ -44,11 +41,9 @@ def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) 
     body = _BODIES[protocol]("some words and a number, 17", Usage(prompt_tokens=9))
     whole = as_stream(body, counted=True).decode()
     try:
-        found = read_body(
-            put_together(whole[: int(share * len(whole))], protocol), Capabilities(protocol=protocol)
-        )
-    except WireError as error:
-        assert "breaks off" in str(error)  # noqa: PT017 - either end is right
+        found = parse_response(assemble_stream(whole[: int(share * len(whole))], protocol), protocol)
+    except ProtocolError as error:
+        assert "is truncated" in str(error)  # noqa: PT017 - either end is right
     else:
         assert found.text == "some words and a number, 17"
 
@@ -71,7 +66,7 @@ def test_odd_streams_are_read() -> None:
         {"choices": [], "usage": None},
         end="",
     )
-    said = read_body(put_together(sent, "chat"), Capabilities())
+    said = parse_response(assemble_stream(sent, "chat"), "chat")
     assert (said.text, said.finish) == ("ab", "length")
     assert said.usage is not None
     assert said.usage["completion_tokens"] == 2
@@ -86,7 +81,7 @@ def test_odd_streams_are_read() -> None:
 )
 def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
     """Refusals and calls of tools are known by their pieces."""
-    assert read_body(put_together(sent, "chat"), Capabilities()).finish == finish
+    assert parse_response(assemble_stream(sent, "chat"), "chat").finish == finish
 
 
 @pytest.mark.parametrize(
@@ -94,15 +89,15 @@ def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
     [
         (_chat(_piece(content="a"), {"error": {"message": "lost"}}), "is an error: lost"),
         ('data: {"type": "error", "message": "lost"}\n\n', "is an error: "),
-        ("data: [1]\n\n", "no JSON object"),
+        ("data: [1]\n\n", "not a JSON object"),
         ("data: [DONE]\n\n", "no choices"),
-        (_chat(_piece(content=7)), "is no text"),
+        (_chat(_piece(content=7)), "is not text"),
     ],
 )
 def test_what_is_no_reply_is_told(sent: str, message: str) -> None:
     """Each is an answer that says nothing."""
-    with pytest.raises(WireError, match=message):
-        read_body(put_together(sent, "chat"), Capabilities())
+    with pytest.raises(ProtocolError, match=message):
+        parse_response(assemble_stream(sent, "chat"), "chat")
 
 
 def _asked_twice(faults: Any = (), **settings: Any) -> tuple[list[ModelReply], list[dict[str, Any]]]:

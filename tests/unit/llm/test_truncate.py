@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
-from comind.llm.truncate import cut_code, cut_description, cut_output, cut_prose, cut_traceback
+from comind.llm.truncate import (
+    truncate_code,
+    truncate_description,
+    truncate_output,
+    truncate_prose,
+    truncate_traceback,
+)
 
 _SENTENCES = st.lists(
     st.sampled_from(
@@ -40,7 +46,14 @@ _OTHERS = ("Overview", "Timeline", "Prizes", "Acknowledgements", "About the host
 def _of_a_kind(text: str, tokens: int) -> list[str]:
     """Cut a text as each kind of text."""
     return [
-        cut(text, tokens) for cut in (cut_description, cut_prose, cut_code, cut_output, cut_traceback)
+        cut(text, tokens)
+        for cut in (
+            truncate_description,
+            truncate_prose,
+            truncate_code,
+            truncate_output,
+            truncate_traceback,
+        )
     ]
 
 
@@ -102,7 +115,7 @@ def _descriptions(draw: st.DrawFn) -> tuple[str, list[str]]:
 def test_headings_that_matter_survive(described: tuple[str, list[str]], tokens: int) -> None:
     """From 200 tokens on, the headings of evaluation, submission and data are always there."""
     text, wanted = described
-    cut = cut_description(text, tokens)
+    cut = truncate_description(text, tokens)
     assert count_tokens(cut) <= tokens
     assert [title for title in wanted if title not in cut.partition("(Left out")[0]] == []
 
@@ -117,7 +130,7 @@ def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
         "## Submission format\n\n```\nid,price\n1,2\n```\n\n"
         "**Data fields**\n\n- id: a number\n- size: in m2\n"
     )
-    cut = cut_description(text, 200)
+    cut = truncate_description(text, 200)
     kept = [
         "# The great data challenge", "nobody needs. ...", "The metric is rmsle. Lower is better.",
         "Zeros count.", "```\nid,price\n1,2\n```", "- size: in m2", "(Left out: Timeline, Prizes.)",
@@ -133,7 +146,7 @@ def test_what_only_a_browser_shows_goes_first() -> None:
     menu = "link\n\nkeyboard_arrow_up\n\n"
     score = "Scored by [the area under the curve](https://en.wikipedia.org/wiki/AUC), see a[0](1)."
     text = f"## Evaluation\n\n{menu}{picture}\n\n{score}\n"
-    assert cut_description(text, 60) == (
+    assert truncate_description(text, 60) == (
         "## Evaluation\n\n\n\nScored by the area under the curve, see a[0](1).\n"
     )
 
@@ -154,7 +167,7 @@ def test_titles_as_hosts_write_them(title: str, kept: bool) -> None:
     """Sections that say what to do are known by their words, and others that share one are not."""
     filler = "This is a sentence that nobody needs. " * 60
     text = f"# The challenge\n\n{filler}\n\n### {title}\n\nThe answer is 42.\n\n## Timeline\n\n{filler}"
-    assert ("The answer is 42." in cut_description(text, 200)) is kept
+    assert ("The answer is 42." in truncate_description(text, 200)) is kept
 
 
 def test_a_line_that_begins_with_its_heading_is_found() -> None:
@@ -163,7 +176,7 @@ def test_a_line_that_begins_with_its_heading_is_found() -> None:
     text = (
         f"{filler}\n\n**Evaluation**: Root mean squared error.\n\nData: Two files of houses.\n\n{filler}"
     )
-    cut = cut_description(text, 200)
+    cut = truncate_description(text, 200)
     assert "**Evaluation**: Root mean squared error." in cut
     assert "Data: Two files of houses." in cut
 
@@ -171,7 +184,7 @@ def test_a_line_that_begins_with_its_heading_is_found() -> None:
 @given(_SENTENCES, st.integers(min_value=20, max_value=200))
 def test_prose_ends_with_a_sentence(text: str, tokens: int) -> None:
     """What is left of prose are whole sentences from its beginning, or whole words of its first one."""
-    cut = cut_prose(text, tokens)
+    cut = truncate_prose(text, tokens)
     if cut != text:
         kept = cut.removesuffix(" ...")
         assert text.startswith(f"{kept} ")
@@ -224,7 +237,7 @@ def _parses(code: str) -> bool:
 @given(_BODIES.filter(_parses), st.integers(min_value=64, max_value=600))
 def test_programs_stay_python(source: str, tokens: int) -> None:
     """A program whose last statement fits is still Python after the cut, and still ends as it did."""
-    cut = cut_code(source, tokens)
+    cut = truncate_code(source, tokens)
     assert count_tokens(cut) <= tokens
     ast.parse(cut)
     assert cut.rstrip().endswith(source.rstrip().splitlines()[-1])
@@ -267,17 +280,17 @@ submission.to_csv("submission.csv", index=False)
 
 def test_helpers_are_cut_first_and_signatures_stay() -> None:
     """The body of a helper goes before the one that trains; its signature and first words are kept."""
-    cut = cut_code(_PROGRAM, count_tokens(_PROGRAM) - 10)
+    cut = truncate_code(_PROGRAM, count_tokens(_PROGRAM) - 10)
     expected = _PROGRAM.replace(
         '    """Return twice x.\n\n    It does so slowly.\n    """\n    total = 0\n'
         "    for each in range(x):\n        total += 2\n    return total\n",
         '    """Return twice x."""\n    ...  # 8 lines cut\n',
     )
     assert cut == expected
-    less = cut_code(_PROGRAM, 150)
+    less = truncate_code(_PROGRAM, 150)
     assert "model.fit(rows, rows.target)" in less
     assert "def dates(self, rows):\n        ...  # 3 lines cut" in less
-    least = cut_code(_PROGRAM, 60)
+    least = truncate_code(_PROGRAM, 60)
     assert least.endswith('submission.to_csv("submission.csv", index=False)\n')
     assert "lines cut" in least
 
@@ -285,10 +298,10 @@ def test_helpers_are_cut_first_and_signatures_stay() -> None:
 def test_magics_of_a_notebook_do_not_hinder() -> None:
     """A program with lines for IPython is cut by functions, too; one that is no Python by lines."""
     source = f"%pip install x\n!ls\n{_PROGRAM}"
-    assert "def helper(x: int) -> int:" in cut_code(source, 120)
+    assert "def helper(x: int) -> int:" in truncate_code(source, 120)
     broken = f"{_PROGRAM}\nthis is no Python\n"
-    assert cut_code(broken, 100).endswith("this is no Python\n")
-    assert "(cut)" in cut_code(broken, 100)
+    assert truncate_code(broken, 100).endswith("this is no Python\n")
+    assert "(cut)" in truncate_code(broken, 100)
 
 
 def test_scores_and_last_lines_of_an_output_stay() -> None:
@@ -305,7 +318,7 @@ def test_scores_and_last_lines_of_an_output_stay() -> None:
         "CV 0.912",
         "written",
     ]
-    cut = cut_output("\n".join(lines), 160)
+    cut = truncate_output("\n".join(lines), 160)
     for kept in ("fold 1 auc 0.91\n", "99%|####\n", "CV 0.912\nwritten"):
         assert kept in cut
     assert "98%" not in cut
@@ -349,7 +362,7 @@ ValueError: Input X contains NaN.
 def test_own_lines_and_the_message_of_a_traceback_stay(text: str, kept: str) -> None:
     """Frames inside libraries become a number; the own line and the message are there to the end."""
     for tokens in (count_tokens(text) - 1, 110, 90):
-        cut = cut_traceback(text, tokens)
+        cut = truncate_traceback(text, tokens)
         assert kept in cut
         assert "ValueError: Input X contains NaN." in cut
         assert "frames inside libraries left out" in cut
@@ -358,7 +371,7 @@ def test_own_lines_and_the_message_of_a_traceback_stay(text: str, kept: str) -> 
 
 def test_a_message_without_end_leaves_room_for_the_line() -> None:
     """A message longer than the room keeps both of its ends, and the frames half of the room."""
-    cut = cut_traceback(_PLAIN.replace("Input X", "the keys " + "'some_key', " * 900), 300)
+    cut = truncate_traceback(_PLAIN.replace("Input X", "the keys " + "'some_key', " * 900), 300)
     assert "return model.fit(rows)" in cut
     assert "ValueError: the keys" in cut
     assert "does not accept missing values." in cut

@@ -1,21 +1,21 @@
-"""Descriptions of competitions cut by sections: what tells of score, files and columns stays.
+"""Truncate descriptions of competitions by section; those on metric, files and columns stay.
 
-A description is Markdown, HTML or plain text, as people wrote it: headings are found as `#` and `===`
-lines, as tags, as bold lines and as lines that stand alone.
+A description is Markdown, HTML or plain text: headings are `#` and `===` lines, tags, bold lines and
+lines with blank lines around them.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from comind.llm.sentences import beginning, cut_prose, units_of
 from comind.llm.tokens import count_tokens
+from comind.llm.truncate_prose import split_sentences, truncate_end, truncate_prose
 
-__all__ = ["cut_description"]
+__all__ = ["truncate_description"]
 
-_NOTE_SHARE = 10  # of the room at most one in so many tokens names sections that are left out
+_NOTE_SHARE = 10  # at most one token in so many names omitted sections
 _NOTE_TOKENS = 60
-_OPENING_SHARE = 8  # one in so many is for the first words, where not all that matters fits
+_OPENING_SHARE = 8  # one in so many is for the beginning, where the important sections do not all fit
 _JOINT = 1  # token between two sections
 _MORE, _FENCE = " ...", "\n```"
 _MORE_TOKENS = count_tokens(_MORE) + _JOINT
@@ -39,7 +39,7 @@ _OTHER = re.compile(
     r"\b(deadlines?|timelines?|prizes?|limits?|rules|acknowledge?ments?|licen[cs]es?|citations?|"
     r"references|tutorials?|getting started|data[ -](scien|engineer|min)\w+|jobs?|sponsors?|team)\b"
 )
-# What is a heading or the beginning of a line with a colon even without any markup.
+# Headings, or beginnings of lines with a colon, without any markup.
 _PHRASE = re.compile(
     r"((competition|model|final|the|sample|training|input|your) )*"
     r"(evaluation|scoring|grading|judging|metrics?|submissions?|data ?sets?|data|files?|columns?|"
@@ -60,7 +60,7 @@ _LED = re.compile(
 )
 _RULE = re.compile(r"(=|-){3,}\s*")
 _TAG = re.compile(r"<[^>]*>|&\w+;|[*_`#:]+")
-# What a copied page has for people with a browser: pictures, marks of its menus, addresses of links.
+# Remains of a web page: images, icons of menus, URLs of links.
 _FOR_BROWSERS = re.compile(
     r"!\[[^\]\n]{0,200}\]\([^)\s]*\)|^(?:link|keyboard_arrow_(?:up|down))[ \t]*\n+", re.MULTILINE
 )
@@ -84,18 +84,17 @@ class _Section(NamedTuple):
     kind: str
     """evaluation, submission, data, or empty for anything else."""
     units: tuple[str, ...]
-    """What comes below the heading, by sentences."""
+    """Text below the heading, by sentences."""
 
 
-def cut_description(text: str, tokens: int) -> str:
-    """Return the description of a competition in at most `tokens`.
+def truncate_description(text: str, tokens: int) -> str:
+    """Truncate the description of a competition to at most `tokens`.
 
-    The sections on evaluation, submission and data (files, columns) keep their headings and as many
-    sentences as fit, in turn for each kind; what is left goes to the other sections from the head. Where
-    not all that matters fits, an eighth is for the first words all the same. Sections keep their order;
-    the headings of those left out stand in the last line. From 200 tokens on all headings of these three
-    kinds survive, unless they alone take more than half of the room. Pictures and the addresses of links
-    go before anything else.
+    Images and the URLs of links are dropped first. The sections on evaluation, submission and data keep
+    their headings and as many sentences as fit, in turn for each kind; the rest of the tokens is for the
+    other sections from the top. Where not all important ones fit, an eighth is for the beginning of the
+    text. Sections keep their order; the last line names the omitted ones. From 200 tokens on all
+    headings of the three kinds are kept, unless they alone take more than half of the tokens.
     """
     if count_tokens(text) <= tokens:
         return text
@@ -104,7 +103,7 @@ def cut_description(text: str, tokens: int) -> str:
         return text
     sections = _sections(text)
     if not any(section.heading for section in sections):
-        return cut_prose(text, tokens)
+        return truncate_prose(text, tokens)
     note = min(_NOTE_TOKENS, tokens // _NOTE_SHARE)
     room = _Room(sections, tokens - note)
     room.share_out()
@@ -113,11 +112,11 @@ def cut_description(text: str, tokens: int) -> str:
         each.title for number, each in enumerate(sections) if each.title and number not in room.taken
     ]
     whole = "\n\n".join([*shown, _note(left_out, note)] if left_out else shown)
-    return whole if count_tokens(whole) <= tokens else cut_prose(whole, tokens)
+    return whole if count_tokens(whole) <= tokens else truncate_prose(whole, tokens)
 
 
 class _Room:
-    """Tokens, and which sentences of which sections have a part of them."""
+    """An allocation of tokens to the sentences of sections."""
 
     def __init__(self, sections: Sequence[_Section], tokens: int) -> None:
         self._sections = sections
@@ -127,11 +126,11 @@ class _Room:
         """How many sentences of a section are shown, by its number."""
 
     def share_out(self) -> None:
-        """Give tokens to what matters, then to the rest from the head."""
+        """Allocate tokens to the important sections, then to the others from the top."""
         sections, numbers = self._sections, range(len(self._sections))
         important = [number for kind in _KINDS for number in numbers if sections[number].kind == kind]
         others = [number for number in numbers if not sections[number].kind]
-        for number in important:  # only headings beyond all measure do not fit
+        for number in important:
             self._open(number, self._left)
         first = next((number for number in others if "".join(sections[number].units).strip()), None)
         if first is not None and sum(sum(self._costs[number]) for number in important) > self._left:
@@ -141,7 +140,7 @@ class _Room:
             self._fill(number, self._left)
 
     def shown(self, number: int) -> str:
-        """Return what is shown of a section."""
+        """Return the heading and the first sentences of a section."""
         section, taken = self._sections[number], self.taken[number]
         body = "".join(section.units[:taken])
         if taken < len(section.units):
@@ -152,7 +151,7 @@ class _Room:
         return (section.heading + body).strip("\n")
 
     def _open(self, number: int, limit: int) -> bool:
-        """Take room for a section's heading and marks, if there is so much."""
+        """Allocate tokens to a section's heading and marks, if there are enough."""
         section = self._sections[number]
         marks = _MORE_TOKENS + (_FENCE_TOKENS if any("```" in unit for unit in section.units) else 0)
         needed = count_tokens(section.heading) + marks
@@ -163,7 +162,7 @@ class _Room:
         return True
 
     def _take(self, number: int, limit: int) -> bool:
-        """Take room for a section's next sentence, if there is one and so much."""
+        """Allocate tokens to a section's next sentence, if there is one and there are enough."""
         taken, costs = self.taken[number], self._costs[number]
         if taken == len(costs) or costs[taken] > limit:
             return False
@@ -172,7 +171,7 @@ class _Room:
         return True
 
     def _spread(self, numbers: Sequence[int]) -> None:
-        """Take sentences in turn: of the kind, then of the section, that has had least so far."""
+        """Take sentences in turn, of the kind, then the section, that has the fewest tokens so far."""
         going, had = set(numbers), dict.fromkeys(_KINDS, 0)
         while going:
             number = min(going, key=lambda each: (had[self._sections[each].kind], self._had(each), each))
@@ -185,7 +184,7 @@ class _Room:
         return sum(self._costs[number][: self.taken[number]])
 
     def _fill(self, number: int, limit: int) -> None:
-        """Take a section's sentences as far as they fit; nothing where not even the first one does."""
+        """Take a section's sentences as far as they fit; no heading where the first one does not."""
         if number in self.taken:
             return
         least = self._left - limit
@@ -196,21 +195,21 @@ class _Room:
 
 
 def _note(titles: Sequence[str], tokens: int) -> str:
-    """Return a line that names sections that are left out, as many as fit."""
+    """Return a line that names omitted sections, as many as fit."""
     for named in range(len(titles), 0, -1):
         more = f" and {len(titles) - named} more" if named < len(titles) else ""
         line = f"(Left out: {', '.join(titles[:named])}{more}.)"
         if count_tokens(line) + _JOINT <= tokens:
             return line
-    return beginning(f"(Left out: {len(titles)} sections.)", tokens)
+    return truncate_end(f"(Left out: {len(titles)} sections.)", tokens)
 
 
 def _sections(text: str) -> list[_Section]:
-    """Return a description in its sections, what comes before the first heading as one without any."""
+    """Split a description into sections; text before the first heading is one without a heading."""
     headings = _headings(text)
     first = headings[0].start if headings else len(text)
-    found = [_Section("", "", "", units_of(text[:first]))] if first else []
-    above: list[tuple[int, str]] = []  # level and kind of the headings that this one stands below
+    found = [_Section("", "", "", split_sentences(text[:first]))] if first else []
+    above: list[tuple[int, str]] = []  # level and kind of the parent headings
     for number, each in enumerate(headings):
         end = headings[number + 1].start if number + 1 < len(headings) else len(text)
         words = each.title.casefold()
@@ -221,7 +220,7 @@ def _sections(text: str) -> list[_Section]:
             above.pop()
         inherited = above[-1][1] if above and not _OTHER.search(words) else ""
         above.append((each.level, own or inherited))
-        body = units_of(text[each.end : end])
+        body = split_sentences(text[each.end : end])
         found.append(_Section(text[each.start : each.end], each.title, own or inherited, body))
     return found
 
@@ -233,7 +232,7 @@ def _kind(title: str) -> str:
 
 
 def _headings(text: str) -> list[_Heading]:
-    """Return the headings of a text in order; those that overlap another one are passed over."""
+    """Return the headings of a text in order, without those that overlap an earlier one."""
     found = [
         _Heading(each.start(), each.end(), _plain(each[2]), int(each[1]))
         for each in _HTML.finditer(text)
@@ -260,7 +259,7 @@ class _Line(NamedTuple):
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """Return the lines outside of blocks of code, with their neighbours."""
+    """Yield the lines outside of code blocks, with their neighbours."""
     lines = text.splitlines(keepends=True)
     start, fenced = 0, False
     for number, line in enumerate(lines):
@@ -274,7 +273,7 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _marked(text: str) -> Iterator[_Heading]:
-    """Return the headings that are marked in their line, or known by their words."""
+    """Yield the headings with markup in their line, or known by their words."""
     for line in _lines(text):
         led = _LED.match(line.text[:_LONGEST_MARKED])
         if led and _PHRASE.fullmatch(led["title"].casefold()):
@@ -296,7 +295,7 @@ def _marked(text: str) -> Iterator[_Heading]:
 
 
 def _alone(text: str) -> Iterator[_Heading]:
-    """Return short lines that stand alone, as headings do in a text without markup."""
+    """Yield short lines between blank lines, as headings are in a text without markup."""
     for line in _lines(text):
         words = line.text.strip()
         if (
@@ -310,5 +309,5 @@ def _alone(text: str) -> Iterator[_Heading]:
 
 
 def _plain(title: str) -> str:
-    """Return a title without markup, in one line."""
+    """Return a title without markup in one line."""
     return " ".join(_TAG.sub(" ", title).split())

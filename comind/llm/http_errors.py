@@ -1,4 +1,4 @@
-"""What an HTTP answer that is no success means: asked for too much, refused, or busy."""
+"""Map HTTP error responses of an endpoint to errors: prompt too long, refused, or busy (retryable)."""
 
 import json
 import re
@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError
 
-__all__ = ["message_in", "refusal", "retry_after"]
+__all__ = ["error_message", "error_of", "retry_after"]
 
 _LENGTH = 200
 _CONTEXT = re.compile(
@@ -24,20 +24,25 @@ _LIMIT = re.compile(
 )
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
 _KEY, _PAY, _UNKNOWN = (401, 403), (402,), (404, 405, 410)
-# A gateway says these when it has lost a server that may have been at work on the request.
+# A gateway sends these when it has lost a server that may have worked on the request.
 _LOST = (408, 502, 504)
 _BUSY = (408, 409, 425, 429)
 _SERVER = 500
 
 
-def refusal(
+def error_of(
     where: str, status: int, headers: Mapping[str, str], body: str, key: str = "OPENAI_API_KEY"
 ) -> ComindError:
-    """Return the error that an answer of `where` with a status of 400 or more stands for.
+    """Return the error for a response with a status of 400 or more.
 
-    The body is whatever it is; `key` is the environment variable that holds the key.
+    Args:
+        where: the endpoint, for the message.
+        status: HTTP status.
+        headers: may hold a Retry-After.
+        body: any text.
+        key: environment variable that holds the API key, for the hint.
     """
-    said = message_in(body)
+    said = error_message(body)
     whole = body.lower()
     if status in _KEY:
         return ModelRefusedError(f"{where} refuses the key", hint=f"set {key}")
@@ -58,8 +63,8 @@ def refusal(
     return ModelRefusedError(f"{where} failed: {status} {said}".rstrip())
 
 
-def message_in(body: str) -> str:
-    """Return what a body says went wrong, in one line; a page or a stack of words is cut."""
+def error_message(body: str) -> str:
+    """Return the error message in a body in one line of at most 200 characters, without markup."""
     try:
         error = json.loads(body).get("error")
     except (ValueError, AttributeError, RecursionError):
@@ -70,9 +75,9 @@ def message_in(body: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that an answer asks to wait; None where it does not, or nonsense.
+    """Return the Retry-After of a response in seconds; None where there is none that is valid.
 
-    A time in place of seconds is taken relative to the answer's own date, as clocks differ.
+    A date is relative to the response's own Date header, as clocks differ.
     """
     for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
         try:

@@ -20,7 +20,7 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from comind.errors import KaggleAccountError, UsageError
-from comind.kaggle.refusals import CREDENTIALS, explain
+from comind.kaggle.client_errors import CREDENTIALS, explain
 
 __all__ = ["signed_in", "uploaded"]
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 
 from comind.errors import KaggleRefusedError
+from comind.kaggle.client_errors import rules_error
 from comind.kaggle.port import CompetitionFacts, Limits
-from comind.kaggle.refusals import rules_error
 
 __all__ = ["check_submittable", "why_closed"]
 

@@ -1,4 +1,4 @@
-"""Python programs cut by whole functions and statements, so that what is left still reads as Python."""
+"""Truncate Python programs by whole functions and statements, so that the result is still Python."""
 
 import ast
 import re
@@ -8,11 +8,11 @@ from itertools import accumulate
 from operator import attrgetter
 from typing import NamedTuple
 
-from comind.llm.sentences import both_ends
 from comind.llm.tokens import count_tokens
+from comind.llm.truncate_prose import truncate_middle
 from comind.system.syntax import parse_python
 
-__all__ = ["cut_code"]
+__all__ = ["truncate_code"]
 
 _NEWLINE = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
@@ -24,29 +24,30 @@ _Def = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 class _Edit(NamedTuple):
-    """Lines to be replaced, counted from 0, the end exclusive."""
+    """A replacement of lines `start` to `end`, counted from 0, end exclusive."""
 
     start: int
     end: int
     lines: tuple[str, ...]
     saved: int
+    """Tokens."""
 
 
-def cut_code(source: str, tokens: int) -> str:
-    """Return a Python program in at most `tokens`.
+def truncate_code(source: str, tokens: int) -> str:
+    """Truncate a Python program to at most `tokens`.
 
-    Bodies of functions and methods go first, helpers before those that train, predict or write a
-    submission, no more of them than needed; the signature and the docstring's first line stay. Then what
-    else classes hold, then statements of the module from its top, imports after the others; what stands
-    last (training, the writing of submissions) stays, of a block the last statements. The result is
-    Python as long as its last simple statement fits. A program that is no Python, even without IPython's
-    magics, is cut by lines, with three quarters of the room for its end.
+    Bodies of functions and methods are dropped first, those of helpers before those that train, predict
+    or write a submission, no more of them than needed; signatures and first docstring lines stay. Then
+    other statements of classes, then statements of the module from its top, imports after the others;
+    its last statements (training, submissions) stay. The result is Python as long as the last simple
+    statement fits. A program that does not parse, even without IPython magics, is truncated by lines,
+    with three quarters of the tokens for its end.
     """
     if count_tokens(source) <= tokens:
         return source
     tree = _parsed(source)
     if tree is None or not tree.body:
-        return both_ends(source, tokens)
+        return truncate_middle(source, tokens)
     program = _Program(source)
     surplus = program.tokens - tokens + _SPARE
     edits: list[_Edit] = []
@@ -58,7 +59,7 @@ def cut_code(source: str, tokens: int) -> str:
     if surplus > 0:
         edits = program.without_statements(tree.body, edits, surplus)
     cut = program.with_edits(edits)
-    return cut if count_tokens(cut) <= tokens else both_ends(cut, tokens)
+    return cut if count_tokens(cut) <= tokens else truncate_middle(cut, tokens)
 
 
 def _parsed(source: str) -> ast.Module | None:
@@ -79,9 +80,9 @@ def _functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunction
 
 
 def _fewest(candidates: Sequence[_Edit | None], surplus: int) -> tuple[list[_Edit], int]:
-    """Return few edits that save the surplus, and what is left of it.
+    """Choose few edits that save the surplus; return them and the surplus that remains.
 
-    The largest go first, and last the smallest one that is enough.
+    The largest are chosen first, and last the smallest one that suffices.
     """
     open_ones = sorted((each for each in candidates if each and each.saved > 0), key=attrgetter("saved"))
     chosen: list[_Edit] = []
@@ -93,7 +94,7 @@ def _fewest(candidates: Sequence[_Edit | None], surplus: int) -> tuple[list[_Edi
 
 
 def _net(edit: _Edit, others: Sequence[_Edit]) -> int:
-    """Return what an edit saves beyond the others that it holds."""
+    """Return the tokens that an edit saves beyond the others that it contains."""
     return edit.saved - sum(each.saved for each in others if _inside(each, edit))
 
 
@@ -102,13 +103,13 @@ def _inside(inner: _Edit, outer: _Edit) -> bool:
 
 
 def _start(node: ast.stmt) -> int:
-    """Return the line where a statement begins, its decorators included, counted from 0."""
+    """Return the first line of a statement with its decorators, counted from 0."""
     decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(each.lineno for each in decorators)]) - 1
 
 
 def _end(node: ast.stmt) -> int:
-    """Return the line behind a statement, counted from 0."""
+    """Return the line after a statement, counted from 0."""
     return node.end_lineno or node.lineno
 
 
@@ -120,50 +121,50 @@ def _blocks(node: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _rank(node: ast.stmt) -> int:
-    """Return how long a statement of a module is kept: imports after functions after all others."""
+    """Return the order in which statements of a module are dropped: imports last, functions before."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         return 2
     return int(isinstance(node, _Def))
 
 
 class _Program:
-    """A program by its lines, and what it costs to leave some of them out."""
+    """The lines of a program with their token counts."""
 
     def __init__(self, source: str) -> None:
         self.lines = _NEWLINE.split(source)
-        self._reached = [0, *accumulate(map(_cost, self.lines))]
+        self._cumulative = [0, *accumulate(map(_cost, self.lines))]
 
     @property
     def tokens(self) -> int:
         """Of the whole program."""
-        return self._reached[-1]
+        return self._cumulative[-1]
 
     def text(self, node: ast.stmt) -> str:
         """Return the lines of a statement."""
         return "".join(self.lines[_start(node) : _end(node)])
 
     def with_edits(self, edits: Sequence[_Edit]) -> str:
-        """Return the program with lines replaced."""
+        """Apply the edits to the program."""
         lines = list(self.lines)
         for edit in sorted(edits, reverse=True):
             lines[edit.start : edit.end] = edit.lines
         return "".join(lines)
 
     def stub(self, node: _Def) -> _Edit | None:
-        """Return the edit that leaves signature and docstring's first line; None if it gains nothing."""
+        """Return the edit that keeps a signature and the first docstring line; None if there is none."""
         if not self._on_own_line(node.body[0]):
             return None
         start, end = _start(node.body[0]), _end(node)
         indent = self._indent(start)
-        said = (ast.get_docstring(node) or "").strip().partition("\n")[0].strip()
-        quotable = said.isprintable() and not re.search(r'\\|"""|"$', said)
-        docstring = (f'{indent}"""{said}"""\n',) if said and quotable else ()
+        summary = (ast.get_docstring(node) or "").strip().partition("\n")[0].strip()
+        quotable = summary.isprintable() and not re.search(r'\\|"""|"$', summary)
+        docstring = (f'{indent}"""{summary}"""\n',) if summary and quotable else ()
         return self._edit(start, end, (*docstring, f"{indent}...  # {end - start} lines cut\n"))
 
     def without_statements(
         self, body: Sequence[ast.stmt], edits: list[_Edit], surplus: int
     ) -> list[_Edit]:
-        """Return edits that also leave out statements of a module, until the surplus is saved."""
+        """Return edits that also drop statements of a module, until the surplus is saved."""
         for node in body:
             if isinstance(node, ast.ClassDef) and self._on_own_line(node.body[0]):
                 members = sorted(range(len(node.body)), key=lambda number: number == 0)  # docstring last
@@ -189,13 +190,13 @@ class _Program:
         surplus: int,
         begin: int | None = None,
     ) -> tuple[list[_Edit], int]:
-        """Leave out statements of a block in this order, runs as one, until the surplus is saved.
+        """Drop statements of a block in this order, adjacent ones together, until the surplus is saved.
 
         Args:
             body: the block.
             order: numbers of its statements.
-            edits: made so far; those in what is left out fall away.
-            surplus: tokens to be saved.
+            edits: made so far; those inside dropped statements are removed.
+            surplus: tokens to save.
             begin: first line of the block, with its comments; None: that of its first statement.
         """
         mark = "# {} lines cut\n"
@@ -209,7 +210,7 @@ class _Program:
                 start, end = starts[first], _end(body[last])
                 shared = last + 1 < len(body) and _start(body[last + 1]) < end
                 if shared or (first and _start(body[first]) < starts[first]):
-                    continue  # another statement stands in the same line
+                    continue  # another statement is on the same line
                 edit = self._edit(start, end, (mark.format(end - start),))
                 found += [edit] if _net(edit, edits) > 0 else []
             return found
@@ -224,11 +225,11 @@ class _Program:
         return kept + found, surplus
 
     def _edit(self, start: int, end: int, lines: tuple[str, ...]) -> _Edit:
-        saved = self._reached[end] - self._reached[start] - sum(map(_cost, lines))
+        saved = self._cumulative[end] - self._cumulative[start] - sum(map(_cost, lines))
         return _Edit(start, end, lines, saved)
 
     def _on_own_line(self, node: ast.stmt) -> bool:
-        """Say whether nothing stands before a statement in its line."""
+        """Return whether a statement begins its line."""
         line = self.lines[_start(node)]
         column = node.col_offset
         return not line.encode()[:column].strip()
@@ -239,12 +240,12 @@ class _Program:
 
 
 def _cost(line: str) -> int:
-    """Return what a line adds to a text: blanks at its head belong to the end of the line before."""
+    """Return the tokens that a line adds; its indentation is counted with the newline before."""
     return 0 if line == "\n" else count_tokens(line.lstrip(" "))
 
 
 def _runs(numbers: set[int]) -> Iterator[tuple[int, int]]:
-    """Return the first and the last of each run of numbers."""
+    """Yield the first and the last of each run of consecutive numbers."""
     for number in sorted(numbers):
         if number - 1 not in numbers:
             first = number

@@ -1,38 +1,37 @@
-"""Texts cut at the ends of sentences, of lines and, where there is neither, of words."""
+"""Truncate prose at the end of a sentence, a line or a word."""
 
 import re
 from itertools import accumulate, pairwise
 
 from comind.llm.tokens import count_tokens, shorten
 
-__all__ = ["beginning", "both_ends", "cut_prose", "units_of"]
+__all__ = ["split_sentences", "truncate_end", "truncate_middle", "truncate_prose"]
 
 _MORE = " ..."
 _MORE_TOKENS = count_tokens(_MORE)
-_MARK_TOKENS = 24  # more than what `shorten` writes between two ends, and overshoots at them
+_MARK_TOKENS = 24  # at least the mark of `shorten` and its overshoot
 _SENTENCE_END = re.compile(
     r"(?<!\be\.g)(?<!\bi\.e)(?<!\bvs)(?<!\bcf)(?<!\n\d)[.!?][\"')\]*_]*(?=\s)|[\u3002\uff01\uff1f]|\n+"
 )
 _BLANKS = re.compile(r"\s+")
-_LONG = 600  # characters of a sentence
+_LONG = 600  # characters of a sentence, which longer runs are split into
 _WORD_END = re.compile(r"\S(?=\s)")
 
 
-def cut_prose(text: str, tokens: int) -> str:
-    """Return the beginning of a text in at most `tokens`, cut at the end of a sentence or a line.
+def truncate_prose(text: str, tokens: int) -> str:
+    """Truncate a text to at most `tokens` at the end of a sentence or a line, with a mark.
 
-    A sentence that is longer than the room alone is cut at the end of a word. A block of code that was
-    opened is closed.
+    A first sentence that is longer is truncated at the end of a word. An open code fence is closed.
     """
     if count_tokens(text) <= tokens:
         return text
     fence = "\n```"
-    kept = beginning(text, tokens - _MORE_TOKENS - count_tokens(fence)).rstrip()
-    return beginning(kept + _MORE + (fence if kept.count("```") % 2 else ""), tokens)
+    kept = truncate_end(text, tokens - _MORE_TOKENS - count_tokens(fence)).rstrip()
+    return truncate_end(kept + _MORE + (fence if kept.count("```") % 2 else ""), tokens)
 
 
-def beginning(text: str, tokens: int) -> str:
-    """Return the longest beginning of a text in at most `tokens`, cut as well as can be; no mark."""
+def truncate_end(text: str, tokens: int) -> str:
+    """Truncate a text to at most `tokens` at the end of a sentence, a line or a word, without a mark."""
     if count_tokens(text) <= tokens:
         return text
     for pattern in (_SENTENCE_END, _WORD_END):
@@ -45,10 +44,10 @@ def beginning(text: str, tokens: int) -> str:
     return _hard(text, tokens)
 
 
-def units_of(text: str) -> tuple[str, ...]:
-    """Return a text in its sentences, or lines where these are shorter; together they are the text.
+def split_sentences(text: str) -> tuple[str, ...]:
+    """Split a text into sentences or lines, whichever are shorter; joined, they are the text.
 
-    A sentence without end is parted at blanks.
+    A sentence of more than 600 characters is split at blanks.
     """
     ends = {0, len(text), *(found.end() for found in _SENTENCE_END.finditer(text))}
     for a, b in pairwise(sorted(ends)):
@@ -58,8 +57,8 @@ def units_of(text: str) -> tuple[str, ...]:
     return tuple(text[a:b] for a, b in pairwise(sorted(ends)))
 
 
-def both_ends(text: str, tokens: int, end: float = 0.75) -> str:
-    """Return a text in at most `tokens` without its middle; of what is kept, `end` is its end."""
+def truncate_middle(text: str, tokens: int, end: float = 0.75) -> str:
+    """Truncate the middle of a text to at most `tokens`; the share `end` of what stays is its end."""
     if count_tokens(text) <= tokens:
         return text
     if tokens <= 2 * _MARK_TOKENS:  # too little for both
@@ -71,7 +70,7 @@ def both_ends(text: str, tokens: int, end: float = 0.75) -> str:
 
 
 def _hard(text: str, tokens: int) -> str:
-    """Return a beginning of at most `tokens`, wherever that ends."""
+    """Truncate a text to at most `tokens` at any character."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,0 +1,139 @@
+"""Fit prompts and replies into a context window.
+
+The token limit of a reply is what its role asks for, or what the user sets in its place, plus room for
+reasoning where the model reasons first; doubled for each reply that was truncated; at most a share of
+the context window and what the server accepts.
+"""
+
+import re
+import threading
+
+from comind.llm.base import Message, ModelRequest
+from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
+from comind.llm.tokens import count_tokens, shorten
+
+__all__ = [
+    "TokenLimits",
+    "is_reasoning_model",
+    "max_reply_tokens",
+    "prompt_tokens",
+    "truncate_messages",
+]
+
+_REPLY_SHARE = 0.4  # of the context, for the reply: 3,276 tokens of 8,192; 52,428 of 131,072
+_REASONING_TOKENS = 8_192
+_LEAST_CONTEXT = 1_024  # no useful server has less, whatever its refusal names
+_MESSAGE_TOKENS = 6  # a role and its delimiters
+_DROPPED_AT_ONCE = 8  # messages, so that the prefix stays cached for some requests
+_LEFT_OUT = "(Earlier steps are left out here.)"
+_LEAST_MESSAGE = 64  # tokens; a shorter excerpt is useless
+
+# Families that reason by default, by any provider's name for them; others are recognised by their first
+# reply that holds reasoning.
+_REASONING = re.compile(
+    r"(^|[/:_ -])(o\d|gpt-5|gpt-oss|deepseek-(r\d|reasoner)|gemini-(2\.5|[3-9])|qwen-?3|qwq|qvq"
+    r"|magistral|grok-(4|3-mini)|glm-(4\.[5-9]|[5-9]|z1)|minimax-m\d|seed-oss|ernie-x1|hunyuan-t1"
+    r"|exaone-deep)|think|reason"
+)
+_NOT_REASONING = re.compile(
+    r"non-?(think|reason)|no-?(think|reason)|gpt-5\S*-chat|qwen-?3\S*(instruct|coder|max|embedding)|-image"
+)
+_NO_EFFORT = ("none", "off")
+
+
+def is_reasoning_model(name: str, effort: str | None) -> bool:
+    """Return whether a model reasons before it replies, by its name or the effort that is set."""
+    if effort is not None:
+        return effort.casefold() not in _NO_EFFORT
+    name = name.casefold()
+    return _REASONING.search(name) is not None and _NOT_REASONING.search(name) is None
+
+
+def max_reply_tokens(context_tokens: int) -> int:
+    """Return the share of a context window that a reply may take, reasoning included."""
+    return int(_REPLY_SHARE * context_tokens)
+
+
+def prompt_tokens(messages: tuple[Message, ...]) -> int:
+    """Return about how many tokens a conversation has."""
+    return sum(count_tokens(message.content) + _MESSAGE_TOKENS for message in messages)
+
+
+def truncate_messages(messages: tuple[Message, ...], tokens: int) -> tuple[Message, ...]:
+    """Return a conversation in about `tokens`, without its middle.
+
+    The messages before the first reply and the last exchange stay. Older exchanges are dropped first,
+    some at once; then the longest message is truncated in its middle until all fit.
+    """
+    if prompt_tokens(messages) <= tokens:
+        return messages
+    opening = next((n for n, each in enumerate(messages) if each.role == "assistant"), len(messages))
+    middle = list(messages[opening:])
+    note = Message(role="user", content=_LEFT_OUT)
+    fitted = messages
+    while len(middle) > 2 and prompt_tokens(fitted) > tokens:  # noqa: PLR2004 - the last exchange
+        del middle[: min(_DROPPED_AT_ONCE, len(middle) - 2)]
+        fitted = (*messages[:opening], note, *middle)
+    return _shortened(list(fitted), tokens)
+
+
+def _shortened(messages: list[Message], tokens: int) -> tuple[Message, ...]:
+    while (surplus := prompt_tokens(tuple(messages)) - tokens) > 0:
+        sizes = [count_tokens(message.content) for message in messages]
+        number = sizes.index(max(sizes))
+        kept = max(_LEAST_MESSAGE, min(sizes[number] - surplus, int(0.9 * sizes[number])))
+        content = shorten(messages[number].content, kept)
+        if len(content) >= len(messages[number].content):
+            break  # nothing left to truncate; the server decides
+        messages[number] = messages[number].model_copy(update={"content": content})
+    return tuple(messages)
+
+
+class TokenLimits:
+    """The token limits of one model, for all its requests; thread-safe."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self.context_tokens = settings.context_tokens or ASSUMED_CONTEXT
+        """Prompt and reply together."""
+        self.assumed = settings.context_tokens is None
+        """Whether neither settings nor a refusal have named the context window."""
+
+    def reply(self, request: ModelRequest, *, reasoning: bool, server_limit: int | None) -> int:
+        """Return the token limit of the reply to a request.
+
+        Args:
+            request: with `raises`, how often its limit was doubled.
+            reasoning: whether the reply includes reasoning.
+            server_limit: longest reply that the server accepts, None: unknown.
+        """
+        fixed, thoughts = self._settings.max_tokens, self._settings.reasoning_tokens
+        if thoughts is None:
+            thoughts = _REASONING_TOKENS if reasoning else 0
+        limit = (fixed or request.max_tokens) + thoughts
+        if fixed is None:
+            limit *= 2**request.raises
+        limit = min(limit, max_reply_tokens(self.context_tokens), server_limit or limit)
+        return min(limit, request.reply_limit or limit)
+
+    def can_rise(
+        self, request: ModelRequest, limit: int, *, reasoning: bool, server_limit: int | None
+    ) -> bool:
+        """Return whether one more raise gives a reply that was truncated at `limit` more room."""
+        more = request.model_copy(update={"raises": request.raises + 1, "reply_limit": None})
+        return self.reply(more, reasoning=reasoning, server_limit=server_limit) > limit
+
+    def learn_context(self, named: int | None, fitting: int) -> None:
+        """Lower the context window after a server refused a conversation as too long.
+
+        Args:
+            named: the context window in the refusal, if any.
+            fitting: tokens of prompt and reply that probably fit; used while the window is assumed.
+        """
+        if named is None and not self.assumed:
+            return  # our own count of this conversation may have been wrong
+        with self._lock:
+            found = max(_LEAST_CONTEXT, fitting if named is None else named)
+            self.context_tokens = min(self.context_tokens, found)
+            self.assumed = self.assumed and named is None

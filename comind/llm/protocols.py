@@ -1,0 +1,304 @@
+"""Write request bodies and parse responses of the two OpenAI protocols, chat completions and responses.
+
+Our own in place of the types of openai: compatible servers omit fields that they require, send nulls,
+lists of parts or a stream where none was asked for, and such a response may still hold a completion.
+Whether a response is a stream is decided by its first bytes, as content types are unreliable, too.
+"""
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from comind.llm.base import Message, ModelRequest
+from comind.llm.capabilities import Capabilities
+from comind.llm.settings import Protocol
+
+__all__ = [
+    "Completion",
+    "ProtocolError",
+    "assemble_stream",
+    "is_stream",
+    "parse_response",
+    "request_body",
+]
+
+_REASONING = ("reasoning_content", "reasoning")  # fields of a chat message
+_STREAM_START = re.compile(r"\s*(data|event|id|retry)?:")
+_LINE = re.compile(r"\r\n|\r|\n")  # not `splitlines`, which also splits at characters inside JSON
+_DATA = "data:"
+_DONE = "[DONE]"
+_PRESENCE_ONLY = ("tool_calls", "function_call", *_REASONING)  # fields whose content is not read
+_LAST = ("response.completed", "response.incomplete", "response.failed")
+
+
+class ProtocolError(Exception):
+    """A response body is JSON, but does not follow the protocol."""
+
+
+class Completion(NamedTuple):
+    """A completion, whatever its protocol."""
+
+    text: str
+    finish: str
+    """stop, length, refusal, content_filter, tool_calls, or a reason of the server's own."""
+    model: str
+    usage: dict[str, int] | None
+    """Token counts by field of `Usage`; None where the server sent none that can be read."""
+    reasoning: bool = False
+    """Whether reasoning came beside the text."""
+
+
+def request_body(
+    name: str,
+    request: ModelRequest,
+    messages: tuple[Message, ...],
+    capabilities: Capabilities,
+    *,
+    structured: bool,
+    effort: str | None,
+) -> dict[str, Any]:
+    """Return the JSON body of a request.
+
+    Args:
+        name: of the model.
+        request: what is asked for.
+        messages: the conversation as it is sent.
+        capabilities: parameters that are not among them are left out.
+        structured: whether the reply is constrained by its JSON schema.
+        effort: reasoning effort, None: the model's default.
+    """
+    written = [message.model_dump() for message in _alternating(messages, system=capabilities.system)]
+    schema: dict[str, Any] | None = None
+    if structured and capabilities.strict:
+        schema = {"name": request.reply_name, "schema": _strict(request.reply_schema), "strict": True}
+    elif structured:
+        schema = {"name": request.reply_name, "schema": request.reply_schema}
+    chat = capabilities.protocol == "chat"
+    body: dict[str, Any] = {"model": name}
+    body |= {"messages": written} if chat else {"input": written, "store": False}
+    if capabilities.limit_parameter != "none":
+        body[capabilities.limit_parameter if chat else "max_output_tokens"] = request.max_tokens
+    if schema is not None and chat:
+        body["response_format"] = {"type": "json_schema", "json_schema": schema}
+    elif schema is not None:
+        body["text"] = {"format": {"type": "json_schema", **schema}}
+    if effort is not None and capabilities.effort:
+        body |= {"reasoning_effort": effort} if chat else {"reasoning": {"effort": effort}}
+    if request.temperature is not None and capabilities.temperature:
+        body["temperature"] = request.temperature
+    if capabilities.stream:
+        body["stream"] = True
+        body |= {"stream_options": {"include_usage": True}} if chat else {}
+    return body
+
+
+def parse_response(body: object, protocol: Protocol) -> Completion:
+    """Return the completion in the body of a successful response.
+
+    Raises:
+        ProtocolError: the body does not follow the protocol.
+    """
+    if not isinstance(body, dict):
+        raise ProtocolError("the response is not a JSON object")
+    error = body.get("error")
+    if error:
+        message = error.get("message") if isinstance(error, dict) else error
+        raise ProtocolError(f"the response is an error: {str(message)[:200]}")
+    return _parse_chat(body) if protocol == "chat" else _parse_responses(body)
+
+
+def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message]:
+    """Merge messages so that roles alternate; without `system`, system messages become a user's."""
+    sent: list[Message] = []
+    for message in messages:
+        role = "user" if message.role == "system" and not system else message.role
+        content = message.content or "(empty)"
+        if sent and sent[-1].role == role:
+            content = f"{sent.pop().content}\n\n{content}"
+        sent.append(Message(role=role, content=content))
+    return sent
+
+
+def _parse_chat(body: dict[str, Any]) -> Completion:
+    choices = body.get("choices")
+    if not isinstance(choices, list) or not choices:
+        raise ProtocolError("the response has no choices")
+    message = choices[0].get("message") if isinstance(choices[0], dict) else None
+    if not isinstance(message, dict):
+        raise ProtocolError("the response has no message")
+    text, finish = _text_of(message.get("content")), choices[0].get("finish_reason")
+    if message.get("refusal"):
+        text, finish = str(message["refusal"]), "refusal"
+    elif message.get("tool_calls") or message.get("function_call"):
+        finish = "tool_calls"
+    return Completion(
+        text,
+        str(finish or "stop"),
+        str(body.get("model") or ""),
+        _token_counts(body.get("usage")),
+        reasoning=any(message.get(name) for name in _REASONING),
+    )
+
+
+def _text_of(content: object) -> str:
+    """Return the text of a message, which some servers send in parts."""
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    if content is not None and not isinstance(content, str):
+        raise ProtocolError("the message is not text")
+    return content or ""
+
+
+def _parse_responses(body: dict[str, Any]) -> Completion:
+    output = body.get("output")
+    if not isinstance(output, list):
+        raise ProtocolError("the response has no output")
+    items = [item for item in output if isinstance(item, dict)]
+    parts = [
+        part
+        for item in items
+        if item.get("type", "message") == "message" and isinstance(item.get("content"), list)
+        for part in item["content"]
+        if isinstance(part, dict)
+    ]
+    text = "".join(str(part.get("text") or "") for part in parts if part.get("type") == "output_text")
+    refusals = [str(part["refusal"]) for part in parts if part.get("refusal")]
+    finish = "stop"
+    if refusals:
+        text, finish = refusals[0], "refusal"
+    elif body.get("status") == "incomplete":
+        details = body.get("incomplete_details")
+        reason = details.get("reason") if isinstance(details, dict) else ""
+        finish = "content_filter" if reason == "content_filter" else "length"
+    elif body.get("status") == "failed":
+        raise ProtocolError("the response has the status failed")
+    elif any("call" in str(item.get("type")) for item in items):
+        finish = "tool_calls"
+    elif not items:
+        raise ProtocolError("the response has no output")
+    return Completion(text, finish, str(body.get("model") or ""), _token_counts(body.get("usage")))
+
+
+_COUNTS = {
+    "prompt_tokens": ("prompt_tokens", "input_tokens"),
+    "completion_tokens": ("completion_tokens", "output_tokens"),
+}
+_DETAILS = {
+    "cached_tokens": (("prompt_tokens_details", "input_tokens_details"), "cached_tokens"),
+    "reasoning_tokens": (("completion_tokens_details", "output_tokens_details"), "reasoning_tokens"),
+}
+
+
+def _token_counts(usage: object) -> dict[str, int] | None:
+    """Return token counts by field of `Usage`; None where one of them is not an integer."""
+    if not isinstance(usage, dict):
+        return None
+    counts: dict[str, int] = {}
+    for ours, theirs in _COUNTS.items():
+        value = next((usage[name] for name in theirs if name in usage), None)
+        if not isinstance(value, int) or isinstance(value, bool):
+            return None
+        counts[ours] = value
+    for ours, (places, name) in _DETAILS.items():
+        details: dict[str, Any] = next(
+            (usage[place] for place in places if isinstance(usage.get(place), dict)), {}
+        )
+        value = details.get(name) or 0
+        if not isinstance(value, int):
+            return None
+        counts[ours] = value
+    return counts
+
+
+_NOT_STRICT = ("default", "title", "minLength", "maxLength")
+
+
+def _strict(schema: Any) -> Any:
+    """Return a schema for strict mode: every key required, no additional ones, no defaults."""
+    if isinstance(schema, list):
+        return [_strict(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    kept = {
+        name: {key: _strict(each) for key, each in value.items()}
+        if name in ("properties", "$defs")
+        else _strict(value)
+        for name, value in schema.items()
+        if name not in _NOT_STRICT
+    }
+    if "properties" in kept:
+        kept |= {"required": list(kept["properties"]), "additionalProperties": False}
+    return kept
+
+
+def is_stream(text: str) -> bool:
+    """Return whether a response is a stream of server-sent events rather than one body."""
+    return _STREAM_START.match(text) is not None
+
+
+def assemble_stream(text: str, protocol: Protocol) -> dict[str, Any]:
+    """Return the body that the same server sends without streaming.
+
+    Raises:
+        ValueError: an event is not JSON.
+        ProtocolError: the stream is truncated, or does not follow the protocol.
+    """
+    events, ended = _events(text)
+    error = next((each for each in events if each.get("error") or each.get("type") == "error"), None)
+    if error is not None:
+        return {"error": error.get("error") or error}
+    return _assemble_chat(events, ended=ended) if protocol == "chat" else _last_response(events)
+
+
+def _events(text: str) -> tuple[list[dict[str, Any]], bool]:
+    """Return the data of the events, and whether `[DONE]` ended them."""
+    events: list[dict[str, Any]] = []
+    data: list[str] = []
+    for line in _LINE.split(text):
+        if line.startswith(_DATA):
+            data.append(line.removeprefix(_DATA).strip())
+        elif not line and data:
+            joined = "\n".join(data)
+            if joined == _DONE:
+                return events, True
+            event = json.loads(joined)
+            if not isinstance(event, dict):
+                raise ProtocolError("a stream event is not a JSON object")
+            events.append(event)
+            data = []
+    return events, data == [_DONE]
+
+
+def _assemble_chat(events: list[dict[str, Any]], *, ended: bool) -> dict[str, Any]:
+    """Join the deltas of the first choice; the usage is in any of the last events."""
+    message: dict[str, Any] = {}
+    body: dict[str, Any] = {}
+    finish = None
+    for event in events:
+        body |= {name: event[name] for name in ("model", "usage") if event.get(name)}
+        for choice in _first_of(event.get("choices")):
+            delta = choice.get("delta")
+            if isinstance(delta, dict):
+                for name in ("content", "refusal"):
+                    if delta.get(name):
+                        message[name] = message.get(name, "") + _text_of(delta[name])
+                message |= {name: True for name in _PRESENCE_ONLY if delta.get(name)}
+            finish = choice.get("finish_reason") or finish
+            body["choices"] = [{"message": message, "finish_reason": finish}]
+    if not ended and finish is None:
+        raise ProtocolError("the stream is truncated")
+    return body
+
+
+def _first_of(choices: object) -> list[dict[str, Any]]:
+    """Return the deltas of the first choice; a server may send several without being asked."""
+    found = choices if isinstance(choices, list) else []
+    return [each for each in found if isinstance(each, dict) and not each.get("index")]
+
+
+def _last_response(events: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the body in the last event of a response."""
+    for event in reversed(events):
+        if event.get("type") in _LAST and isinstance(event.get("response"), dict):
+            return dict(event["response"])
+    raise ProtocolError("the stream is truncated")
