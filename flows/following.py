@@ -17,10 +17,10 @@ from comind.errors import CampaignError
 from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
 from comind.following.events import Candidate, CompetitionObserved
 from comind.following.journal import FollowingLog, following_log
+from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
-from comind.kaggle.leaderboard import read_board
+from comind.kaggle.leaderboard import read_leaderboard
 from comind.kaggle.port import Kaggle
-from comind.kaggle.record import FetchRecord
 from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
@@ -102,7 +102,7 @@ class _CampaignSlices:
         return ObservedCompetition(
             looked=_looked(fetched, self.clock, left),
             competition=fetched.folder,
-            leaderboard=read_board(fetched.folder / "leaderboard"),
+            leaderboard=read_leaderboard(fetched.folder / "leaderboard"),
         )
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:

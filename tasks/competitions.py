@@ -30,7 +30,7 @@ def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fet
     """Bring a competition's folder up to date with Kaggle; times are those of the place asked."""
     time = ServerClock()
     kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
-    return fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)
+    return fetch_competition(kaggle, slug, place, limits=settings.wanted, clock=time)
 
 
 @task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming

@@ -13,7 +13,7 @@ from pathlib import Path
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate, Scored, Sending, Sent, StandingRecorded
 from comind.following.journal import FollowingLog
-from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
+from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, parse_score
 from comind.kaggle.rate_limit import paginate
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
@@ -82,7 +82,7 @@ def standing(
     score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
 ) -> StandingRecorded | None:
     """Return where a public score stands; equal scores share the better rank. None on an empty board."""
-    scores = [value for row in rows if (value := number(row.score)) is not None]
+    scores = [value for row in rows if (value := parse_score(row.score)) is not None]
     if not scores:
         return None
     better = sum(other > score if maximize else other < score for other in scores)
@@ -95,7 +95,7 @@ def _scored(facts: SubmissionFacts, at: datetime) -> Scored:
     return Scored(
         at=at,
         reference=facts.ref,
-        public_score=number(facts.public_score),
-        private_score=number(facts.private_score),
+        public_score=parse_score(facts.public_score),
+        private_score=parse_score(facts.private_score),
         error=(facts.error or "it was refused") if facts.status == "error" else "",
     )

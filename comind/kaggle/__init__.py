@@ -1,1 +1,1 @@
-"""Kaggle itself, reached through its official client alone; credentials are read nowhere else."""
+"""Kaggle, through its official client; the only package that reads its credentials."""

@@ -1,4 +1,4 @@
-"""Files as Kaggle sends them, laid out as plain files that nothing leads out of."""
+"""Unpack downloads below a folder, without path traversal."""
 
 import os
 import shutil
@@ -9,22 +9,22 @@ from pathlib import Path, PurePosixPath
 
 from comind.errors import DiskError, KaggleError
 
-__all__ = ["ROOM_TO_FETCH", "check_room", "link_or_copy", "members_of", "place", "safe_name"]
+__all__ = ["DISK_HINT", "check_free_space", "extract_each", "link_or_copy", "safe_name", "unpack"]
 
-ROOM_TO_FETCH = "make room, or name another folder with --out; what was fetched is kept"
+DISK_HINT = "free disk space, or name another folder with --out; what was fetched is kept"
 
 _CHUNK = 1 << 20
-_LONGEST = 200  # letters of one part of a name
+_LONGEST = 200  # characters of one part of a name
 _SPARE_BYTES = 256 << 20
 _LITTER = ("__MACOSX", ".DS_Store", "Thumbs.db")
 _RESERVED = ("validation.csv", "sample_validation_submission.csv", "description.md")
 
 
 def safe_name(name: str) -> PurePosixPath:
-    """Return a name as a path that stays below the folder it is put in.
+    """Return a name as a relative path without traversal.
 
     Raises:
-        KaggleError: it would lead elsewhere, or is none.
+        KaggleError: the name is absolute, has `..`, a backslash or unprintable characters, or is empty.
     """
     path = PurePosixPath(name)
     bad = any(
@@ -32,32 +32,34 @@ def safe_name(name: str) -> PurePosixPath:
     )
     if not path.parts or path.is_absolute() or bad or "\\" in name:
         raise KaggleError(
-            f"the file name {name[:200]!r} leads out of its folder or cannot be one",
-            hint="this is not data that can be trusted; tell whoever published it",
+            f"the file name {name[:200]!r} leads out of its folder or is invalid",
+            hint="do not trust this data; report it to its publisher",
         )
     return path
 
 
 def _free_name(path: PurePosixPath) -> PurePosixPath:
-    """Return the path itself, or, where we need this name for a file of our own, another one."""
+    """Return the path, prefixed where its name is reserved for a file of ours."""
     return PurePosixPath(f"given_{path}") if str(path) in _RESERVED else path
 
 
-def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
-    """Put a file that was delivered below `public`, zips unpacked; return the names of what it became.
+def unpack(download: Path, name: str, public: Path) -> tuple[str, ...]:
+    """Link or unpack a downloaded file below `public`; return the names of the resulting files.
 
-    A zip that holds one file becomes this file, in the zip's place. One that holds many becomes a
-    folder of its name, unless all lie in one folder already. What was delivered is not changed.
+    A zip with one file becomes this file. One with many becomes a folder of its name, unless all are in
+    one folder already. The download itself stays.
 
     Raises:
-        KaggleError: a zip is broken, or a name would lead out of the folder.
-        DiskError: there is no room for what is in it.
+        KaggleError: the zip is corrupt, or a name would lead out of the folder.
+        DiskError: there is not enough disk space.
     """
     target = _free_name(safe_name(name))
-    if not _is_archive(delivered, target):
-        _keep(delivered, public / target)
+    if not _is_archive(download, target):
+        if (public / target).exists():
+            raise KaggleError(f"two data files are called {target.name}")
+        link_or_copy(download, public / target)
         return (str(target),)
-    with _opened(delivered, name) as archive:
+    with _opened(download, name) as archive:
         found = list(_entries(archive))
         single = len(found) == 1
         folders = {path.parts[0] if len(path.parts) > 1 else "" for _, path in found}
@@ -72,11 +74,11 @@ def place(delivered: Path, name: str, public: Path) -> tuple[str, ...]:
     return tuple(made)
 
 
-def members_of(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
-    """Yield the files of a zip that holds all data files, each with its name, one at a time.
+def extract_each(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
+    """Extract the files of a zip to `scratch` one at a time; yield each name with that path.
 
     Raises:
-        KaggleError: the zip is broken, or a name would lead out of the folder.
+        KaggleError: the zip is corrupt, or a name would lead out of the folder.
     """
     with _opened(bundle, bundle.name) as archive:
         for entry, path in _entries(archive):
@@ -86,20 +88,20 @@ def members_of(bundle: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
             scratch.unlink(missing_ok=True)
 
 
-def check_room(folder: Path, needed: int, what: str) -> None:
-    """Make sure that so many bytes fit on the disk of a folder, with some to spare.
+def check_free_space(folder: Path, needed: int, what: str) -> None:
+    """Check that the disk of a folder has `needed` bytes free, and 256 MiB more.
 
     Raises:
-        DiskError: they do not.
+        DiskError: it has not.
     """
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
-        said = f"{what}: {needed >> 20} MiB to write, and {free >> 20} MiB are free"
-        raise DiskError(said, hint=ROOM_TO_FETCH)
+        message = f"{what}: {needed >> 20} MiB to write, and {free >> 20} MiB are free"
+        raise DiskError(message, hint=DISK_HINT)
 
 
 def link_or_copy(source: Path, target: Path) -> None:
-    """Put the file at another place, too; without a second copy of its content where possible."""
+    """Hard-link a file to `target`, or copy it where links are not possible."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)
@@ -107,16 +109,10 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def _keep(delivered: Path, target: Path) -> None:
-    if target.exists():
-        raise KaggleError(f"two data files are called {target.name}")
-    link_or_copy(delivered, target)
-
-
-def _is_archive(delivered: Path, name: PurePosixPath) -> bool:
-    """Whether a file is a zip to unpack; formats that are zips inside are left as they are."""
+def _is_archive(download: Path, name: PurePosixPath) -> bool:
+    """Return whether a file is a zip to unpack; formats based on zip, such as xlsx, are not."""
     return name.suffix.lower() in ("", ".zip", ".csv", ".tsv", ".json", ".txt") and zipfile.is_zipfile(
-        delivered
+        download
     )
 
 
@@ -124,9 +120,9 @@ def _opened(path: Path, name: str) -> zipfile.ZipFile:
     try:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError) as error:
-        raise KaggleError(f"{name}: is no whole zip ({error})") from None
+        raise KaggleError(f"{name}: the zip is corrupt ({error})") from None
     try:
-        check_room(path.parent, sum(entry.file_size for entry in archive.infolist()), name)
+        check_free_space(path.parent, sum(entry.file_size for entry in archive.infolist()), name)
     except DiskError:
         archive.close()
         raise
@@ -134,7 +130,7 @@ def _opened(path: Path, name: str) -> zipfile.ZipFile:
 
 
 def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePosixPath]]:
-    """Yield the files of a zip; what systems leave behind is no data."""
+    """Yield the files of a zip, without metadata of operating systems."""
     for entry in archive.infolist():
         if entry.is_dir():
             continue
@@ -146,7 +142,7 @@ def _entries(archive: zipfile.ZipFile) -> Iterator[tuple[zipfile.ZipInfo, PurePo
 
 
 def _extract(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, target: Path, name: str) -> None:
-    """Write one file of a zip; its checksum is looked at on the way."""
+    """Extract one file of a zip and verify its checksum."""
     if target.exists():
         raise KaggleError(f"{name}: holds {target.name} twice, or it is there already")
     target.parent.mkdir(parents=True, exist_ok=True)

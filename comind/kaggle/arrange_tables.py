@@ -1,4 +1,4 @@
-"""Which files are train, test and sample submission, and which columns are what: read off the files."""
+"""Detect a competition's train, test and sample submission tables, and the roles of their columns."""
 
 import csv
 import re
@@ -10,42 +10,42 @@ from typing import IO
 from comind.domain.value import Value
 from comind.errors import CompetitionError
 
-__all__ = ["Form", "arrange"]
+__all__ = ["TableColumns", "arrange_tables"]
 
 _TRAIN, _TEST, _SAMPLE = "train.csv", "test.csv", "sample_submission.csv"
 _DEPTH = 2
 _BY_HAND = (
-    "lay train.csv, test.csv and sample_submission.csv out by hand and write competition.yaml "
+    "create train.csv, test.csv and sample_submission.csv by hand and write competition.yaml "
     "(docs/competition-folder.md)"
 )
 
 
-class Form(Value):
-    """What the columns are; the names of the files are the usual ones by now."""
+class TableColumns(Value):
+    """Columns by role, once the files have their usual names."""
 
     id_columns: tuple[str, ...]
     train_id_columns: tuple[str, ...] = ()
     label_columns: tuple[str, ...]
     target_columns: tuple[str, ...]
     renamed: dict[str, str] = {}
-    """By usual name: what the file was called before; empty for a file that was made here."""
+    """Former file name by usual name; empty for a file that was created."""
 
 
-def arrange(public: Path) -> Form:
-    """Give train, test and sample submission their usual names, and return what their columns are.
+def arrange_tables(public: Path) -> TableColumns:
+    """Rename the train, test and sample submission tables to their usual names; return their columns.
 
-    A competition without a table of test rows gets one that holds the sample submission's ids.
+    A competition without a test table gets one with the ids of the sample submission.
 
     Raises:
-        CompetitionError: the files do not show which is which.
+        CompetitionError: the files are ambiguous, or one is missing.
     """
     tables = {path: header for path in _csv_files(public) if (header := _header(path))}
     sample, test, ids = _sample_and_test(public, tables)
     train = _named(tables, r"train(ing)?", "train", besides=(sample, test), of=public)
     if train is None:
-        raise _unclear(public, "no table of labelled rows (train.csv) is among the files")
+        raise _ambiguous(public, "no table of labelled rows (train.csv) is among the files")
     targets = tuple(name for name in tables[sample] if name not in ids)
-    form = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
+    columns = _columns(train, tables[train], tables[test] if test else ids, ids, targets)
     renamed = {}
     moves = [
         (path, usual)
@@ -54,14 +54,14 @@ def arrange(public: Path) -> Form:
     ]
     for path, usual in moves:
         if (public / usual).exists():
-            raise _unclear(public, f"{usual} or {path.name} may be the one that is meant")
+            raise _ambiguous(public, f"{usual} or {path.name} may be the one that is meant")
     for path, usual in moves:
         renamed[usual] = path.relative_to(public).as_posix()
         path.rename(public / usual)
     if test is None:
         _write_ids(public / _SAMPLE, public / _TEST, ids)
         renamed[_TEST] = ""
-    return form.model_copy(update={"renamed": renamed})
+    return columns.model_copy(update={"renamed": renamed})
 
 
 def _columns(
@@ -70,22 +70,22 @@ def _columns(
     test: Sequence[str],
     ids: tuple[str, ...],
     targets: tuple[str, ...],
-) -> Form:
+) -> TableColumns:
     own = [name for name in train if name not in test]
     train_ids: tuple[str, ...] = ()
-    strange = [name for name in ids if name not in train]
-    if strange:
+    missing = [name for name in ids if name not in train]
+    if missing:
         alike = [name for name in own if name not in targets and _like_an_id(name)]
         if len(ids) != 1 or len(alike) != 1:
-            raise _unclear(path.parent, f"{_TRAIN} has no column {strange[0]!r}")
+            raise _ambiguous(path.parent, f"{_TRAIN} has no column {missing[0]!r}")
         train_ids = (alike[0],)
     labels = [name for name in own if name not in train_ids]
     first = [name for name in targets if name in labels]
     if not labels or (first and len(first) != len(targets)):
-        raise _unclear(path.parent, f"{_TRAIN} does not hold what {_SAMPLE} asks for")
-    # What else only train.csv has is withheld with the labels, however it is called.
+        raise _ambiguous(path.parent, f"{_TRAIN} does not hold what {_SAMPLE} asks for")
+    # Any other column that only train.csv has is withheld with the labels (leakage).
     labels = first or _classes(path, labels, targets)
-    return Form(
+    return TableColumns(
         id_columns=ids,
         train_id_columns=train_ids,
         label_columns=tuple(labels),
@@ -94,7 +94,7 @@ def _columns(
 
 
 def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str]:
-    """Return the column whose values are the target columns, where there is one, else all."""
+    """Return the label column whose values are the target columns, if there is one, else all."""
     if len(labels) == 1:
         return labels
     values = {name: {cell for (cell,) in _cells(train, [name])} for name in labels}
@@ -105,7 +105,7 @@ def _classes(train: Path, labels: list[str], targets: Sequence[str]) -> list[str
 def _sample_and_test(
     public: Path, tables: dict[Path, list[str]]
 ) -> tuple[Path, Path | None, tuple[str, ...]]:
-    """Return the two files that belong together: they have the same ids."""
+    """Return the sample submission and the test table that has the same ids, and the id columns."""
     samples = [path for path in tables if re.search(r"sub(mission)?s?$|sample", _stem(path))]
     samples.sort(key=lambda path: "sample" not in _stem(path))
     tests = [path for path in tables if path not in samples and "test" in _stem(path)]
@@ -117,11 +117,11 @@ def _sample_and_test(
             if ids and _same_rows(sample, test, ids):
                 return sample, test, ids
     if not samples:
-        raise _unclear(public, "no sample submission is among the files")
+        raise _ambiguous(public, "no sample submission is among the files")
     if tests:
-        raise _unclear(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
+        raise _ambiguous(public, f"{samples[0].name} does not ask for the rows of {tests[0].name}")
     if len(samples) > 1:
-        raise _unclear(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
+        raise _ambiguous(public, f"{samples[0].name} or {samples[1].name} may be the sample submission")
     return samples[0], None, (tables[samples[0]][0],)
 
 
@@ -133,7 +133,7 @@ def _named(
     besides: Sequence[Path | None],
     of: Path,
 ) -> Path | None:
-    """Return the one table of this name, else the one whose name has it as a part, or None."""
+    """Return the one table of this name, else the one whose name contains it, or None."""
     left = [path for path in tables if path not in besides]
     for found in (
         [path for path in left if re.fullmatch(exact, _stem(path)) and path.parent == of],
@@ -152,7 +152,7 @@ def _named(
 
 
 def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
-    """Whether two files have the same ids; mostly in the same order, which needs no memory."""
+    """Return whether two files have the same ids; compared in order first, which needs no memory."""
     pairs = zip_longest(_cells(sample, ids), _cells(test, ids))
     if all(one == other for one, other in pairs):
         return True
@@ -161,7 +161,7 @@ def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
 
 
 def _cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the cells of some columns, row by row; what a short row lacks is empty."""
+    """Yield the cells of some columns, row by row; missing ones of a short row as empty."""
     with _rows(path) as rows:
         reader = csv.reader(rows)
         header = next(reader, [])
@@ -198,7 +198,7 @@ def _rows(path: Path) -> IO[str]:
 
 
 def _stem(path: Path) -> str:
-    """Return a file's name without its ending, in small letters alone."""
+    """Return the letters of a file's name in lower case, without its suffix."""
     return re.sub(r"[^a-z]+", "", path.stem.lower())
 
 
@@ -206,5 +206,5 @@ def _like_an_id(name: str) -> bool:
     return re.search(r"(^|[^a-z])id($|[^a-z])|Id$|ID$", name) is not None
 
 
-def _unclear(public: Path, what: str) -> CompetitionError:
+def _ambiguous(public: Path, what: str) -> CompetitionError:
     return CompetitionError(f"{public}: {what}", hint=_BY_HAND)

@@ -1,7 +1,7 @@
-"""Sign in with the official client: the one module that knows it, and finds credentials.
+"""Authenticate the official client; the one module that imports it and reads credentials.
 
-Credentials are whatever the client finds: KAGGLE_API_TOKEN, KAGGLE_USERNAME with KAGGLE_KEY, or its
-files. They stay in the client: nothing here returns, prints or writes them.
+The client finds them: KAGGLE_API_TOKEN, KAGGLE_USERNAME with KAGGLE_KEY, or its files. They stay in the
+client: nothing here returns, prints or writes them.
 """
 
 import contextlib
@@ -20,75 +20,77 @@ import requests
 from requests.adapters import HTTPAdapter
 
 from comind.errors import KaggleAccountError, UsageError
-from comind.kaggle.client_errors import CREDENTIALS, explain
+from comind.kaggle.client_errors import CREDENTIALS_HINT, translate_error
 
-__all__ = ["signed_in", "uploaded"]
+__all__ = ["authenticate", "upload"]
 
 _CONNECT_SECONDS, _READ_SECONDS = 15.0, 120.0
 _OWN_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
-def signed_in(endpoint: str | None, hear: Callable[[datetime], None] | None = None) -> Any:
-    """Return the client of Kaggle or another endpoint, with the credentials that it finds.
+def authenticate(endpoint: str | None, on_date: Callable[[datetime], None] | None = None) -> Any:
+    """Return the client of Kaggle or another endpoint with the credentials that it finds.
+
+    `on_date` is a callback for the Date header of each response.
 
     Raises:
-        UsageError: `endpoint` is no address that credentials may be sent to.
-        KaggleError: there are none, or they cannot be used.
+        UsageError: credentials may not be sent to `endpoint`.
+        KaggleError: there are no credentials, or they cannot be used.
     """
     if endpoint is not None:
         endpoint = _checked(endpoint)
     try:
-        with contextlib.redirect_stdout(io.StringIO()):  # its help would be an answer of ours
-            api = _class(endpoint, hear or (lambda _: None))()
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints help
+            api = _class(endpoint, on_date or (lambda _: None))()
             api.authenticate()
     except SystemExit:
         from kaggle.api.kaggle_api_extended import get_access_token_from_env
 
         if get_access_token_from_env()[0]:
-            raise KaggleAccountError("Kaggle does not accept the token", hint=CREDENTIALS) from None
-        raise _nothing_found() from None
+            raise KaggleAccountError("Kaggle does not accept the token", hint=CREDENTIALS_HINT) from None
+        raise _not_found() from None
     except Exception as error:
-        known = explain(error, "the credentials", "", ())
+        known = translate_error(error, "the credentials", "", ())
         if known is error:
             raise
         raise known from None
     found = api.config_values
     if not found.get("token") and not (found.get("username") and found.get("key")):
-        raise _nothing_found()  # variables that are set to nothing are enough for the client
+        raise _not_found()  # the client accepts empty variables
     return api
 
 
-def _nothing_found() -> KaggleAccountError:
-    said = "no credentials for Kaggle were found"
-    return KaggleAccountError(said, hint=CREDENTIALS, missing=True)
+def _not_found() -> KaggleAccountError:
+    message = "no credentials for Kaggle were found"
+    return KaggleAccountError(message, hint=CREDENTIALS_HINT, missing=True)
 
 
-def uploaded(api: Any, file: Path, address: str) -> bool:
-    """Send a file to an address that Kaggle has named; return whether it is all there."""
+def upload(api: Any, file: Path, url: str) -> bool:
+    """Upload a file to a URL from Kaggle; return whether the upload is complete."""
     from kaggle.api.kaggle_api_extended import ResumableUploadResult
 
-    with contextlib.redirect_stdout(io.StringIO()):  # a failure is printed, with the signed address
-        done = api.upload_complete(str(file), address, quiet=True)
+    with contextlib.redirect_stdout(io.StringIO()):  # a failure is printed with the signed URL
+        done = api.upload_complete(str(file), url, quiet=True)
     return bool(done == ResumableUploadResult.COMPLETE)
 
 
 def _checked(endpoint: str) -> str:
-    """Return an address without its last slash; keys go unencrypted to our own machine alone."""
+    """Return a URL without its last slash; plain http is for this machine only."""
     parts = urlsplit(endpoint)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise UsageError(f"kaggle endpoint {endpoint!r}: is no address", hint="http://127.0.0.1:8080")
+        raise UsageError(f"kaggle endpoint {endpoint!r}: not a URL", hint="http://127.0.0.1:8080")
     if parts.scheme == "http" and parts.hostname not in _OWN_MACHINE:
         raise UsageError(
-            f"kaggle endpoint {endpoint!r}: credentials would go there unencrypted", hint="use https"
+            f"kaggle endpoint {endpoint!r}: credentials would be sent unencrypted", hint="use https"
         )
     return endpoint.rstrip("/")
 
 
-def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
+def _class(endpoint: str | None, on_date: Callable[[datetime], None]) -> Any:
     """Return the client's class, quiet and bound to an endpoint."""
     if "kaggle" not in sys.modules:
-        # The package signs in while it is imported: it sends the token, prints, and may end the
-        # process. Its modules are wanted without that.
+        # The package authenticates when it is imported: it sends the token, prints, and may exit the
+        # process. Its modules are imported without that.
         spec = importlib.util.find_spec("kaggle")
         assert spec is not None
         sys.modules["kaggle"] = importlib.util.module_from_spec(spec)
@@ -99,17 +101,17 @@ def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
         args = [each for each in KaggleApi.args if each != "--verbose"]  # it would print the key
 
         def get_response_processor(self) -> Callable[[requests.Response], None]:
-            """Look at each answer for the time, and not for newer versions, which would be printed."""
+            """Replace the check for newer versions, which prints, by our callback."""
 
             def process(response: requests.Response) -> None:
                 with contextlib.suppress(ValueError):
-                    hear(parsedate_to_datetime(response.headers.get("Date", "")))
+                    on_date(parsedate_to_datetime(response.headers.get("Date", "")))
 
             return process
 
         def build_kaggle_client(self) -> Any:
             if endpoint is None:
-                return _patient(super().build_kaggle_client())
+                return _with_timeouts(super().build_kaggle_client())
             client = KaggleClient(
                 env=KaggleEnv.LOCAL,
                 username=self.config_values.get("username"),
@@ -117,15 +119,15 @@ def _class(endpoint: str | None, hear: Callable[[datetime], None]) -> Any:
                 api_token=self.config_values.get("token"),
                 response_processor=self.get_response_processor(),
             )
-            client.http_client()._endpoint = endpoint  # noqa: SLF001 - the client knows only its own
-            return _patient(client)
+            client.http_client()._endpoint = endpoint  # noqa: SLF001 - there is no setting for it
+            return _with_timeouts(client)
 
     return Api
 
 
 @contextlib.contextmanager
 def _own_logging() -> Iterator[None]:
-    """Keep the process's logging as it is; where VERBOSE is set, the client turns all of it up."""
+    """Restore the root logger, which the client changes where VERBOSE is set."""
     root = logging.getLogger()
     level, handlers = root.level, list(root.handlers)
     try:
@@ -135,18 +137,18 @@ def _own_logging() -> Iterator[None]:
         root.handlers[:] = handlers
 
 
-def _patient(client: Any) -> Any:
-    """Return the client with an end to its patience, and a name; it has no settings for this."""
+def _with_timeouts(client: Any) -> Any:
+    """Set timeouts and a user agent, for which the client has no settings."""
     client.__enter__()
     session = client.http_client()._session  # noqa: SLF001
     session.headers["User-Agent"] = "comind"
     for scheme in ("http://", "https://"):
-        session.mount(scheme, _Patient())
+        session.mount(scheme, _TimeoutAdapter())
     return client
 
 
-class _Patient(HTTPAdapter):
-    """Sends as requests does, but waits for nobody for ever."""
+class _TimeoutAdapter(HTTPAdapter):
+    """Adds a default timeout to every request."""
 
     def send(self, request: Any, **options: Any) -> Any:  # type: ignore[override]
         options["timeout"] = options.get("timeout") or (_CONNECT_SECONDS, _READ_SECONDS)

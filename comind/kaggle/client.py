@@ -1,6 +1,6 @@
-"""The port to Kaggle through its official client, whose types leave this module in no answer.
+"""Implement the Kaggle port with the official client, whose types do not leave this module.
 
-Each method is one request; who asks is settled in `signin.py`.
+Each method is one request; `authentication.py` finds the credentials.
 """
 
 import base64
@@ -22,9 +22,9 @@ from kagglesdk.kernels.types.kernels_api_service import ApiGetKernelRequest, Api
 from kagglesdk.kernels.types.kernels_enums import KernelsListSortType, KernelsListViewType
 
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
-from comind.kaggle import port, wire
-from comind.kaggle.authentication import signed_in, uploaded
-from comind.kaggle.client_errors import explain
+from comind.kaggle import conversion, port
+from comind.kaggle.authentication import authenticate, upload
+from comind.kaggle.client_errors import translate_error
 
 __all__ = ["OfficialKaggle"]
 
@@ -40,23 +40,22 @@ _ORDERS = {
 
 
 class OfficialKaggle:
-    """The official client behind our port."""
+    """The official client as a `Kaggle` port."""
 
     def __init__(
-        self, endpoint: str | None = None, hear: Callable[[datetime], None] | None = None
+        self, endpoint: str | None = None, on_date: Callable[[datetime], None] | None = None
     ) -> None:
-        """Take the credentials that the client finds; nothing is sent for a user name with key.
+        """Find the credentials; a user name with key is not verified yet.
 
         Args:
-            endpoint: another server that speaks Kaggle's language, such as `comind live serve`; None
-                for Kaggle itself.
-            hear: is told with each answer what time it is there.
+            endpoint: another server of Kaggle's API, such as `comind live serve`; None: Kaggle.
+            on_date: callback for the Date header of each response.
 
         Raises:
-            UsageError: `endpoint` is no address that credentials may be sent to.
+            UsageError: credentials may not be sent to `endpoint`.
             KaggleError: there are no credentials, or they cannot be used.
         """
-        self._api = signed_in(endpoint, hear)
+        self._api = authenticate(endpoint, on_date)
         self._client = self._api.build_kaggle_client()
         values = self._api.config_values
         self._secrets = [values[key] for key in ("key", "token") if values.get(key)]
@@ -65,7 +64,7 @@ class OfficialKaggle:
         self._discussions = self._client.discussions.discussion_api_client
 
     def account(self) -> str:
-        """Return the name of whoever the credentials belong to, once Kaggle has accepted them."""
+        """Return the name of the account, once Kaggle has accepted its credentials."""
         request = _made(competitions.ApiListCompetitionsRequest, page=1, page_size=1)
         with self._explained("the account"):
             self._competitions.list_competitions(request)
@@ -76,20 +75,20 @@ class OfficialKaggle:
         request = _made(competitions.ApiGetCompetitionRequest, competition_name=slug)
         try:
             with self._explained("the competition", slug):
-                return wire.competition_of(self._competitions.get_competition(request))
+                return conversion.competition_of(self._competitions.get_competition(request))
         except (KaggleRefusedError, KaggleUnknownError):
             return self._listed(slug)
 
     def _listed(self, slug: str) -> port.CompetitionFacts:
-        """Return the facts from the list; not every server and account is shown a competition alone."""
+        """Return the facts from the list, as not every server returns a single competition."""
         request = _made(competitions.ApiListCompetitionsRequest, search=slug, page=1)
         with self._explained("the competition", slug):
             for each in self._competitions.list_competitions(request).competitions or ():
-                if wire.last_part(each.ref) == slug:
-                    return wire.competition_of(each)
+                if conversion.last_part(each.ref) == slug:
+                    return conversion.competition_of(each)
         raise KaggleUnknownError(
             f"{slug}: Kaggle has no such competition, or does not show it to this account",
-            hint=f"the name is the last part of its address, https://www.kaggle.com/competitions/{slug}",
+            hint=f"the name is the last part of its URL, https://www.kaggle.com/competitions/{slug}",
         )
 
     def pages(self, slug: str) -> tuple[port.Page, ...]:
@@ -97,10 +96,10 @@ class OfficialKaggle:
         request = _made(competitions.ApiListCompetitionPagesRequest, competition_name=slug)
         with self._explained("the pages", slug):
             answer = self._competitions.list_competition_pages(request)
-            return tuple(wire.page_of(each) for each in answer.pages or ())
+            return tuple(conversion.page_of(each) for each in answer.pages or ())
 
     def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
-        """Return a part of the list of data files."""
+        """Return a page of the list of data files."""
         request = _made(
             competitions.ApiListDataFilesRequest,
             competition_name=slug,
@@ -109,13 +108,13 @@ class OfficialKaggle:
         )
         with self._explained("the data files", slug):
             answer = self._competitions.list_data_files(request)
-            return _chunk(answer, answer.files, wire.file_of)
+            return _chunk(answer, answer.files, conversion.file_of)
 
     def download(self, slug: str, name: str | None, target: Path) -> port.Received:
-        """Write a data file to `target`; a part that lies there and is of this file is gone on with."""
+        """Download a data file to `target`; a partial one of the same file is resumed."""
         with self._explained("all data files" if name is None else f"the file {name}", slug):
             with self._opened(slug, name) as response:
-                # The rest of a file can be asked for by its address; a call's body is not sent again.
+                # Only a GET can be resumed with a Range header; a POST body is not sent again.
                 resume = response.request.method == "GET"
                 self._api.download_file(
                     response,
@@ -123,12 +122,12 @@ class OfficialKaggle:
                     self._client.http_client(),
                     quiet=True,
                     resume=resume,
-                    max_retries=0,  # whoever is behind the port waits and asks again
+                    max_retries=0,  # rate_limit.py retries
                 )
             return port.Received(path=target, name=_name_sent(response, name), md5=_md5_sent(response))
 
     def _opened(self, slug: str, name: str | None) -> requests.Response:
-        """Ask for a file, or for all; return the answer before its content is read."""
+        """Request a file, or all in one zip; return the response before its content is read."""
         response: requests.Response
         if name is None:
             everything = _made(competitions.ApiDownloadDataFilesRequest, competition_name=slug)
@@ -140,7 +139,7 @@ class OfficialKaggle:
         return response
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
-        """Return a part of the public leaderboard, best first."""
+        """Return a page of the public leaderboard, best first."""
         request = _made(
             competitions.ApiGetLeaderboardRequest,
             competition_name=slug,
@@ -149,12 +148,12 @@ class OfficialKaggle:
         )
         with self._explained("the leaderboard", slug):
             answer = self._competitions.get_leaderboard(request)
-            return _chunk(answer, answer.submissions, wire.row_of)
+            return _chunk(answer, answer.submissions, conversion.row_of)
 
     def notebooks(
         self, slug: str, order: port.NotebookOrder, at: str | None = None
     ) -> port.Chunk[port.NotebookFacts]:
-        """Return a part of the list of public notebooks."""
+        """Return a page of the list of public notebooks."""
         request = _made(
             ApiListKernelsRequest,
             competition=slug,
@@ -168,7 +167,7 @@ class OfficialKaggle:
         )
         with self._explained("the notebooks", slug):
             answer = self._kernels.list_kernels(request)
-            return _chunk(answer, answer.kernels, wire.notebook_of)
+            return _chunk(answer, answer.kernels, conversion.notebook_of)
 
     def notebook(self, ref: str) -> port.NotebookFacts:
         """Return the newest version of a notebook, with its source."""
@@ -176,19 +175,19 @@ class OfficialKaggle:
         request = _made(ApiGetKernelRequest, user_name=owner, kernel_slug=name)
         with self._explained("the notebook", ref):
             answer = self._kernels.get_kernel(request)
-            return wire.notebook_of(answer.metadata, answer.blob.source or "")
+            return conversion.notebook_of(answer.metadata, answer.blob.source or "")
 
     def topics(
         self, slug: str, order: port.TopicOrder, at: str | None = None
     ) -> port.Chunk[port.TopicFacts]:
-        """Return a part of the list of discussions; the place is `page:seen`, as there is no token."""
+        """Return a page of the list of discussions; `at` is `page:seen`, as the API has no token."""
         page, seen = map(int, (at or "1:0").split(":"))
         by = TopicListSortBy[f"TOPIC_LIST_SORT_BY_{order.upper()}"]
         kind = competitions.ApiListCompetitionTopicsRequest
         request = _made(kind, competition_name=slug, page=page, sort_by=by)
         with self._explained("the discussions", slug):
             answer = self._competitions.list_competition_topics(request)
-            items = tuple(wire.topic_of(each) for each in answer.topics or ())
+            items = tuple(conversion.topic_of(each) for each in answer.topics or ())
             seen += len(items)
             more = bool(items) and seen < (answer.total_count or 0)
             return port.Chunk(items=items, following=f"{page + 1}:{seen}" if more else None)
@@ -197,31 +196,31 @@ class OfficialKaggle:
         """Return a discussion with its body."""
         request = _made(discussions.ApiGetTopicRequest, id=number)
         with self._explained("the discussion", str(number)):
-            return wire.topic_of(self._discussions.get_topic(request).topic)
+            return conversion.topic_of(self._discussions.get_topic(request).topic)
 
     def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
-        """Return a part of a discussion's comments, answers after what they answer."""
+        """Return a page of a discussion's comments, replies after their parents."""
         request = _made(discussions.ApiListCommentsRequest, topic_id=number, page_token=at or "")
         with self._explained("the comments", str(number)):
             answer = self._discussions.list_comments(request)
-            items = tuple(wire.comments_of(answer.comments))
+            items = tuple(conversion.comments_of(answer.comments))
             return port.Chunk(items=items, following=answer.next_page_token or None)
 
     def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
-        """Return a part of the public datasets that are found by these words."""
+        """Return a page of the public datasets that match a search."""
         request = _made(ApiListDatasetsRequest, search=words, **_place(at))
         with self._explained("the datasets", words):
             answer = self._client.datasets.dataset_api_client.list_datasets(request)
-            return _chunk(answer, answer.datasets, wire.dataset_of)
+            return _chunk(answer, answer.datasets, conversion.dataset_of)
 
     def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
         request = _made(competitions.ApiGetSubmissionLimitsRequest, competition_name=slug)
         with self._explained("the submission limits", slug):
-            return wire.limits_of(self._competitions.get_submission_limits(request))
+            return conversion.limits_of(self._competitions.get_submission_limits(request))
 
     def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
-        """Return a part of our own submissions, newest first."""
+        """Return a page of our own submissions, newest first."""
         request = _made(
             competitions.ApiListSubmissionsRequest,
             competition_name=slug,
@@ -232,11 +231,11 @@ class OfficialKaggle:
         )
         with self._explained("the submissions", slug):
             answer = self._competitions.list_submissions(request)
-            return _chunk(answer, answer.submissions, wire.submission_of)
+            return _chunk(answer, answer.submissions, conversion.submission_of)
 
     def submit(self, slug: str, file: Path, message: str) -> str:
-        """Hand in a file; return the reference that `submissions` lists it by."""
-        token = self._uploaded(slug, file)
+        """Submit a file; return its reference in `submissions`."""
+        token = self._upload(slug, file)
         request = _made(
             competitions.ApiCreateSubmissionRequest,
             competition_name=slug,
@@ -246,8 +245,8 @@ class OfficialKaggle:
         with self._explained("the submission", slug):
             return str(self._competitions.create_submission(request).ref or "")
 
-    def _uploaded(self, slug: str, file: Path) -> str:
-        """Send the file; return the token it is known by. Nothing is handed in yet."""
+    def _upload(self, slug: str, file: Path) -> str:
+        """Upload a file without submitting it; return its token."""
         facts = file.stat()
         request = _made(
             competitions.ApiStartSubmissionUploadRequest,
@@ -262,28 +261,28 @@ class OfficialKaggle:
         except KaggleBusyError as error:
             error.perhaps_done = False
             raise
-        if not uploaded(self._api, file, answer.create_url):
+        if not upload(self._api, file, answer.create_url):
             raise KaggleBusyError(
-                f"{slug}: the upload of {file.name} did not succeed",
-                hint="nothing was handed in; try again",
+                f"{slug}: the upload of {file.name} failed",
+                hint="nothing was submitted; try again",
                 perhaps_done=False,
             )
         return str(answer.token)
 
     @contextlib.contextmanager
     def _explained(self, what: str, slug: str = "") -> Iterator[None]:
-        """Raise what the client raises as errors of ours."""
+        """Translate the client's exceptions into our errors."""
         try:
             yield
         except Exception as error:
-            known = explain(error, what, slug, self._secrets)
+            known = translate_error(error, what, slug, self._secrets)
             if known is error:
                 raise
             raise known from None
 
 
 def _made(kind: Any, **fields: Any) -> Any:
-    """Return a request of the client's with these fields."""
+    """Return a request of the client with these fields."""
     request = kind()
     for name, value in fields.items():
         setattr(request, name, value)
@@ -291,27 +290,27 @@ def _made(kind: Any, **fields: Any) -> Any:
 
 
 def _place(at: str | None) -> dict[str, Any]:
-    """Return the fields that name a place in a list that has both numbers and tokens."""
+    """Return the pagination fields of a list that has both page numbers and tokens."""
     return {"page": 1} if at is None else {"page_token": at}
 
 
 def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
-    """Return the items of an answer that names the next place in its list."""
+    """Return a page of items with the token of the next one."""
     found = tuple(make(each) for each in items or () if each is not None)
     return port.Chunk(items=found, following=answer.next_page_token or None)
 
 
 def _name_sent(response: requests.Response, asked: str | None) -> str:
-    """Return the name of what came: a file may be sent as a zip of itself."""
+    """Return the name of a download; a file may be sent as a zip of itself."""
     if response.request.method == "GET":
-        named = wire.last_part(unquote(urlsplit(response.url).path))
+        named = conversion.last_part(unquote(urlsplit(response.url).path))
         if named:
             return named
-    return wire.last_part(asked) if asked else "all.zip"
+    return conversion.last_part(asked) if asked else "all.zip"
 
 
 def _md5_sent(response: requests.Response) -> str | None:
-    """Return the checksum that the sender names, in hexadecimal."""
+    """Return the MD5 in the headers of a download in hexadecimal, or None."""
     hashes = response.headers.get("x-goog-hash", "").replace(" ", "").split(",")
     named = next((each[4:] for each in hashes if each.startswith("md5=")), None)
     given = named or response.headers.get("Content-MD5")

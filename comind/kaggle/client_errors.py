@@ -1,4 +1,4 @@
-"""What the client's failures mean, in errors of ours; whatever they quote, no key is in it."""
+"""Translate exceptions of the official client into our errors, with credentials redacted."""
 
 import errno
 from collections.abc import Iterable
@@ -16,12 +16,12 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.kaggle.archives import ROOM_TO_FETCH
+from comind.kaggle.archives import DISK_HINT
 from comind.system.files import DISK_FULL
 
-__all__ = ["CREDENTIALS", "explain", "rules_error"]
+__all__ = ["CREDENTIALS_HINT", "rules_error", "translate_error"]
 
-CREDENTIALS = (
+CREDENTIALS_HINT = (
     "set KAGGLE_API_TOKEN, or KAGGLE_USERNAME and KAGGLE_KEY, or save the token of "
     "https://www.kaggle.com/settings/api as ~/.kaggle/access_token"
 )
@@ -31,55 +31,55 @@ _BROKEN = 500
 
 
 def rules_error(slug: str, url: str) -> KaggleRefusedError:
-    """Return what is said where nobody has accepted the rules."""
+    """Return the error for a competition whose rules the account has not accepted."""
     return KaggleRefusedError(
-        f"{slug}: Kaggle gives out its data only to those who have accepted the rules",
+        f"{slug}: Kaggle gives its data only to accounts that have accepted the rules",
         hint=f"accept them at {url} with the account of your credentials, then run this again",
     )
 
 
-def explain(error: Exception, what: str, slug: str, secrets: Iterable[str]) -> Exception:
-    """Return the error of ours that a failure of the client is; what is no failure of it comes back.
+def translate_error(error: Exception, what: str, slug: str, secrets: Iterable[str]) -> Exception:
+    """Return our error for an exception of the client, or the exception itself if it is another bug.
 
     Args:
-        error: what the client raised.
-        what: was asked for, such as `the data files`.
-        slug: the name of whatever it was asked of.
-        secrets: what nobody may see.
+        error: raised by the client.
+        what: was requested, such as `the data files`.
+        slug: the competition, notebook or discussion.
+        secrets: redacted from the message.
     """
     where = f"{slug}: {what}" if slug else what
     if isinstance(error, requests.exceptions.HTTPError) and error.response is not None:
         return _answered(error.response, where, slug, secrets)
     if isinstance(error, requests.exceptions.JSONDecodeError):
         return KaggleError(
-            f"{where}: Kaggle's answer cannot be read", hint="see https://status.kaggle.com"
+            f"{where}: Kaggle's response is not JSON", hint="see https://status.kaggle.com"
         )
     if isinstance(error, (requests.exceptions.RequestException, urllib3.exceptions.HTTPError)):
         return KaggleBusyError(
-            f"{where}: Kaggle cannot be reached ({_sort(error)})",
-            hint="look at the network and https://status.kaggle.com; what was fetched is kept",
+            f"{where}: Kaggle cannot be reached ({_network_failure(error)})",
+            hint="check the network and https://status.kaggle.com; what was fetched is kept",
             perhaps_done=not isinstance(error, requests.exceptions.ConnectTimeout),
         )
     if isinstance(error, OSError) and error.errno in DISK_FULL:
-        return DiskError(f"{where}: {(error.strerror or 'no room').lower()}", hint=ROOM_TO_FETCH)
+        return DiskError(f"{where}: {(error.strerror or 'disk full').lower()}", hint=DISK_HINT)
     if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EROFS, errno.EPERM):
         return KaggleError(f"{where}: cannot be written ({(error.strerror or 'refused').lower()})")
     if isinstance(error, (KeyError, TypeError, ValueError, AttributeError)):
-        return KaggleBusyError(f"{where}: Kaggle's answer is not whole or not as promised")
+        return KaggleBusyError(f"{where}: Kaggle's response is incomplete or malformed")
     return error
 
 
 def _answered(
     response: requests.Response, where: str, slug: str, secrets: Iterable[str]
 ) -> KaggleError | KaggleUnknownError:
-    """Return what an answer with an error in it means."""
+    """Return the error for an HTTP error response."""
     status, reason = _status_and_reason(response, secrets)
     if status == _UNAUTHORIZED:
-        return KaggleAccountError("Kaggle does not accept the credentials", hint=CREDENTIALS)
+        return KaggleAccountError("Kaggle does not accept the credentials", hint=CREDENTIALS_HINT)
     if status == _NOT_FOUND:
-        return KaggleUnknownError(f"{where}: Kaggle has no such thing{_quoted(reason)}")
+        return KaggleUnknownError(f"{where}: not found on Kaggle{_quoted(reason)}")
     if status in (_TIMEOUT, _MANY) or status >= _BROKEN:
-        doing = "asks for fewer requests" if status == _MANY else f"answers with error {status}"
+        doing = "limits the rate of requests" if status == _MANY else f"responds with error {status}"
         return KaggleBusyError(
             f"{where}: Kaggle {doing}{_quoted(reason)}",
             hint="try again later; what was fetched is kept",
@@ -92,7 +92,7 @@ def _answered(
 
 
 def _status_and_reason(response: requests.Response, secrets: Iterable[str]) -> tuple[int, str]:
-    """Return the status, which may stand in the answer alone, and the reason, in one short line."""
+    """Return the status, which may be in the body only, and the reason in one short line."""
     status, reason = response.status_code, ""
     try:
         said = response.json()
@@ -114,7 +114,7 @@ def _quoted(reason: str) -> str:
 
 
 def _retry_after(response: requests.Response) -> float | None:
-    """Return the seconds that a busy server asks for, given as a number or as a date."""
+    """Return the Retry-After of a response in seconds, from a number or a date; None without one."""
     given = response.headers.get("Retry-After", "")
     try:
         return max(0.0, float(given)) if float(given) < float("inf") else None
@@ -128,12 +128,12 @@ def _retry_after(response: requests.Response) -> float | None:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-def _sort(error: Exception) -> str:
-    """Return what kind of failure it is; its own text may hold a signed address."""
+def _network_failure(error: Exception) -> str:
+    """Return the kind of a network failure; the exception's own text may hold a signed URL."""
     if isinstance(error, (requests.exceptions.Timeout, urllib3.exceptions.TimeoutError)):
-        return "no answer in time"
+        return "timeout"
     if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not accepted"
+        return "its certificate is invalid"
     if isinstance(error, (requests.exceptions.ChunkedEncodingError, urllib3.exceptions.ProtocolError)):
         return "the connection broke"
     return "no connection"

@@ -1,7 +1,7 @@
-"""What the community says of a competition, kept as a community folder that only news is added to.
+"""Fetch notebooks, discussions and datasets on a competition into a community folder, incrementally.
 
-Every line says when it was seen (`observed_at`): votes are totals of that time, as Kaggle tells no more.
-A notebook is asked for only when it ran anew, a discussion only when it was answered since.
+Every line has the time of its observation (`observed_at`), as Kaggle has only totals of votes. A
+notebook is fetched again only after a new run, a discussion only after a new comment.
 """
 
 import contextlib
@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
-
-from pydantic import Field
 
 from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleRefusedError, KaggleUnknownError
@@ -25,28 +23,21 @@ from comind.kaggle.port import (
     TopicFacts,
 )
 from comind.kaggle.rate_limit import paginate
+from comind.kaggle.settings import FetchLimits
 from comind.system.files import write_atomically
 from comind.system.timing import Clock
 
-__all__ = ["CommunityNews", "Wanted", "fetch_community"]
+__all__ = ["CommunityNews", "fetch_community"]
 
 _CHUNKS = 2
-"""Parts of a list that are read for each order."""
+"""Pages of a list that are read for each order."""
 _COMMENT_CHUNKS = 20
 
 Line = dict[str, Any]
 
 
-class Wanted(Value):
-    """How many new ones are asked for at a time; the rest stays for the next time."""
-
-    notebooks: int = Field(default=40, ge=0)
-    discussions: int = Field(default=40, ge=0)
-    datasets: int = Field(default=20, ge=0)
-
-
 class CommunityNews(Value):
-    """How many were new, or had changed; `stopped` says why it ended early, where it did."""
+    """Counts of new or changed items; `stopped` is the error that ended the fetch early, if any."""
 
     notebooks: int = 0
     discussions: int = 0
@@ -55,18 +46,18 @@ class CommunityNews(Value):
 
 
 def fetch_community(
-    kaggle: Kaggle, slug: str, folder: Path, *, wanted: Wanted, clock: Clock, lower: bool | None
+    kaggle: Kaggle, slug: str, folder: Path, *, limits: FetchLimits, clock: Clock, lower: bool | None
 ) -> CommunityNews:
-    """Bring a community folder up to date; what came before a failure is kept.
+    """Update a community folder; what was fetched before a failure is kept.
 
-    `lower` is whether lower scores are better, None where nobody knows.
+    `lower` is whether lower scores are better, None: unknown.
     """
-    visit = _Visit(kaggle, slug, folder, clock)
+    fetch = _Fetch(kaggle, slug, folder, clock)
     counts: dict[str, int] = {}
     steps: dict[str, Callable[[], int]] = {
-        "notebooks": lambda: visit.notebooks(wanted.notebooks, lower=lower),
-        "discussions": lambda: visit.discussions(wanted.discussions),
-        "datasets": lambda: visit.datasets(wanted.datasets),
+        "notebooks": lambda: fetch.notebooks(limits.notebooks, lower=lower),
+        "discussions": lambda: fetch.discussions(limits.discussions),
+        "datasets": lambda: fetch.datasets(limits.datasets),
     }
     stopped = ""
     for name, step in steps.items():
@@ -78,7 +69,7 @@ def fetch_community(
 
 
 class _Lines:
-    """One file of a community folder, by the names of its lines; written on leaving, however that is."""
+    """The lines of a JSONL file by their key; changes are written on exit, also after an exception."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -87,7 +78,7 @@ class _Lines:
             try:
                 line = json.loads(text)
             except ValueError:
-                continue  # a torn line; what it said is asked for again
+                continue  # a torn line; its item is fetched again
             if isinstance(line, dict):
                 self.by_key[_key(line)] = line
         self._before = dict(self.by_key)
@@ -107,8 +98,8 @@ class _Lines:
         return [line for line in self.by_key.values() if line.get("ref") == ref]
 
 
-class _Visit:
-    """One visit to a competition's community."""
+class _Fetch:
+    """One update of the community folder of a competition."""
 
     def __init__(self, kaggle: Kaggle, slug: str, folder: Path, clock: Clock) -> None:
         self._kaggle = kaggle
@@ -118,21 +109,21 @@ class _Visit:
 
     def notebooks(self, most: int, *, lower: bool | None) -> int:
         orders: list[NotebookOrder] = ["votes", "newest"]
-        if lower is not None:  # the list tells no score, but it can be in the order of scores
+        if lower is not None:  # the list has no scores, but can be sorted by them
             orders.insert(0, "score-ascending" if lower else "score-descending")
         lists = [list(self._notebooks(order)) for order in orders]
         new = 0
         with _Lines(self._folder / "notebooks.jsonl") as lines:
-            for listed in _in_turn(lists, lambda each: each.ref):
+            for listed in _round_robin(lists, lambda each: each.ref):
                 known = _same_run(lines.versions(listed.ref), listed)
                 if known is not None:
-                    self._count(known, max(0, listed.votes), lines)
+                    self._update_votes(known, max(0, listed.votes), lines)
                 elif new < most and listed.language in ("", "python"):
                     new += self._pull(listed, lines)
         return new
 
-    def _count(self, known: Line, votes: int, lines: _Lines) -> None:
-        """Note a total of votes where it is another one; else it stands since it was first seen."""
+    def _update_votes(self, known: Line, votes: int, lines: _Lines) -> None:
+        """Record a changed total of votes with the time of its observation."""
         if known.get("votes") != votes:
             lines.put(known | {"votes": votes, "observed_at": self._now()})
 
@@ -140,7 +131,7 @@ class _Visit:
         return paginate(partial(self._kaggle.notebooks, self._slug, order), chunks=_CHUNKS)
 
     def _pull(self, listed: NotebookFacts, lines: _Lines) -> bool:
-        """Ask for a notebook's source; one that is gone meanwhile is passed over."""
+        """Fetch a notebook with its source; return whether it still exists."""
         try:
             facts = self._kaggle.notebook(listed.ref)
         except (KaggleUnknownError, KaggleRefusedError):
@@ -171,10 +162,10 @@ class _Visit:
         top = list(paginate(partial(self._kaggle.topics, self._slug, "top"), chunks=_CHUNKS))
         new = 0
         with _Lines(self._folder / "discussions.jsonl") as lines, self._seen() as seen:
-            for listed in _in_turn([recent, top], lambda each: str(each.id)):
+            for listed in _round_robin([recent, top], lambda each: str(each.id)):
                 known = lines.by_key.get(_key({"id": str(listed.id)}))
                 if known is not None and seen.get(str(listed.id)) == _state(listed):
-                    self._count(known, listed.votes, lines)
+                    self._update_votes(known, listed.votes, lines)
                 elif new < most and self._read(listed, lines):
                     new += 1
                     seen[str(listed.id)] = _state(listed)
@@ -182,7 +173,7 @@ class _Visit:
 
     @contextlib.contextmanager
     def _seen(self) -> Iterator[dict[str, Any]]:
-        """Lend what the list said of each discussion when it was read; kept on leaving."""
+        """Load the state of each discussion in the list when it was last read; save it on exit."""
         path = self._folder / "seen.json"
         try:
             seen = json.loads(path.read_bytes())
@@ -196,7 +187,7 @@ class _Visit:
                 write_atomically(path, json.dumps(seen, indent=1, sort_keys=True) + "\n")
 
     def _read(self, listed: TopicFacts, lines: _Lines) -> bool:
-        """Ask for a discussion with its comments; one that is gone meanwhile is passed over."""
+        """Fetch a discussion with its comments; return whether it still exists."""
         try:
             topic = self._kaggle.topic(listed.id)
             comments = list(paginate(partial(self._kaggle.comments, listed.id), chunks=_COMMENT_CHUNKS))
@@ -228,7 +219,7 @@ class _Visit:
         }
 
     def datasets(self, most: int) -> int:
-        """Ask for the datasets of this name, and for those that notebooks use, the most used first."""
+        """Fetch the datasets that match the slug, and those that notebooks use, most used first."""
         found = list(paginate(partial(self._kaggle.datasets, self._slug), chunks=1))
         used: dict[str, int] = {}
         with _Lines(self._folder / "notebooks.jsonl") as notebooks:
@@ -266,8 +257,8 @@ class _Visit:
         return _told(self._clock.now().replace(microsecond=0))
 
 
-def _in_turn(lists: list[list[Any]], name: Callable[[Any], str]) -> Iterator[Any]:
-    """Yield the first of each list, then the second of each, and nothing twice."""
+def _round_robin(lists: list[list[Any]], name: Callable[[Any], str]) -> Iterator[Any]:
+    """Yield the first of each list, then the second of each, without duplicates."""
     seen = set()
     for place in range(max(map(len, lists), default=0)):
         for each in (items[place] for items in lists if place < len(items)):
@@ -277,7 +268,7 @@ def _in_turn(lists: list[list[Any]], name: Callable[[Any], str]) -> Iterator[Any
 
 
 def _same_run(lines: Iterable[Line], listed: NotebookFacts) -> Line | None:
-    """Return the line of the very run that is listed."""
+    """Return the line of the run that is listed, if there is one."""
     for line in lines:
         same_version = listed.version is None or line.get("version") == listed.version
         same_time = listed.last_run is None or line.get("created_at") == _told(listed.last_run)
@@ -287,7 +278,7 @@ def _same_run(lines: Iterable[Line], listed: NotebookFacts) -> Line | None:
 
 
 def _state(listed: TopicFacts) -> list[Any]:
-    """Return what the list says of how far a discussion has come."""
+    """Return what changes in the list when a discussion gets a comment."""
     return [_told(listed.last_comment), listed.comments]
 
 
@@ -296,7 +287,7 @@ def _key(line: Line) -> str:
 
 
 def _told(moment: datetime | None) -> str | None:
-    """Return a time as text; texts of times are in the order of the times."""
+    """Format a time so that texts sort as times do."""
     if moment is None:
         return None
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

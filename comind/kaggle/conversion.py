@@ -1,4 +1,4 @@
-"""From the official client's answers to values of ours; any part of an answer may be missing."""
+"""Convert objects of the official client to values of the port; any attribute may be None."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -28,7 +28,7 @@ _STATUS: dict[str, Literal["pending", "complete", "error"]] = {
 
 
 def last_part(address: str) -> str:
-    """Return the last part of an address; names come alone or as a whole URL."""
+    """Return the last part of a URL; names are sent with and without one."""
     return address.rstrip("/").rsplit("/", 1)[-1]
 
 
@@ -75,7 +75,7 @@ def row_of(given: Any) -> port.LeaderboardRow:
 
 
 def notebook_of(given: Any, source: str | None = None) -> port.NotebookFacts:
-    """Return a notebook; its reference may come as `/code/owner/name`."""
+    """Return a notebook; its reference may be `/code/owner/name`."""
     return port.NotebookFacts(
         ref="/".join(given.ref.strip("/").split("/")[-2:]),
         title=given.title or "",
@@ -92,7 +92,7 @@ def notebook_of(given: Any, source: str | None = None) -> port.NotebookFacts:
 
 
 def topic_of(given: Any) -> port.TopicFacts:
-    """Return a discussion, of a list or on its own."""
+    """Return a discussion, from a list or a single one."""
     last = getattr(given, "last_comment_date", None) or getattr(given, "last_comment_post_date", None)
     return port.TopicFacts(
         id=given.id,
@@ -107,7 +107,7 @@ def topic_of(given: Any) -> port.TopicFacts:
 
 
 def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[port.CommentFacts]:
-    """Yield comments with all their answers, each after what it answers."""
+    """Yield comments with all their replies, each after its parent."""
     for each in given or ():
         yield port.CommentFacts(
             id=each.id,
@@ -121,7 +121,7 @@ def comments_of(given: Iterable[Any], parent: int | None = None) -> Iterator[por
 
 
 def dataset_of(given: Any) -> port.DatasetFacts:
-    """Return a dataset; its reference may come as a whole URL."""
+    """Return a dataset; its reference may be a URL."""
     return port.DatasetFacts(
         ref="/".join(given.ref.strip("/").split("/")[-2:]),
         title=given.title or "",
@@ -154,7 +154,7 @@ def submission_of(given: Any) -> port.SubmissionFacts:
 
 
 def _time(given: datetime | None) -> datetime | None:
-    """Return a time with its zone; the client leaves out that all are in UTC."""
+    """Return a time in UTC; those of the client without a time zone are in UTC."""
     if given is None:
         return None
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)

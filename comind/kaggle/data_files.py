@@ -1,35 +1,73 @@
-"""The data files of a competition: what is new is fetched, checked, and put in place in one step.
+"""Download new data files of a competition, verify them, and replace `public/` atomically.
 
-public/                 made from the data files; replaced as a whole
-.staging/<key>.part     a file on its way, gone on with after a failure
-.staging/<key>.file     a file that came whole
+public/                 unpacked data files
+.staging/<key>.part     a partial download, resumed after a failure
+.staging/<key>.file     a complete download
 .staging/new/           the next public/
+fetched.json            what was fetched, written last
 """
 
 import hashlib
 import shutil
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
+from typing import Self
 
+from pydantic import ValidationError
+
+from comind.domain.value import Value
 from comind.errors import KaggleBusyError, KaggleError
-from comind.kaggle.archives import check_room, link_or_copy, members_of, place, safe_name
-from comind.kaggle.port import DataFile, Kaggle, Received
-from comind.kaggle.record import FetchRecord
+from comind.kaggle.archives import (
+    check_free_space,
+    extract_each,
+    link_or_copy,
+    safe_name,
+    unpack,
+)
+from comind.kaggle.port import CompetitionFacts, DataFile, Kaggle, Received
+from comind.system.files import write_atomically
 
-__all__ = ["DataFolder", "told_changes"]
+__all__ = ["DataFolder", "FetchRecord", "describe_changes"]
 
-_ONE_BY_ONE = 20
-"""So many files are asked for one by one; of more, all are asked for in one zip."""
-_TRIES = 2
-"""So often a file is asked for that does not come whole."""
+_ONE_BY_ONE = 20  # new files that are downloaded separately; more come in one zip of all files
+_ATTEMPTS = 2  # at a file whose verification fails
 _SHOWN = 3
+_RECORD = "fetched.json"
+
+
+class FetchRecord(Value):
+    """What was fetched of a competition, so that the next fetch is incremental."""
+
+    facts: CompetitionFacts
+    fetched_at: datetime
+    files: tuple[DataFile, ...] = ()
+    """The list of data files that `public/` was made from."""
+    made: dict[str, tuple[str, ...]] = {}
+    """By data file: the files below `public/` that it became."""
+    pages_sha256: str = ""
+    rules_sha256: str = ""
+    described_sha256: str = ""
+    """Of `competition.yaml` as written by us; with another hash it is the user's."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Self | None:
+        """Return the record of a folder, or None where there is none that is valid."""
+        try:
+            return cls.model_validate_json((folder / _RECORD).read_bytes())
+        except (OSError, ValidationError):
+            return None
+
+    def write(self, folder: Path) -> None:
+        """Write the record to a folder atomically."""
+        write_atomically(folder / _RECORD, self.model_dump_json(indent=1) + "\n")
 
 
 class DataFolder:
-    """`public/` of a competition's folder, and what is on its way there."""
+    """`public/` of a competition's folder, and the staging of the next one."""
 
     def __init__(self, kaggle: Kaggle, slug: str, folder: Path) -> None:
-        """Take the competition's folder, which may not be there yet."""
+        """Use the competition's folder, which need not exist yet."""
         self._kaggle = kaggle
         self._slug = slug
         self._folder = folder
@@ -37,17 +75,17 @@ class DataFolder:
 
     @property
     def next_public(self) -> Path:
-        """Where the files lie before they are put in place."""
+        """Staging folder of the next `public/`."""
         return self._staging / "new"
 
     def recover(self) -> None:
-        """Put back the public/ that a kill caught on its way out."""
+        """Restore the old `public/` after a crash in `put_in_place`."""
         public, old = self._folder / "public", self._staging / "old"
         if old.is_dir() and not public.exists():
             old.rename(public)
 
     def is_current(self, listed: Sequence[DataFile], record: FetchRecord | None) -> bool:
-        """Whether what is there was made from these very files."""
+        """Return whether `public/` was made from exactly these files."""
         if record is None or tuple(listed) != record.files:
             return False
         made = [name for names in record.made.values() for name in names]
@@ -56,13 +94,13 @@ class DataFolder:
     def gather(
         self, listed: Sequence[DataFile], record: FetchRecord | None
     ) -> dict[str, tuple[str, ...]]:
-        """Make the next public/ from the listed files; return what each of them became.
+        """Build the next `public/` from the listed files; return the files that each became.
 
-        What did not change is taken from the public/ that is there, nothing comes twice.
+        Unchanged ones are linked from the present `public/`.
 
         Raises:
-            KaggleError: a file cannot be had, is not whole, or is none that can be trusted.
-            DiskError: there is no room.
+            KaggleError: a download fails or is corrupt, or a name leads out of the folder.
+            DiskError: there is not enough disk space.
         """
         for file in listed:
             safe_name(file.name)
@@ -70,16 +108,17 @@ class DataFolder:
         self.next_public.mkdir(parents=True)
         made = self._carry_over(listed, record)
         missing = [file for file in listed if file.name not in made]
-        check_room(self._staging, sum(file.size for file in missing), f"{self._slug}: its data")
+        check_free_space(self._staging, sum(file.size for file in missing), f"{self._slug}: its data")
         if len(missing) > _ONE_BY_ONE or _was_cut(record):
             made |= self._unpack_all(listed, made)
         else:
             for file in missing:
-                made[file.name] = place(self._fetched(file), file.name, self.next_public)
+                download = self._download(file.name, _key(file), file.size)
+                made[file.name] = unpack(download, file.name, self.next_public)
         return made
 
     def put_in_place(self) -> None:
-        """Replace public/ by the next one; `recover` mends what a kill leaves between the two."""
+        """Replace `public/` by the next one; `recover` completes a replacement that was interrupted."""
         public, old = self._folder / "public", self._staging / "old"
         shutil.rmtree(old, ignore_errors=True)
         if public.exists():
@@ -87,7 +126,7 @@ class DataFolder:
         self.next_public.rename(public)
 
     def clean_up(self) -> None:
-        """Take away what was on its way; all of it has arrived."""
+        """Remove the staging folder."""
         shutil.rmtree(self._staging, ignore_errors=True)
 
     def _carry_over(
@@ -111,45 +150,40 @@ class DataFolder:
     def _unpack_all(
         self, listed: Sequence[DataFile], carried: dict[str, tuple[str, ...]]
     ) -> dict[str, tuple[str, ...]]:
-        """Fetch all files in one zip, and place those that are not there; a long list may be cut."""
-        key = hashlib.sha256("\n".join(map(_identity, listed)).encode()).hexdigest()[:16]
-        bundle = self._whole(None, f"all-{key}", None)
+        """Download all files in one zip, and unpack those that are missing, listed or not."""
+        bundle = self._download(None, f"all-{_key(*listed)}", None)
         made: dict[str, tuple[str, ...]] = {}
-        for name, file in members_of(bundle, self._staging / "member"):
+        for name, file in extract_each(bundle, self._staging / "member"):
             if name not in carried:
-                made[name] = place(file, name, self.next_public)
+                made[name] = unpack(file, name, self.next_public)
         missing = sorted({file.name for file in listed} - set(made) - set(carried))
         if missing:
             raise KaggleError(
                 f"{self._slug}: the zip of all files lacks {len(missing)} of them, such as {missing[0]}",
-                hint="run this again later; the data may be changing just now",
+                hint="run this again later; the data may be changing",
             )
         return made
 
-    def _fetched(self, file: DataFile) -> Path:
-        key = hashlib.sha256(_identity(file).encode()).hexdigest()[:16]
-        return self._whole(file.name, key, file.size)
-
-    def _whole(self, name: str | None, key: str, size: int | None) -> Path:
-        """Return a file that came whole, today or before; what came is checked."""
+    def _download(self, name: str | None, key: str, size: int | None) -> Path:
+        """Return a complete, verified download; one of an earlier run is reused."""
         whole, part = self._staging / f"{key}.file", self._staging / f"{key}.part"
         if whole.is_file():
             return whole
         wrong = ""
-        for _ in range(_TRIES):
-            received = self._downloaded(name, part)
-            wrong = _what_is_wrong(part, received.md5, size)
+        for _ in range(_ATTEMPTS):
+            received = self._resume(name, part)
+            wrong = _verify(part, received.md5, size)
             if not wrong:
                 part.rename(whole)
                 return whole
             part.unlink(missing_ok=True)
         raise KaggleBusyError(
-            f"{self._slug}: {name or 'the zip of all files'} did not come whole ({wrong})",
+            f"{self._slug}: the download of {name or 'the zip of all files'} is corrupt ({wrong})",
             hint="run this again later",
         )
 
-    def _downloaded(self, name: str | None, part: Path) -> Received:
-        """Download a file; a line that breaks is no reason to end while more of it comes each time."""
+    def _resume(self, name: str | None, part: Path) -> Received:
+        """Download a file; resume after each broken connection as long as the file grows."""
         while True:
             before = _size(part)
             try:
@@ -159,8 +193,8 @@ class DataFolder:
                     raise
 
 
-def told_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
-    """Return a line on what Kaggle changed in the data since they were fetched; nothing for nothing."""
+def describe_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
+    """Return a line on the data files that changed since they were fetched; empty for none."""
     if record is None or tuple(listed) == record.files:
         return ""
     now, before = ({file.name: file for file in files} for files in (listed, record.files))
@@ -169,18 +203,18 @@ def told_changes(listed: Sequence[DataFile], record: FetchRecord | None) -> str:
         "new": [name for name in now if name not in before],
         "gone": [name for name in before if name not in now],
     }
-    told = [f"{_named(names)} {kind}" for kind, names in kinds.items() if names]
+    changes = [f"{_first_of(names)} {kind}" for kind, names in kinds.items() if names]
     since = f"since {record.fetched_at:%Y-%m-%d %H:%M} UTC"
-    return f"the data was released anew {since}: {', '.join(told)}" if told else ""
+    return f"the data was released anew {since}: {', '.join(changes)}" if changes else ""
 
 
-def _named(names: list[str]) -> str:
+def _first_of(names: list[str]) -> str:
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return ", ".join(names[:_SHOWN]) + more
 
 
 def _was_cut(record: FetchRecord | None) -> bool:
-    """Whether more files came than the list had room for; only the zip of all files has them."""
+    """Return whether the list of files was truncated; only the zip of all files has the others."""
     return record is not None and bool(set(record.made) - {file.name for file in record.files})
 
 
@@ -188,23 +222,25 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.exists() else 0
 
 
-def _identity(file: DataFile) -> str:
-    return file.model_dump_json()
+def _key(*files: DataFile) -> str:
+    """Return the file name of a download in staging."""
+    text = "\n".join(file.model_dump_json() for file in files)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _what_is_wrong(path: Path, md5: str | None, size: int | None) -> str:
-    """Return what is wrong with a file that came; the list's size is of what is in it, zipped or not.
+def _verify(path: Path, md5: str | None, size: int | None) -> str:
+    """Return what is wrong with a download, or nothing.
 
-    Without a size it is the zip of all files.
+    `size` in bytes is uncompressed, while the download may be a zip; None for the zip of all files.
     """
     import zipfile
 
     if md5 is not None:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "md5").hexdigest()
-        return "" if found == md5 else "its checksum is another"
+        return "" if found == md5 else "checksum mismatch"
     if size is None and not zipfile.is_zipfile(path):
-        return "it is no whole zip"
+        return "not a complete zip"
     came = path.stat().st_size
     if size and came != size and not zipfile.is_zipfile(path):
         return f"{came} bytes of {size}"

@@ -1,4 +1,4 @@
-"""The public leaderboard as it stood: the newest in `public.csv`, every other one by its time."""
+"""Store snapshots of the public leaderboard: the newest as `public.csv`, all by their time."""
 
 import csv
 import io
@@ -6,21 +6,21 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
-from comind.kaggle.port import LeaderboardRow, number
+from comind.kaggle.port import LeaderboardRow, parse_score
 from comind.system.files import write_atomically
 
-__all__ = ["keep_snapshot", "read_board"]
+__all__ = ["read_leaderboard", "save_leaderboard"]
 
 
-def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
-    """Keep a leaderboard, best first, as it was seen; return whether it is another than the last one.
+def save_leaderboard(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) -> bool:
+    """Save a leaderboard, best first, if it differs from the last one; return whether it does.
 
-    Teams whose score is no number are left out.
+    Teams whose score is not a number are left out.
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(["rank", "score", "team", "time"])
-    kept = [row for row in rows if number(row.score) is not None]
+    kept = [row for row in rows if parse_score(row.score) is not None]
     for rank, row in enumerate(kept, start=1):
         writer.writerow([rank, row.score, row.team, row.submitted.isoformat() if row.submitted else ""])
     newest = folder / "public.csv"
@@ -31,8 +31,8 @@ def keep_snapshot(folder: Path, rows: Sequence[LeaderboardRow], seen: datetime) 
     return True
 
 
-def read_board(folder: Path) -> tuple[LeaderboardRow, ...]:
-    """Return the newest leaderboard that was kept in `folder`, best first."""
+def read_leaderboard(folder: Path) -> tuple[LeaderboardRow, ...]:
+    """Return the newest leaderboard in `folder`, best first; empty where there is none."""
     newest = folder / "public.csv"
     if not newest.is_file():
         return ()

@@ -1,4 +1,4 @@
-"""The port to Kaggle: a request a method, values and errors of ours; behind it a client or a double."""
+"""Define the port to Kaggle: one request per method, with our own values and errors."""
 
 import math
 from datetime import datetime
@@ -23,14 +23,14 @@ __all__ = [
     "SubmissionFacts",
     "TopicFacts",
     "TopicOrder",
-    "number",
+    "parse_score",
 ]
 
 T = TypeVar("T")
 
 
-def number(score: str) -> float | None:
-    """Return a score, which Kaggle has as text, as a finite number; None where it is none."""
+def parse_score(score: str) -> float | None:
+    """Return a score, which Kaggle sends as text, as a number; None where it is not a finite one."""
     try:
         value = float(score)
     except ValueError:
@@ -43,7 +43,7 @@ TopicOrder = Literal["top", "recent"]
 
 
 class Chunk(Value, Generic[T]):
-    """One page of a list; `following` is what to ask for next, None at the end."""
+    """A page of a list; `following` is the token of the next one, None at the end."""
 
     items: tuple[T, ...]
     following: str | None = None
@@ -58,21 +58,21 @@ class CompetitionFacts(Value):
     summary: str = ""
     category: str = ""
     metric: str = ""
-    """In Kaggle's words; see `metrics.py`."""
+    """Kaggle's name; see `metric_names.py`."""
     deadline: datetime | None = None
     opened: datetime | None = None
     daily_submissions: int = 0
-    """0 where it is not said."""
+    """0: unknown."""
     teams: int = 0
     entered: bool = False
-    """Whether the rules were accepted by whoever the credentials belong to."""
+    """Whether the account has accepted the rules."""
     code_only: bool = False
-    """Whether only code that runs on Kaggle is taken, no file."""
+    """Whether only notebooks that run on Kaggle are accepted, no files."""
     submissions_closed: bool = False
 
     @property
     def rules_url(self) -> str:
-        """Where the rules are accepted."""
+        """Page on which the rules are accepted."""
         return f"{self.url.rstrip('/')}/rules"
 
     def is_over(self, now: datetime) -> bool:
@@ -88,7 +88,7 @@ class Page(Value):
 
 
 class DataFile(Value):
-    """A file of the data, as the list has it; a changed size or date means other content."""
+    """A data file in the list; a changed size or date means changed content."""
 
     name: str
     size: int
@@ -100,9 +100,9 @@ class Received(Value):
 
     path: Path
     name: str
-    """As it was sent; a file may come as a zip of itself."""
+    """As sent; a file may be sent as a zip of itself."""
     md5: str | None = None
-    """What the sender says, in hexadecimal."""
+    """From the response's headers, in hexadecimal."""
 
 
 class LeaderboardRow(Value):
@@ -114,7 +114,7 @@ class LeaderboardRow(Value):
 
 
 class NotebookFacts(Value):
-    """A public notebook as the list has it; `source` only where it was asked for itself."""
+    """A public notebook; the list has it without `source`."""
 
     ref: str
     title: str
@@ -130,7 +130,7 @@ class NotebookFacts(Value):
 
 
 class TopicFacts(Value):
-    """A discussion; `body` only where it was asked for itself."""
+    """A discussion; the list has it without `body`."""
 
     id: int
     title: str
@@ -143,7 +143,7 @@ class TopicFacts(Value):
 
 
 class CommentFacts(Value):
-    """An answer in a discussion; answers to it name it as their `parent`."""
+    """A comment in a discussion; `parent` is the id of the comment that it replies to."""
 
     id: int
     author: str
@@ -164,7 +164,7 @@ class DatasetFacts(Value):
 
 
 class Limits(Value):
-    """How many submissions there were, and how many are allowed now."""
+    """How many submissions were made, and how many are allowed now."""
 
     today: int
     total: int
@@ -173,7 +173,7 @@ class Limits(Value):
 
 
 class SubmissionFacts(Value):
-    """A submission of ours; scores are text, as Kaggle has them, and empty until there are any."""
+    """A submission of ours; scores are text, empty while pending."""
 
     ref: str
     status: Literal["pending", "complete", "error"]
@@ -184,17 +184,17 @@ class SubmissionFacts(Value):
 
 
 class Kaggle(Protocol):
-    """What is asked of Kaggle.
+    """Requests to Kaggle.
 
-    Lists come in chunks: `at` is None for the first, then what the last one named as `following`.
+    Lists are paginated: `at` is None for the first page, then `following` of the last one.
 
-    Every method raises a KaggleError: KaggleAccountError where credentials are missing or wrong,
-    KaggleRefusedError where it refuses for good, KaggleBusyError where it may answer later; and
-    KaggleUnknownError where it knows nothing of the name.
+    Every method raises a KaggleError: KaggleAccountError for missing or wrong credentials,
+    KaggleRefusedError for a refusal, KaggleBusyError where a retry may succeed; and KaggleUnknownError
+    for an unknown name.
     """
 
     def account(self) -> str:
-        """Return the name of whoever the credentials belong to."""
+        """Return the name of the account."""
 
     def competition(self, slug: str) -> CompetitionFacts:
         """Return the facts of a competition."""
@@ -203,46 +203,46 @@ class Kaggle(Protocol):
         """Return a competition's pages."""
 
     def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
-        """Return a part of the list of data files."""
+        """Return a page of the list of data files."""
 
     def download(self, slug: str, name: str | None, target: Path) -> Received:
-        """Write a data file to `target`; a part of it that lies there is gone on with where possible.
+        """Download a data file, resuming a partial one where possible.
 
         Args:
             slug: the competition.
-            name: as the list has it; None for all files in one zip.
-            target: the file to write; a failure leaves what has come so far.
+            name: in the list; None: all files in one zip.
+            target: the file to write; after a failure it is partial.
         """
 
     def leaderboard(self, slug: str, at: str | None = None) -> Chunk[LeaderboardRow]:
-        """Return a part of the public leaderboard, best first."""
+        """Return a page of the public leaderboard, best first."""
 
     def notebooks(self, slug: str, order: NotebookOrder, at: str | None = None) -> Chunk[NotebookFacts]:
-        """Return a part of the list of public notebooks."""
+        """Return a page of the list of public notebooks."""
 
     def notebook(self, ref: str) -> NotebookFacts:
         """Return the newest version of a notebook, with its source."""
 
     def topics(self, slug: str, order: TopicOrder, at: str | None = None) -> Chunk[TopicFacts]:
-        """Return a part of the list of discussions."""
+        """Return a page of the list of discussions."""
 
     def topic(self, number: int) -> TopicFacts:
         """Return a discussion with its body."""
 
     def comments(self, number: int, at: str | None = None) -> Chunk[CommentFacts]:
-        """Return a part of a discussion's comments, answers after what they answer."""
+        """Return a page of a discussion's comments, replies after their parents."""
 
     def datasets(self, words: str, at: str | None = None) -> Chunk[DatasetFacts]:
-        """Return a part of the public datasets that are found by these words."""
+        """Return a page of the public datasets that match a search."""
 
     def limits(self, slug: str) -> Limits:
         """Return how many submissions are left."""
 
     def submissions(self, slug: str, at: str | None = None) -> Chunk[SubmissionFacts]:
-        """Return a part of our own submissions, newest first."""
+        """Return a page of our own submissions, newest first."""
 
     def submit(self, slug: str, file: Path, message: str) -> str:
-        """Hand in a file; return the reference that `submissions` lists it by.
+        """Submit a file; return its reference in `submissions`. Not idempotent.
 
-        After a KaggleBusyError that is `perhaps_done` only `submissions` can tell whether it was taken.
+        After a KaggleBusyError with `perhaps_done`, only `submissions` shows whether it was accepted.
         """

@@ -15,29 +15,14 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, TypeVar, cast
 
-from pydantic import Field
-
-from comind.domain.value import Value
 from comind.errors import KaggleBusyError
 from comind.kaggle.port import Chunk, Kaggle
+from comind.kaggle.settings import RateLimit
 from comind.system.timing import Backoff, Clock
 
-__all__ = ["RateLimit", "paginate", "rate_limited"]
+__all__ = ["paginate", "rate_limited"]
 
 T = TypeVar("T")
-
-
-class RateLimit(Value):
-    """Rate limit and retries of requests to Kaggle."""
-
-    pause_seconds: float = Field(default=1, ge=0)
-    """Between two requests."""
-    tries: int = Field(default=6, ge=1)
-    """Attempts of one request."""
-    back_off_seconds: float = Field(default=2, ge=0)
-    """Pause before the first retry; it doubles with each. A Retry-After takes its place."""
-    longest_wait_seconds: float = Field(default=300, gt=0)
-    """Longest pause; a request is not retried after a longer Retry-After."""
 
 
 def rate_limited(

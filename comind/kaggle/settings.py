@@ -1,16 +1,37 @@
-"""How Kaggle is asked, as `params.yaml` says it; credentials are no setting, the client finds them."""
+"""Define the settings of `kaggle` in `params.yaml`; credentials are not among them."""
+
+from pydantic import Field
 
 from comind.domain.value import Value
-from comind.kaggle.community_fetch import Wanted
-from comind.kaggle.rate_limit import RateLimit
 
-__all__ = ["KaggleSettings"]
+__all__ = ["FetchLimits", "KaggleSettings", "RateLimit"]
+
+
+class FetchLimits(Value):
+    """How many new items of a community one fetch reads; the next fetch continues."""
+
+    notebooks: int = Field(default=40, ge=0)
+    discussions: int = Field(default=40, ge=0)
+    datasets: int = Field(default=20, ge=0)
+
+
+class RateLimit(Value):
+    """Rate limit and retries of requests to Kaggle."""
+
+    pause_seconds: float = Field(default=1, ge=0)
+    """Between two requests."""
+    tries: int = Field(default=6, ge=1)
+    """Attempts of one request."""
+    back_off_seconds: float = Field(default=2, ge=0)
+    """Pause before the first retry; it doubles with each. A Retry-After takes its place."""
+    longest_wait_seconds: float = Field(default=300, gt=0)
+    """Longest pause; a request is not retried after a longer Retry-After."""
 
 
 class KaggleSettings(Value):
-    """Where Kaggle is, how politely it is asked, and how much of a community is wanted."""
+    """Address, rate limit and size of a fetch."""
 
     endpoint: str | None = None
-    """Another server that speaks Kaggle's language, such as `comind live serve`; None for Kaggle."""
+    """Another server of Kaggle's API, such as `comind live serve`; None: Kaggle."""
     rate_limit: RateLimit = RateLimit()
-    wanted: Wanted = Wanted()
+    wanted: FetchLimits = FetchLimits()

@@ -1,4 +1,4 @@
-"""Whether a file can be handed in now; asked before it is sent, as what is refused there may count."""
+"""Check that a competition accepts a submission before it is sent, as a rejected one may count."""
 
 from datetime import datetime
 
@@ -12,12 +12,10 @@ __all__ = ["check_submittable", "why_closed"]
 def check_submittable(
     facts: CompetitionFacts, limits: Limits, now: datetime, *, late: bool = False
 ) -> None:
-    """Make sure that a competition takes a file from us now.
-
-    With `late`, one after the deadline, out of the ranking, is wanted too.
+    """Check that a competition accepts a file now; with `late`, also after the deadline.
 
     Raises:
-        KaggleRefusedError: why it does not, and what can be done.
+        KaggleRefusedError: it does not; the hint says what can be done.
     """
     slug = facts.slug
     closed = why_closed(facts)
@@ -26,7 +24,7 @@ def check_submittable(
     if facts.deadline is not None and facts.is_over(now) and not late:
         raise KaggleRefusedError(
             f"{slug}: it closed on {facts.deadline:%Y-%m-%d %H:%M} UTC",
-            hint="a submission now would be late, out of the ranking",
+            hint="a submission now would be late and not ranked",
         )
     if limits.allowed_now <= 0:
         when = "the competition allows no more" if limits.limited_by_total else "wait until 00:00 UTC"
@@ -36,14 +34,14 @@ def check_submittable(
 
 
 def why_closed(facts: CompetitionFacts) -> KaggleRefusedError | None:
-    """Return why a competition takes no file from us on any day, or None."""
+    """Return the error if a competition never accepts a file from this account, else None."""
     if facts.code_only:
         return KaggleRefusedError(
-            f"{facts.slug}: Kaggle takes only code that runs there, no file",
+            f"{facts.slug}: Kaggle accepts only notebooks that run there, no files",
             hint=f"put the script into a notebook at {facts.url}/code and submit it from there",
         )
     if facts.submissions_closed:
         return KaggleRefusedError(
-            f"{facts.slug}: Kaggle takes no submissions for it", hint=f"see {facts.url}"
+            f"{facts.slug}: Kaggle accepts no submissions", hint=f"see {facts.url}"
         )
     return None if facts.entered else rules_error(facts.slug, facts.rules_url)

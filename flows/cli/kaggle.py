@@ -48,7 +48,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
         time = ServerClock()
         kaggle = open_kaggle(settings, time)
         _tell(f"fetching what is new of {slug} from {settings.endpoint or 'www.kaggle.com'}")
-        fetched = fetch_competition(kaggle, slug, place, wanted=settings.wanted, clock=time)
+        fetched = fetch_competition(kaggle, slug, place, limits=settings.wanted, clock=time)
     except (KaggleAccountError, KaggleBusyError) as error:
         if kept is not None:
             _tell(f"{error}; what was fetched before is used")

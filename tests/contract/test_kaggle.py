@@ -20,7 +20,8 @@ from comind.evaluation.folder import load_competition
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle
-from comind.kaggle.rate_limit import RateLimit, rate_limited
+from comind.kaggle.rate_limit import rate_limited
+from comind.kaggle.settings import RateLimit
 from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer

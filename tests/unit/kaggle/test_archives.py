@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import KaggleError
-from comind.kaggle.archives import members_of, place, safe_name
+from comind.kaggle.archives import extract_each, safe_name, unpack
 
 
 def zipped(path: Path, **members: str) -> Path:
@@ -42,7 +42,7 @@ def test_a_safe_name_stays_below(name: str) -> None:
 def test_a_plain_file_stays(tmp_path: Path) -> None:
     """It is put below the folder under its own name."""
     (tmp_path / "sent").write_text("a,b\n")
-    assert place(tmp_path / "sent", "x/train.csv", tmp_path / "public") == ("x/train.csv",)
+    assert unpack(tmp_path / "sent", "x/train.csv", tmp_path / "public") == ("x/train.csv",)
     assert (tmp_path / "public/x/train.csv").read_text() == "a,b\n"
 
 
@@ -50,33 +50,33 @@ def test_a_plain_file_stays(tmp_path: Path) -> None:
 def test_a_zip_of_one_file_becomes_the_file(tmp_path: Path, name: str) -> None:
     """A file may come as a zip of itself, with or without saying so."""
     sent = zipped(tmp_path / "sent", **{"train.csv": "a\n1\n"})
-    assert place(sent, name, tmp_path / "public") == ("train.csv",)
+    assert unpack(sent, name, tmp_path / "public") == ("train.csv",)
 
 
 def test_a_zip_of_many_becomes_a_folder(tmp_path: Path) -> None:
     """Of its own name, or the one folder that all lie in."""
     loose = zipped(tmp_path / "loose", **{"1.jpg": "1", "2.jpg": "2", "__MACOSX/1.jpg": "litter"})
-    assert place(loose, "images.zip", tmp_path / "public") == ("images/1.jpg", "images/2.jpg")
+    assert unpack(loose, "images.zip", tmp_path / "public") == ("images/1.jpg", "images/2.jpg")
     tidy = zipped(tmp_path / "tidy", **{"test/1.jpg": "1", "test/2.jpg": "2"})
-    assert place(tidy, "test_images.zip", tmp_path / "public") == ("test/1.jpg", "test/2.jpg")
+    assert unpack(tidy, "test_images.zip", tmp_path / "public") == ("test/1.jpg", "test/2.jpg")
 
 
 def test_names_that_the_split_needs(tmp_path: Path) -> None:
     """A given validation.csv makes room for the split's own."""
     (tmp_path / "sent").write_text("a\n")
-    assert place(tmp_path / "sent", "validation.csv", tmp_path / "public") == ("given_validation.csv",)
+    assert unpack(tmp_path / "sent", "validation.csv", tmp_path / "public") == ("given_validation.csv",)
 
 
 def test_a_zip_that_leads_out(tmp_path: Path) -> None:
     """Neither a name nor a link in a zip reaches a file outside."""
     with pytest.raises(KaggleError, match="leads out"):
-        place(zipped(tmp_path / "sent", **{"../evil": "x"}), "a.zip", tmp_path / "public")
+        unpack(zipped(tmp_path / "sent", **{"../evil": "x"}), "a.zip", tmp_path / "public")
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     with zipfile.ZipFile(tmp_path / "linked", "w") as archive:
         archive.writestr(link, "/etc/passwd")
     with pytest.raises(KaggleError, match="symbolic link"):
-        place(tmp_path / "linked", "a.zip", tmp_path / "public")
+        unpack(tmp_path / "linked", "a.zip", tmp_path / "public")
     assert not (tmp_path / "evil").exists()
 
 
@@ -85,14 +85,14 @@ def test_a_broken_zip(tmp_path: Path) -> None:
     sent = zipped(tmp_path / "sent", **{"train.csv": "abcdefgh" * 100})
     sent.write_bytes(sent.read_bytes().replace(b"abcdefgh", b"abcdefgX", 1))
     with pytest.raises(KaggleError, match="cannot be unpacked"):
-        place(sent, "train.csv.zip", tmp_path / "public")
+        unpack(sent, "train.csv.zip", tmp_path / "public")
 
 
 def test_members_come_one_at_a_time(tmp_path: Path) -> None:
     """A bundle never lies there unpacked as a whole."""
     bundle = zipped(tmp_path / "all", **{"a.csv": "1", "d/b.csv": "2"})
     found = []
-    for name, path in members_of(bundle, tmp_path / "member"):
+    for name, path in extract_each(bundle, tmp_path / "member"):
         found.append((name, path.read_text()))
     assert found == [("a.csv", "1"), ("d/b.csv", "2")]
     assert not (tmp_path / "member").exists()

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import KaggleBusyError
-from comind.kaggle.community_fetch import CommunityNews, Wanted, fetch_community
+from comind.kaggle.community_fetch import CommunityNews, FetchLimits, fetch_community
 from comind.kaggle.port import CommentFacts, NotebookFacts
 from comind.testing.clock import QuickClock
 from comind.testing.kaggle import ScriptedKaggle
@@ -24,7 +24,7 @@ def visit(
 ) -> CommunityNews:
     kaggle.calls.clear()
     return fetch_community(
-        kaggle, SLUG, folder, wanted=Wanted(notebooks=notebooks), clock=clock, lower=lower
+        kaggle, SLUG, folder, limits=FetchLimits(notebooks=notebooks), clock=clock, lower=lower
     )
 
 

@@ -2,8 +2,8 @@
 
 import yaml
 
-from comind.kaggle.arrange_tables import Form
-from comind.kaggle.describe import competition_yaml, description, numbers_of, pages_hash
+from comind.kaggle.arrange_tables import TableColumns
+from comind.kaggle.describe import competition_yaml, description, numeric_scores, pages_hash
 from comind.kaggle.port import LeaderboardRow, Page
 from tests.unit.kaggle.world import tiny_world
 
@@ -31,7 +31,7 @@ def test_markdown_stays_as_it_is() -> None:
 
 def test_many_targets_are_the_samples() -> None:
     """A competition with many target columns does not list them."""
-    form = Form(
+    form = TableColumns(
         id_columns=("id",), label_columns=("y",), target_columns=tuple(f"c{n}" for n in range(50))
     )
     text, _ = competition_yaml(FACTS, [], form, [])
@@ -41,7 +41,7 @@ def test_many_targets_are_the_samples() -> None:
 def test_a_strange_title_breaks_nothing() -> None:
     """Whatever Kaggle's words hold, they stay one value, and the comment one line."""
     facts = FACTS.model_copy(update={"title": 'a: "b" # c\nid: other', "metric": "x\nid: other"})
-    form = Form(id_columns=("id",), label_columns=("y",), target_columns=("y",))
+    form = TableColumns(id_columns=("id",), label_columns=("y",), target_columns=("y",))
     values = yaml.safe_load(competition_yaml(facts, [], form, [])[0])
     assert values["id"] == FACTS.slug
     assert values["title"] == facts.title
@@ -58,4 +58,4 @@ def test_hashes_of_pages() -> None:
 def test_scores_that_are_numbers() -> None:
     """Thousands may have commas; what is no number is left out."""
     rows = [LeaderboardRow(team="t", score=score) for score in ("1,234.5", "-", "", "nan", "inf", "2")]
-    assert numbers_of(rows) == [1234.5, 2.0]
+    assert numeric_scores(rows) == [1234.5, 2.0]

@@ -356,7 +356,7 @@ def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
     once = Garbling(tiny_world(), 1)
     fetch(once, tmp_path / "once")
     assert asked(once, "download").count("extra/notes.txt") == 2
-    with pytest.raises(KaggleError, match=r"did not come whole \(its checksum is another\)"):
+    with pytest.raises(KaggleError, match=r"is corrupt \(checksum mismatch\)"):
         fetch(Garbling(tiny_world(), 2), tmp_path / "twice")
     assert not (tmp_path / "twice" / SLUG / "public").exists()
 

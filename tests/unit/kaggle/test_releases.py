@@ -7,10 +7,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.kaggle.data_files import DataFolder
+from comind.kaggle.data_files import DataFolder, FetchRecord
 from comind.kaggle.port import CompetitionFacts, DataFile
 from comind.kaggle.rate_limit import paginate
-from comind.kaggle.record import FetchRecord
 from comind.system.files import hash_tree
 from comind.testing.clock import QuickClock
 from comind.testing.kaggle import KaggleWorld, ScriptedKaggle

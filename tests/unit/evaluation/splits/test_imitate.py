@@ -12,7 +12,7 @@ from comind.evaluation.splits.folder import Split, Tie
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.seal import make_split
 from comind.evaluation.splits.standing import Standing
-from comind.testing.planted import planted_world
+from tests.unit.evaluation.splits.planted import planted_world
 
 
 @pytest.fixture(scope="module")

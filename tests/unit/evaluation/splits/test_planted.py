@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.testing.planted import PLANTED, judge, planted_world
+from tests.unit.evaluation.splits.planted import PLANTED, judge, planted_world
 
 _SEEDS = (100, 101)  # benchmarks/splits.py counts over twenty others
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.kaggle.arrange_tables import arrange
+from comind.kaggle.arrange_tables import arrange_tables
 
 
 def lay(public: Path, **files: str) -> Path:
@@ -24,7 +24,7 @@ def test_usual_names_and_columns(tmp_path: Path) -> None:
         test="Id,a\n5,6\n",
         sample_submission="Id,y\n5,0\n",
     )
-    form = arrange(public)
+    form = arrange_tables(public)
     assert form.id_columns == ("Id",)
     assert form.label_columns == form.target_columns == ("y",)
     assert form.renamed == {}
@@ -36,9 +36,9 @@ def test_usual_names_and_columns(tmp_path: Path) -> None:
 def test_a_sample_submission_by_any_name(tmp_path: Path, name: str) -> None:
     """It is known by part of its name and by its ids, and gets its usual name."""
     public = lay(tmp_path, train="Id,y\n1,3\n", test="Id\n5\n", **{name: "Id,y\n5,0\n"})
-    assert arrange(public).renamed == {"sample_submission.csv": f"{name}.csv"}
+    assert arrange_tables(public).renamed == {"sample_submission.csv": f"{name}.csv"}
     assert (public / "sample_submission.csv").read_text() == "Id,y\n5,0\n"
-    assert arrange(public).renamed == {}
+    assert arrange_tables(public).renamed == {}
 
 
 def test_of_two_samples_the_one_that_asks_for_the_test_rows(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_of_two_samples_the_one_that_asks_for_the_test_rows(tmp_path: Path) -> N
         sample_submission_stage1="Id,y\n4,0\n",
         sample_submission_stage2="Id,y\n6,0\n5,0\n",
     )
-    assert arrange(public).renamed == {"sample_submission.csv": "sample_submission_stage2.csv"}
+    assert arrange_tables(public).renamed == {"sample_submission.csv": "sample_submission_stage2.csv"}
 
 
 def test_classes_spread_over_columns(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_classes_spread_over_columns(tmp_path: Path) -> None:
         test="id,text\n5,z\n",
         sample_submission="id,EAP,MWS\n5,0.5,0.5\n",
     )
-    form = arrange(public)
+    form = arrange_tables(public)
     assert form.label_columns == ("author",)
     assert form.target_columns == ("EAP", "MWS")
 
@@ -74,13 +74,13 @@ def test_train_may_call_its_ids_otherwise(tmp_path: Path) -> None:
         test="ForecastId,Date\n5,2021\n",
         submission="ForecastId,cases\n5,0\n",
     )
-    assert arrange(public).train_id_columns == ("Id",)
+    assert arrange_tables(public).train_id_columns == ("Id",)
 
 
 def test_a_test_table_is_made_where_rows_are_files(tmp_path: Path) -> None:
     """Pictures need no table of test rows; the ids of the sample submission are one."""
     public = lay(tmp_path, train_labels="id,y\na.jpg,1\n", sample_submission="id,y\nb.jpg,0\nc.jpg,0\n")
-    form = arrange(public)
+    form = arrange_tables(public)
     assert (public / "test.csv").read_text() == "id\nb.jpg\nc.jpg\n"
     assert form.renamed == {"train.csv": "train_labels.csv", "test.csv": ""}
 
@@ -88,7 +88,7 @@ def test_a_test_table_is_made_where_rows_are_files(tmp_path: Path) -> None:
 def test_files_in_a_folder(tmp_path: Path) -> None:
     """Tables one folder down are found, too."""
     public = lay(tmp_path, d__train="Id,y\n1,3\n", d__test="Id\n5\n", d__sample="Id,y\n5,0\n")
-    assert arrange(public).renamed["train.csv"] == "d/train.csv"
+    assert arrange_tables(public).renamed["train.csv"] == "d/train.csv"
 
 
 @pytest.mark.parametrize(
@@ -105,5 +105,5 @@ def test_files_in_a_folder(tmp_path: Path) -> None:
 def test_what_is_unclear_is_left_to_people(tmp_path: Path, files: dict[str, str], said: str) -> None:
     """Nothing is guessed: the line says what is missing, and that it can be laid out by hand."""
     with pytest.raises(CompetitionError, match=said) as caught:
-        arrange(lay(tmp_path, **files))
+        arrange_tables(lay(tmp_path, **files))
     assert "by hand" in caught.value.hint

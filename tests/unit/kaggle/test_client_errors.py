@@ -16,7 +16,7 @@ from comind.errors import (
     KaggleRefusedError,
     KaggleUnknownError,
 )
-from comind.kaggle.client_errors import explain
+from comind.kaggle.client_errors import translate_error
 
 
 def answered(status: int, said: object = None, **headers: str) -> requests.exceptions.HTTPError:
@@ -42,21 +42,21 @@ def answered(status: int, said: object = None, **headers: str) -> requests.excep
 )
 def test_status(status: int, kind: type[Exception]) -> None:
     """Each status is one kind of error, and the client's own words are not repeated."""
-    error = explain(answered(status), "the pages", "titanic", ())
+    error = translate_error(answered(status), "the pages", "titanic", ())
     assert type(error) is kind
     assert "signature" not in str(error)
 
 
 def test_a_status_in_the_answer() -> None:
     """Kaggle may say 404 in an answer whose own status is 200."""
-    error = explain(answered(200, {"code": 404, "message": "Not found"}), "the pages", "x", ())
+    error = translate_error(answered(200, {"code": 404, "message": "Not found"}), "the pages", "x", ())
     assert isinstance(error, KaggleUnknownError)
 
 
 def test_reasons_are_one_line_without_keys() -> None:
     """What Kaggle says is quoted in one short line; a key that it quotes is not."""
     said = {"code": 403, "message": "Key k3y\nis\x1b[2J bad " + "x" * 999}
-    error = explain(answered(403, said), "the pages", "titanic", ["k3y"])
+    error = translate_error(answered(403, said), "the pages", "titanic", ["k3y"])
     assert "Key *** is [2J bad" in str(error)
     assert "k3y" not in str(error)
     assert len(str(error)) < 400
@@ -69,7 +69,7 @@ def test_reasons_are_one_line_without_keys() -> None:
 )
 def test_retry_after(given: str, seconds: float | None) -> None:
     """The seconds that a server asks for are handed on, where they make sense."""
-    error = explain(answered(429, **{"Retry-After": given}), "the pages", "x", ())
+    error = translate_error(answered(429, **{"Retry-After": given}), "the pages", "x", ())
     assert isinstance(error, KaggleBusyError)
     assert error.retry_after == seconds
 
@@ -77,7 +77,7 @@ def test_retry_after(given: str, seconds: float | None) -> None:
 def test_retry_after_a_date() -> None:
     """A date is counted from now."""
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
-    error = explain(answered(503, **{"Retry-After": later}), "the pages", "x", ())
+    error = translate_error(answered(503, **{"Retry-After": later}), "the pages", "x", ())
     assert isinstance(error, KaggleBusyError)
     assert error.retry_after is not None
     assert 90 < error.retry_after <= 100
@@ -86,8 +86,8 @@ def test_retry_after_a_date() -> None:
 @pytest.mark.parametrize(
     ("error", "said", "perhaps"),
     [
-        (requests.exceptions.ConnectTimeout(), "no answer in time", False),
-        (requests.exceptions.ReadTimeout(), "no answer in time", True),
+        (requests.exceptions.ConnectTimeout(), "timeout", False),
+        (requests.exceptions.ReadTimeout(), "timeout", True),
         (requests.exceptions.SSLError(), "certificate", True),
         (requests.exceptions.ChunkedEncodingError(), "broke", True),
         (requests.exceptions.ConnectionError(), "no connection", True),
@@ -95,7 +95,7 @@ def test_retry_after_a_date() -> None:
 )
 def test_no_answer(error: Exception, said: str, perhaps: bool) -> None:
     """It is told whether what was asked may have been done."""
-    known = explain(error, "the submission", "x", ())
+    known = translate_error(error, "the submission", "x", ())
     assert isinstance(known, KaggleBusyError)
     assert said in str(known)
     assert known.perhaps_done is perhaps
@@ -103,7 +103,7 @@ def test_no_answer(error: Exception, said: str, perhaps: bool) -> None:
 
 def test_what_is_not_kaggles_fault() -> None:
     """A full disk is one, and a fault of our own comes back as it is."""
-    assert isinstance(explain(OSError(errno.ENOSPC, "No space"), "a file", "x", ()), DiskError)
-    assert type(explain(OSError(errno.EROFS, "Read-only"), "a file", "x", ())) is KaggleError
+    assert isinstance(translate_error(OSError(errno.ENOSPC, "No space"), "a file", "x", ()), DiskError)
+    assert type(translate_error(OSError(errno.EROFS, "Read-only"), "a file", "x", ())) is KaggleError
     ours = RuntimeError()
-    assert explain(ours, "a file", "x", ()) is ours
+    assert translate_error(ours, "a file", "x", ()) is ours

@@ -10,7 +10,7 @@ from kagglesdk.datasets.types.dataset_api_service import ApiDataset
 from kagglesdk.discussions.types.discussions_api_service import ApiDiscussionComment
 from kagglesdk.kernels.types.kernels_api_service import ApiKernelMetadata
 
-from comind.kaggle import wire
+from comind.kaggle import conversion
 
 
 def made(kind: Any, **fields: Any) -> Any:
@@ -26,7 +26,7 @@ def made(kind: Any, **fields: Any) -> Any:
 def test_a_competition_by_name_or_address(ref: str) -> None:
     """Its name is the last part of whatever names it, and times are in UTC."""
     given = made(competitions.ApiCompetition, ref=ref, deadline=datetime(2030, 1, 1))  # noqa: DTZ001
-    facts = wire.competition_of(given)
+    facts = conversion.competition_of(given)
     assert facts.slug == facts.title == "titanic"
     assert facts.deadline == datetime(2030, 1, 1, tzinfo=UTC)
     assert not facts.entered
@@ -35,12 +35,12 @@ def test_a_competition_by_name_or_address(ref: str) -> None:
 
 def test_answers_with_nothing_in_them() -> None:
     """A field that was left out is empty, no failure."""
-    assert wire.page_of(competitions.ApiCompetitionPage()).content == ""
-    assert wire.row_of(competitions.ApiLeaderboardSubmission()).submitted is None
-    assert wire.limits_of(competitions.ApiSubmissionLimits()).allowed_now == 0
-    assert wire.submission_of(competitions.ApiSubmission()).status == "pending"
-    assert wire.topic_of(competitions.ApiCompetitionTopic()).body is None
-    assert wire.notebook_of(made(ApiKernelMetadata, ref="ann/one")).version is None
+    assert conversion.page_of(competitions.ApiCompetitionPage()).content == ""
+    assert conversion.row_of(competitions.ApiLeaderboardSubmission()).submitted is None
+    assert conversion.limits_of(competitions.ApiSubmissionLimits()).allowed_now == 0
+    assert conversion.submission_of(competitions.ApiSubmission()).status == "pending"
+    assert conversion.topic_of(competitions.ApiCompetitionTopic()).body is None
+    assert conversion.notebook_of(made(ApiKernelMetadata, ref="ann/one")).version is None
 
 
 @pytest.mark.parametrize(
@@ -54,15 +54,15 @@ def test_answers_with_nothing_in_them() -> None:
 def test_states_of_submissions(status: SubmissionStatus, told: str) -> None:
     """Each state of Kaggle's has a word of ours."""
     given = made(competitions.ApiSubmission, ref=7, status=status, public_score="0.5")
-    facts = wire.submission_of(given)
+    facts = conversion.submission_of(given)
     assert (facts.ref, facts.status, facts.public_score) == ("7", told, "0.5")
 
 
 def test_references_are_owner_and_name() -> None:
     """They come alone, or as an address."""
-    assert wire.notebook_of(made(ApiKernelMetadata, ref="/code/ann/one")).ref == "ann/one"
+    assert conversion.notebook_of(made(ApiKernelMetadata, ref="/code/ann/one")).ref == "ann/one"
     address = "https://www.kaggle.com/datasets/bob/more"
-    assert wire.dataset_of(made(ApiDataset, ref=address)).ref == "bob/more"
+    assert conversion.dataset_of(made(ApiDataset, ref=address)).ref == "bob/more"
 
 
 def test_a_tree_of_comments_is_flat() -> None:
@@ -70,5 +70,5 @@ def test_a_tree_of_comments_is_flat() -> None:
     deep = made(ApiDiscussionComment, id=3, content="c")
     middle = made(ApiDiscussionComment, id=2, content="b", replies=[deep])
     top = made(ApiDiscussionComment, id=1, content="a", replies=[middle])
-    found = list(wire.comments_of([top, made(ApiDiscussionComment, id=4, content="d")]))
+    found = list(conversion.comments_of([top, made(ApiDiscussionComment, id=4, content="d")]))
     assert [(each.id, each.parent) for each in found] == [(1, None), (2, 1), (3, 2), (4, None)]

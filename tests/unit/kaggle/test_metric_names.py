@@ -3,7 +3,7 @@
 import pytest
 
 from comind.evaluation.metrics import METRICS
-from comind.kaggle.metric_names import metric_table, read_metric
+from comind.kaggle.metric_names import match_metric, metric_table
 
 
 def test_every_name_is_a_metric_of_ours() -> None:
@@ -23,7 +23,7 @@ def test_no_words_mean_two_things() -> None:
 @pytest.mark.parametrize("name", ["rmse-of-log", *(name for name in METRICS if name != "top-1-error")])
 def test_our_own_names_are_read(name: str) -> None:
     """A server of ours sends our own names, and they mean themselves."""
-    found = {read_metric(name, "", targets).metric for targets in (["a"], ["a", "b"])}
+    found = {match_metric(name, "", targets).metric for targets in (["a"], ["a", "b"])}
     assert found <= {name, None}
     assert name in found
 
@@ -48,13 +48,13 @@ def test_our_own_names_are_read(name: str) -> None:
 )
 def test_kaggles_names(words: str, targets: list[str], metric: str | None) -> None:
     """What is certain is read; all else is no metric."""
-    assert read_metric(words, "", targets).metric == metric
+    assert match_metric(words, "", targets).metric == metric
 
 
 def test_the_page_can_say_more() -> None:
     """An error between logarithms is not the error that its name says."""
     page = "Evaluated on RMSE between the logarithm of the predicted and of the observed price."
-    reading = read_metric("Root Mean Squared Error", page, ["y"])
+    reading = match_metric("Root Mean Squared Error", page, ["y"])
     assert reading.metric is None
     assert "logarithm" in reading.reason
 
@@ -73,11 +73,11 @@ def test_the_page_can_say_more() -> None:
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:
     """Without a name the page's own words count, where they name one usual metric."""
-    assert read_metric("", page, ["y"]).metric == metric
+    assert match_metric("", page, ["y"]).metric == metric
 
 
 def test_the_leaderboard_has_a_say() -> None:
     """A metric that would turn the leaderboard around is not the one."""
-    assert read_metric("Log Loss", "", ["y"], [0.1, 0.2, 0.3]).metric == "log-loss"
-    assert read_metric("Log Loss", "", ["y"], [0.3, 0.2, 0.1]).metric is None
-    assert read_metric("Log Loss", "", ["y"], [0.3, 0.3]).metric == "log-loss"
+    assert match_metric("Log Loss", "", ["y"], [0.1, 0.2, 0.3]).metric == "log-loss"
+    assert match_metric("Log Loss", "", ["y"], [0.3, 0.2, 0.1]).metric is None
+    assert match_metric("Log Loss", "", ["y"], [0.3, 0.3]).metric == "log-loss"
