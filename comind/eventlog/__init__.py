@@ -1,5 +1,5 @@
-"""Append-only logs that survive kills, with one writer each and the state that they fold to.
+"""Crash-safe append-only event logs with a single writer, and the state folded from them.
 
-log       records, one JSON object a line, sealed by chained checksums
+log       records, one JSON object per line, with chained checksums
 store     a log with its state
 """

@@ -1,10 +1,10 @@
-"""Append-only logs: one JSON object a line, synced, each line sealed by a chained checksum.
+"""Append events to a log, one synced JSON object per line, and verify its chained checksums.
 
 A line is `{"seq", "at", "elapsed", "event", "check"}`. `check` covers the line and the check of the
-line before it, so a changed, missing or reordered line is found when the log is read. What a kill
-or a power cut can leave behind, an unfinished last line, is recognised and dropped.
+line before it, so that a changed, missing or reordered line is detected on reading. An incomplete last
+line, as a crash or a power failure leaves it, is truncated.
 
-A log that is not `sealed` holds the bare events: no numbers, no times, no checksums.
+A log that is not `sealed` holds only the events: no sequence numbers, times or checksums.
 """
 
 import fcntl
@@ -37,8 +37,8 @@ _NO_TIME = datetime.fromtimestamp(0, UTC)
 class Record(Generic[E]):
     """One line of a log.
 
-    `elapsed` counts the seconds that the owner of the log has been running, over all its restarts.
-    One that is read from a log of bare events has its line's number, `elapsed` 0 and the epoch as `at`.
+    `elapsed` is the running time of the writer in seconds, over all its restarts. Read from a log that
+    is not sealed, a record has its line's number, `elapsed` 0 and the epoch as `at`.
     """
 
     seq: int
@@ -49,23 +49,23 @@ class Record(Generic[E]):
 
 @dataclass(slots=True)
 class LogTail(Generic[E]):
-    """Reads a log that someone else may be writing, each record once."""
+    """Reads a log incrementally, also while another process writes it."""
 
     path: Path
     events: TypeAdapter[E]
     sealed: bool = field(default=True, kw_only=True)
     offset: int = field(default=0, init=False)
-    """Bytes of whole, verified lines read so far."""
+    """Bytes of complete, verified lines read so far."""
     seq: int = field(default=0, init=False)
-    """How many lines these are."""
+    """Number of these lines."""
     check: str = field(default="", init=False)
-    """Checksum of the last one."""
+    """Checksum of the last of them."""
 
     def read(self) -> Iterator[Record[E]]:
         """Yield the records that were completed since the last call.
 
         Raises:
-            LogError: a line is not what was written, or not in its place.
+            LogError: a line was changed, removed or reordered.
         """
         if not self.path.exists():
             return
@@ -74,7 +74,7 @@ class LogTail(Generic[E]):
             for line in file:
                 blank = line.strip(b"\0\n") == b""
                 if not line.endswith(b"\n") or (blank and not file.peek(1)):
-                    return  # still being written, or torn by a crash (zeros: by a power cut)
+                    return  # being written, or torn by a crash (zeros: by a power failure)
                 yield self._verified(line)
 
     def _verified(self, line: bytes) -> Record[E]:
@@ -84,7 +84,7 @@ class LogTail(Generic[E]):
             problem = error.errors()[0]
             raise LogError(
                 f"{self.path}, line {self.seq + 1}: not an event of this version ({problem['msg']})",
-                hint="go on with the version of CoMind that started the campaign",
+                hint="use the version of CoMind that started the campaign",
             ) from None
         self.offset += len(line)
         self.seq += 1
@@ -98,28 +98,28 @@ class LogTail(Generic[E]):
         body, check = _split_check(line)
         if check != _checksum(self.check, body):
             raise LogError(
-                f"{self.path}, line {self.seq + 1}: the checksum does not fit; the log was changed",
+                f"{self.path}, line {self.seq + 1}: checksum mismatch; the log was changed",
                 hint="restore it from the campaign's git ref, refs/comind/<campaign>",
             )
         fields: dict[str, Any] = json.loads(body)
         if fields["seq"] != self.seq:
-            raise LogError(f"{self.path}, line {self.seq + 1}: has the number {fields['seq']}")
+            raise LogError(f"{self.path}, line {self.seq + 1}: has the sequence number {fields['seq']}")
         event = self.events.validate_python(fields["event"], strict=False)
         at = datetime.fromisoformat(fields["at"])
         return Record(fields["seq"], at, fields["elapsed"], event), check
 
 
 def read_log(path: Path, events: TypeAdapter[E]) -> list[Record[E]]:
-    """Return the records of a log; a torn tail is left out.
+    """Return the records of a log without an incomplete last line.
 
     Raises:
-        LogError: a line is not what was written, or not in its place.
+        LogError: a line was changed, removed or reordered.
     """
     return list(LogTail(path, events).read())
 
 
 def is_written(path: Path) -> bool:
-    """Whether a process is writing the log at `path`; looks at the writer's lock alone."""
+    """Return whether a process holds the writer's lock of the log at `path`."""
     try:
         with path.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -131,7 +131,7 @@ def is_written(path: Path) -> bool:
 
 
 class EventLog(Generic[E]):
-    """The one writer of a log; safe to share between threads."""
+    """The single writer of a log; thread-safe, and a context manager."""
 
     def __init__(
         self,
@@ -142,14 +142,18 @@ class EventLog(Generic[E]):
         sealed: bool = True,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Open the log at `path`, made where there is none; drop a torn tail and take the writer's lock.
+        """Open or create the log at `path`, take the writer's lock and truncate an incomplete last line.
 
-        The clock, which runs as `now` does, goes on at `elapsed` where that is later than the last
-        record's time.
+        Args:
+            path: the log.
+            events: type of its events.
+            elapsed: lower bound of the running time so far, in seconds.
+            sealed: whether lines have sequence numbers, times and checksums.
+            now: monotonic clock in seconds.
 
         Raises:
             CampaignError: another process writes this log.
-            LogError: a line is not what was written, or not in its place.
+            LogError: a line was changed, removed or reordered.
         """
         path.parent.mkdir(parents=True, exist_ok=True)
         self._events = events
@@ -162,7 +166,7 @@ class EventLog(Generic[E]):
             os.close(self._descriptor)
             raise CampaignError(
                 f"{path} is being written by another process",
-                hint="wait for it to end, or end it, before resuming",
+                hint="wait for it to end, or stop it, before resuming",
             ) from None
         try:
             tail = LogTail(path, events, sealed=sealed)
@@ -183,10 +187,10 @@ class EventLog(Generic[E]):
         return self._now() + self._clock_base
 
     def append(self, event: E) -> Record[E]:
-        """Write `event` and return its record once it is on disk.
+        """Append `event` durably and return its record.
 
         Raises:
-            OSError: the disk is full or failing; the event does not count as written.
+            OSError: the disk is full or failing; the event was not written.
         """
         with self._lock:
             record = Record(self._next, datetime.now(UTC), round(self.elapsed, 3), event)

@@ -1,4 +1,4 @@
-"""One event store: a log with the state that it folds to, written by one and read by anyone."""
+"""Keep a log together with the state that is folded from it."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -19,22 +19,22 @@ E = TypeVar("E", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True)
 class LogSchema(Generic[S, E]):
-    """What the events of a log are, how they stand in its lines, and what state they amount to."""
+    """The type of a log's events, the format of its lines, and the reducer of its state."""
 
     events: TypeAdapter[E]
     initial: S
-    """The state before the first event; no `apply` changes it."""
+    """State before the first event; immutable."""
     apply: Callable[[S, Record[E]], S]
-    """Returns the state after one more record; raises `LogError` where it contradicts the state."""
+    """Returns the state after one more record; raises `LogError` where the record contradicts it."""
     sealed: bool = True
-    """Whether a line has a number, times and a checksum; else it is the bare event."""
+    """Whether lines have sequence numbers, times and checksums; else they are only the events."""
 
     def fold(self, records: Iterable[Record[E]]) -> S:
-        """Return the state after `records`; any prefix of a log has one."""
+        """Return the state after `records`, which may be any prefix of a log."""
         return reduce(self.apply, records, self.initial)
 
     def read(self, path: Path) -> S:
-        """Return the state of a log that someone else may be writing; takes no lock.
+        """Return the state of a log without a lock, also while another process writes it.
 
         Raises:
             LogError: the log was changed, or its records contradict each other.
@@ -43,7 +43,7 @@ class LogSchema(Generic[S, E]):
 
 
 class EventStore(EventLog[E], Generic[S, E]):
-    """The only writer of a log and of the state that it folds to; to be closed, or used as a block."""
+    """The single writer of a log and of its state; a context manager."""
 
     def __init__(
         self,
@@ -53,11 +53,10 @@ class EventStore(EventLog[E], Generic[S, E]):
         elapsed: float = 0.0,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Open the log at `path`, or an empty one; its clock runs as `now` does, on from `elapsed`.
+        """Open or create the log at `path`; arguments and errors as of `EventLog`.
 
         Raises:
-            CampaignError: another process writes it.
-            LogError: it was changed, or its records contradict each other.
+            LogError: also where the records contradict each other.
         """
         super().__init__(path, schema.events, elapsed=elapsed, sealed=schema.sealed, now=now)
         self._apply = schema.apply
@@ -68,16 +67,16 @@ class EventStore(EventLog[E], Generic[S, E]):
             raise
 
     def append(self, event: E) -> Record[E]:
-        """Write `event`, apply it, and return its record.
+        """Append `event` durably, apply it to the state, and return its record.
 
         Raises:
-            OSError: the disk is full or failing; the state stays as it was.
+            OSError: the disk is full or failing; the state is unchanged.
         """
         record = super().append(event)
         self.state = self._apply(self.state, record)
         return record
 
     def record(self, event: E) -> S:
-        """Write `event` as `append` does, and return the state after it."""
+        """Append `event` and return the state after it."""
         self.append(event)
         return self.state

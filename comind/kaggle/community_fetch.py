@@ -138,7 +138,7 @@ class _Fetch:
             return False
         newest = max((line.get("version", 0) for line in lines.versions(listed.ref)), default=0)
         version = facts.version or listed.version or newest + 1
-        at = _told(facts.last_run or listed.last_run)
+        at = _timestamp(facts.last_run or listed.last_run)
         lines.put(
             {
                 "ref": listed.ref,
@@ -198,7 +198,7 @@ class _Fetch:
                 "id": str(listed.id),
                 "title": listed.title,
                 "author": listed.author,
-                "posted_at": _told(listed.posted or topic.posted),
+                "posted_at": _timestamp(listed.posted or topic.posted),
                 "votes": listed.votes,
                 "observed_at": self._now(),
                 "body": topic.body or "",
@@ -212,7 +212,7 @@ class _Fetch:
             "id": str(facts.id),
             **({} if facts.parent is None else {"parent": str(facts.parent)}),
             "author": facts.author,
-            "posted_at": _told(facts.posted),
+            "posted_at": _timestamp(facts.posted),
             "votes": facts.votes,
             "observed_at": self._now(),
             "body": facts.body,
@@ -248,13 +248,13 @@ class _Fetch:
             "ref": facts.ref,
             "version": facts.version or 1,
             "title": facts.title,
-            "published_at": _told(facts.updated),
+            "published_at": _timestamp(facts.updated),
             "licence": facts.licence,
             "observed_at": self._now(),
         }
 
     def _now(self) -> str | None:
-        return _told(self._clock.now().replace(microsecond=0))
+        return _timestamp(self._clock.now().replace(microsecond=0))
 
 
 def _round_robin(lists: list[list[Any]], name: Callable[[Any], str]) -> Iterator[Any]:
@@ -271,7 +271,7 @@ def _same_run(lines: Iterable[Line], listed: NotebookFacts) -> Line | None:
     """Return the line of the run that is listed, if there is one."""
     for line in lines:
         same_version = listed.version is None or line.get("version") == listed.version
-        same_time = listed.last_run is None or line.get("created_at") == _told(listed.last_run)
+        same_time = listed.last_run is None or line.get("created_at") == _timestamp(listed.last_run)
         if same_version and same_time:
             return line
     return None
@@ -279,14 +279,14 @@ def _same_run(lines: Iterable[Line], listed: NotebookFacts) -> Line | None:
 
 def _state(listed: TopicFacts) -> list[Any]:
     """Return what changes in the list when a discussion gets a comment."""
-    return [_told(listed.last_comment), listed.comments]
+    return [_timestamp(listed.last_comment), listed.comments]
 
 
 def _key(line: Line) -> str:
     return f"{line['ref']} {line.get('version', 1):09}" if "ref" in line else str(line.get("id", ""))
 
 
-def _told(moment: datetime | None) -> str | None:
+def _timestamp(moment: datetime | None) -> str | None:
     """Format a time so that texts sort as times do."""
     if moment is None:
         return None

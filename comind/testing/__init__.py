@@ -1,13 +1,13 @@
-"""Doubles and tiny examples, for our tests and for anyone who builds an agent.
+"""Test doubles, for our tests and for authors of agents.
 
 ScriptedModel       replies from a list or a function
-ScriptedEmbedder    vectors of the words in a text
-RecordedReplies     replies from the logs of earlier work
-Endpoint            an OpenAI-compatible HTTP server that errs on command and keeps its own count
-QuickClock          time that passes at once
+ScriptedEmbedder    word counts as embeddings
+RecordedReplies     replies replayed from logs
+Endpoint            an OpenAI-compatible HTTP server with injected faults and its own token counts
+QuickClock          a clock on which every wait returns at once
 ScriptedSession     cells as Python functions
-ScriptedNeighbours  what other attempts have come to, as a list of readings
-ThreadExecutor      carries out work in threads, without Prefect
+ScriptedNeighbours  the progress of other attempts as a list
+ThreadExecutor      executes work in threads, without Prefect
 TinyAgent           the smallest agent that improves on a baseline
 """
 

@@ -1,4 +1,4 @@
-"""The smallest agent: a baseline, then attempts to improve on the best so far."""
+"""Define the smallest agent: a baseline, then attempts to improve on the best solution so far."""
 
 from pydantic import BaseModel
 
@@ -23,7 +23,7 @@ class TinyAgent(Agent):
     """Runs a baseline, then improves the best solution until `iterations` are over."""
 
     def __init__(self) -> None:
-        """Prepare; it needs to know nothing."""
+        """Create the agent; it has no parameters."""
 
     def plan(self, state: CampaignState) -> Decision:
         """Plan the baseline first, then as many improvements as there are free slots."""
@@ -42,7 +42,7 @@ class TinyAgent(Agent):
         ] or Wait()
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
-        """Ask for one cell after another, each of which hands in two submissions."""
+        """Request one cell after another, each of which writes two submissions."""
         names = SubmissionNames(validation="validation_submission.csv", test="submission.csv")
         feedback = work.draft.title
         while context.steps_left:

@@ -1,4 +1,4 @@
-"""What a good endpoint says in each protocol: a reply as one body, and as a stream of events."""
+"""Build responses of each OpenAI protocol: a completion as one body, and as a stream of events."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from comind.llm.base import Usage
 
 __all__ = ["as_stream", "chat_body", "embeddings_body", "responses_body"]
 
-_PIECE = 7  # characters; about a token or two
+_PIECE = 7  # characters of a delta; about a token or two
 
 
 def chat_body(text: str, usage: Usage) -> dict[str, Any]:
@@ -57,7 +57,7 @@ def embeddings_body(vectors: list[list[float]], usage: Usage) -> dict[str, Any]:
 
 
 def as_stream(body: dict[str, Any], *, counted: bool) -> bytes:
-    """Return a body as its server sends it piece by piece; a chat ends with its tokens if `counted`."""
+    """Return a body as a stream of server-sent events; a chat ends with its usage if `counted`."""
     if body.get("object") == "response":
         return _written(_response_events(body))
     events = [*_chat_events(body)]
@@ -83,7 +83,7 @@ def _chat_events(body: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _pieces(choice: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is sent of a choice: its role, its text in parts, the rest, and why it ended."""
+    """Return the chunks of a choice: its role, its text in parts, other fields, its finish reason."""
     message = dict(choice["message"])
     text = message.pop("content", None) or ""
     parts = [text[start : start + _PIECE] for start in range(0, len(text), _PIECE)]

@@ -1,4 +1,4 @@
-"""An embedder whose vectors count words, so that texts with the same words are near."""
+"""Embed texts as word counts, so that texts with the same words are similar."""
 
 import zlib
 from collections.abc import Callable, Sequence
@@ -11,7 +11,7 @@ _DIMENSIONS = 256
 
 
 def counted_words(text: str) -> list[float]:
-    """Return how often each word stands in a text, by the word's hash; the first number is 1."""
+    """Return the count of each word in 256 hash buckets, after a constant 1."""
     vector = [1.0] + [0.0] * _DIMENSIONS
     for word in text.casefold().split():
         vector[1 + zlib.crc32(word.encode()) % _DIMENSIONS] += 1.0
@@ -19,7 +19,7 @@ def counted_words(text: str) -> list[float]:
 
 
 class ScriptedEmbedder:
-    """Embeds each text as a function says; `requests` holds what was asked, in order."""
+    """Embeds each text with a function; `requests` holds the texts of each call, in order."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class ScriptedEmbedder:
         self._usage = usage
 
     def bound(self, texts: Sequence[str]) -> Usage:
-        """Return the usage that every call reports."""
+        """Return the usage of every call."""
         del texts
         return self._usage
 

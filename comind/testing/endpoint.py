@@ -1,12 +1,11 @@
-"""A model's endpoint that errs on command: a real HTTP server on the loopback, for tests.
+"""Serve an OpenAI-compatible endpoint with injected faults: a real HTTP server on the loopback.
 
     with Endpoint(lambda asked: "the reply", faults=[status(429), None, reset()]) as server:
         OpenAIModel("any", base_url=server.url, api_key=None)
 
-Faults (comind/testing/faults.py) are used up in order, one a request; None lets a request pass, as does
-an empty list. A function in place of the list is asked for each request. A reply comes at once or piece
-by piece, as is asked; embeddings count words. The server counts calls and tokens itself, so that whoever
-keeps an account of them can be checked.
+Each request takes the next fault (comind/testing/faults.py); None, as after the last one, is a good
+reply. A function in place of the list is called for each request. Replies are streamed if requested;
+embeddings are word counts. The server counts calls and tokens, to verify the counts of its clients.
 """
 
 import json
@@ -44,7 +43,7 @@ class Asked:
 
     @property
     def embeds(self) -> bool:
-        """Whether vectors are asked for."""
+        """Whether embeddings are requested."""
         return self.path.endswith("/embeddings")
 
     @property
@@ -54,13 +53,13 @@ class Asked:
 
     @property
     def wanted(self) -> str:
-        """Name of the reply that is asked for by schema; empty for none."""
+        """Name of the JSON schema of the reply; empty for none."""
         chat = self.body.get("response_format", {}).get("json_schema", {})
         return str(chat.get("name") or self.body.get("text", {}).get("format", {}).get("name", ""))
 
 
 class Endpoint:
-    """Serves for the length of a `with` block; safe to ask from many threads."""
+    """Serves inside a `with` block; thread-safe."""
 
     def __init__(
         self,
@@ -70,23 +69,26 @@ class Endpoint:
         models: Iterable[dict[str, Any]] = ({"id": "test-model"},),
         pages: Mapping[str, object] | None = None,
     ) -> None:
-        """Prepare; nothing listens yet.
+        """Create the server without listening.
 
-        `answer` makes the text of a good reply; `models` is what the server says that it has, to any
-        question but those of `pages`, by their path.
+        Args:
+            answer: returns the text of a good reply.
+            faults: by request.
+            models: list of models, the response to any GET.
+            pages: responses to other GETs by path.
         """
         self._answer = answer
         self._faults = faults if callable(faults) else _in_turn(faults)
         self.models = list(models)
         self.pages = dict(pages or {})
         self.requests: list[Asked] = []
-        """All that came, good or bad."""
+        """All requests."""
         self.completed = 0
-        """How many were answered well."""
+        """Number of good replies."""
         self.counted = Usage()
-        """Tokens of those."""
+        """Tokens of good replies."""
         self.wasted = Usage()
-        """Tokens of replies that were made and did not arrive whole."""
+        """Tokens of replies that were not sent completely."""
         self._seen: set[int] = set()
         self._lock = threading.Lock()
         self._ended = threading.Event()
@@ -100,11 +102,11 @@ class Endpoint:
 
     @property
     def listening(self) -> bool:
-        """Whether it can be reached."""
+        """Whether it accepts connections."""
         return self._server is not None
 
     def fail(self, faults: Callable[[int, Asked], Fault | None]) -> None:
-        """Take other faults from now on."""
+        """Replace the faults."""
         self._faults = faults
 
     def __enter__(self) -> Self:
@@ -115,7 +117,7 @@ class Endpoint:
         self.stop()
 
     def start(self) -> None:
-        """Listen; after a stop, on the same port again."""
+        """Start listening, after a stop on the same port."""
         self._ended.clear()
         self._server = _Server(
             ("127.0.0.1", self._port), type("Handler", (_Handler,), {"endpoint": self})
@@ -125,7 +127,7 @@ class Endpoint:
         thread.start()
 
     def stop(self) -> None:
-        """Stop listening; whoever connects is refused."""
+        """Stop listening; connections are refused."""
         self._ended.set()
         if self._server is not None:
             self._server.shutdown()
@@ -133,11 +135,11 @@ class Endpoint:
             self._server = None
 
     def wait_for_end(self, seconds: float = 60) -> None:
-        """Wait until the server is stopped, at most so long."""
+        """Wait until the server is stopped, at most `seconds`."""
         self._ended.wait(seconds)
 
     def answer_to(self, asked: Asked) -> Answer:
-        """Return what a request gets, and count it."""
+        """Return the response to a request, and count it."""
         with self._lock:
             self.requests.append(asked)
             number = len(self.requests) - 1
@@ -154,12 +156,12 @@ class Endpoint:
             if isinstance(found, dict) or found.completed:
                 self.completed += 1
                 self.counted = _sum(self.counted, usage)
-            elif found.code == 200 and found.then:  # noqa: PLR2004 - work was done for nothing
+            elif found.code == 200 and found.then:  # noqa: PLR2004 - tokens were spent
                 self.wasted = _sum(self.wasted, usage)
         return _on_the_wire(found if isinstance(found, Answer) else Answer(body=found), asked)
 
     def _usage(self, asked: Asked, text: str) -> Usage:
-        """Count a request; what lies in a prefix that was sent before comes from the cache."""
+        """Count the tokens of a request; a prefix of messages that was sent before is cached."""
         prompt = cached = 0
         prefix = 0
         for message in asked.messages:
@@ -181,7 +183,7 @@ class _Server(ThreadingHTTPServer):
     request_queue_size = 128
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that goes away is what is tested."""
+        """Log nothing: broken connections are expected."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -232,11 +234,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.endpoint.wait_for_end(0.02)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def _on_the_wire(answer: Answer, asked: Asked) -> Answer:
-    """Return an answer with the bytes of its body, at once or piece by piece, as was asked."""
+    """Return an answer with its body as bytes, streamed if requested."""
     if isinstance(answer.body, bytes):
         return replace(answer, content_type=answer.content_type or "application/json")
     if asked.body.get("stream"):

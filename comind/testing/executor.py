@@ -1,4 +1,4 @@
-"""Work in threads, without an orchestrator."""
+"""Execute work in threads, without an orchestrator."""
 
 import queue
 from collections.abc import Callable
@@ -17,7 +17,7 @@ __all__ = ["ThreadExecutor"]
 
 
 class ThreadExecutor:
-    """Carries out work in a pool of threads of this process."""
+    """Executes work in a thread pool of this process."""
 
     def __init__(
         self,
@@ -28,7 +28,7 @@ class ThreadExecutor:
         workers: int = 4,
         fold_grader: Callable[[int], Grader] | None = None,
     ) -> None:
-        """Take who grades runs on folds, if there are any."""
+        """Create the pool; `fold_grader` returns the grader of a fold by its number."""
         self._fold_grader = fold_grader
         self._folder = folder
         self._agent = agent
@@ -37,14 +37,14 @@ class ThreadExecutor:
         self._finished: queue.Queue[Finished] = queue.Queue()
 
     def submit(self, work_id: str, work: Think | Code) -> None:
-        """Hand out one piece of work."""
-        self._pool.submit(self._carry_out, work_id, work)
+        """Submit one piece of work."""
+        self._pool.submit(self._execute, work_id, work)
 
     def finished(self) -> list[Finished]:
-        """Wait for the next work to come back."""
+        """Wait for the next outcome, at most 60 seconds."""
         return [self._finished.get(timeout=60)]
 
-    def _carry_out(self, work_id: str, work: Think | Code) -> None:
+    def _execute(self, work_id: str, work: Think | Code) -> None:
         dependencies = self._dependencies
         if isinstance(work, Code) and work.fold and self._fold_grader is not None:
             dependencies = replace(dependencies, grader=self._fold_grader(work.fold))

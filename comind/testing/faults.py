@@ -1,4 +1,4 @@
-"""What an endpoint of the tests does in place of a good answer; see comind/testing/endpoint.py."""
+"""Define the faults that an `Endpoint` injects."""
 
 import json
 from collections.abc import Callable
@@ -22,81 +22,78 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What goes over the wire."""
+    """A response and how it is sent."""
 
     code: int = 200
     body: bytes | dict[str, Any] = b""
-    """The body of a reply is sent as was asked for, at once or piece by piece; bytes as they are."""
+    """A dict is streamed if requested; bytes are sent unchanged."""
     content_type: str = ""
-    """Empty: as the body is."""
+    """Empty: that of the body."""
     headers: dict[str, str] = field(default_factory=dict)
     sent: float = 1.0
-    """Share of the body after which it breaks off; with 0, not even a status is sent."""
+    """Share of the body that is sent; 0: not even a status."""
     then: str = ""
-    """How the connection ends. Empty: in order; `reset`: at once; `silence`: not before the client."""
+    """How the connection ends. Empty: closed; `reset`: by a TCP reset; `silence`: by the client."""
     drips: bool = False
-    """Whether the body comes a byte at a time, for as long as anyone listens."""
+    """Whether blank lines are sent without end."""
     delay: float = 0.0
     """Seconds before the first byte."""
     completed: bool = False
-    """Whether it counts as a good answer all the same."""
+    """Whether the call counts as completed."""
 
 
 Fault = Callable[[dict[str, Any]], "Answer | dict[str, Any]"]
-"""Makes something else of the body of a good answer: another body, or another answer altogether.
-
-Who returns a body has the call counted as completed; who returns an answer, as one that failed.
-"""
+"""Turns the body of a good response into another body, which counts as completed, or an `Answer`."""
 
 
 def status(
     code: int, message: str = "", /, *, retry_after: float | str | None = None, **more: Any
 ) -> Fault:
-    """Answer with an error, and perhaps how long to wait; `more` stands beside its message."""
+    """Respond with an HTTP error; `more` are fields beside its message."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
     body = json.dumps({"error": {"message": message or f"status {code}", **more}}).encode()
     return lambda _good: Answer(code, body, headers=headers)
 
 
 def raw(body: str, *, code: int = 200, content_type: str = "application/json") -> Fault:
-    """Answer with any text."""
+    """Respond with any text."""
     return lambda _good: Answer(code, body.encode(), content_type)
 
 
 def reset(share: float = 0.0) -> Fault:
-    """Break the connection off, at once or after a share of the body."""
+    """Reset the connection, at once or after a share of the body."""
     return lambda good: Answer(body=good, sent=share, then="reset")
 
 
 def silent(share: float = 0.0) -> Fault:
-    """Say nothing, at once or after a share of the body, until the client gives up."""
+    """Send nothing more, at once or after a share of the body, until the client times out."""
     return lambda good: Answer(body=good, sent=share, then="silence")
 
 
 def cut_short(share: float) -> Fault:
-    """Come to an end in good order, after a share of the body."""
+    """Close the connection in order after a share of the body."""
     return lambda good: Answer(body=good, sent=share, then="end")
 
 
 def slow(seconds: float) -> Fault:
-    """Answer well, but late."""
+    """Delay a good response."""
     return lambda good: Answer(body=good, delay=seconds, completed=True)
 
 
 def dripping() -> Fault:
-    """Send a line without a word now and then, and never come to the point."""
+    """Send blank lines without end."""
     return lambda good: Answer(body=good, drips=True)
 
 
 def mislabelled(content_type: str) -> Fault:
-    """Answer well, but call it something else."""
+    """Send a good response with another content type."""
     return lambda good: Answer(body=good, content_type=content_type, completed=True)
 
 
 def changed(**values: Any) -> Fault:
-    """Answer well but for these values; of a chat, `content`, `finish_reason` ... reach into its choice.
+    """Change fields of a good response; `content`, `finish_reason` ... are those of a chat's choice.
 
-    A value of None takes the key away.
+    A value of None removes the field.
     """
 
     def fault(good: dict[str, Any]) -> dict[str, Any]:

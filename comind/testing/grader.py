@@ -1,4 +1,4 @@
-"""A grader without labels."""
+"""Grade submissions without labels."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,15 +10,15 @@ __all__ = ["ColumnGrader"]
 
 
 class ColumnGrader:
-    """Takes the number in the validation submission for its score."""
+    """Reads the score from the validation submission, which is one number."""
 
     def __init__(self, *, maximize: bool = True, noise: float = 0.0) -> None:
-        """Take the standard error that each difference is said to have."""
+        """Create the grader; `noise` is the standard error of each difference."""
         self._maximize = maximize
         self._noise = noise
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the number that the file holds."""
+        """Return the number in the file as its score."""
         report = self._score(validation)
         if report.valid and not test.read_text():
             return GradeReport(valid=False, message=f"{test.name} is empty")
@@ -38,11 +38,11 @@ class ColumnGrader:
         return GradeReport(valid=True, score=score)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the number that the file holds."""
+        """Return the number in the file as its score."""
         return self._score(predictions)
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether the file holds anything."""
+        """Check that the file is not empty."""
         valid = bool(test.read_text())
         return GradeReport(valid=valid, message="" if valid else f"{test.name} is empty")
 
@@ -54,7 +54,7 @@ class ColumnGrader:
         return Paired(difference=difference, standard_error=self._noise, interval=around)
 
     def fold(self, number: int) -> Grader:
-        """Return the same grader: the number in a file says for itself how good it is there."""
+        """Return the same grader for every fold."""
         del number
         return self
 

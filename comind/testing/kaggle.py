@@ -1,4 +1,4 @@
-"""A Kaggle in memory."""
+"""Simulate Kaggle in memory."""
 
 import hashlib
 import io
@@ -21,7 +21,7 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 @dataclass
 class KaggleWorld:
-    """One competition and all there is about it; a test changes it as Kaggle would."""
+    """One competition with its community and submissions; tests change it."""
 
     facts: port.CompetitionFacts
     pages: tuple[port.Page, ...] = ()
@@ -29,7 +29,7 @@ class KaggleWorld:
     dates: dict[str, datetime] = field(default_factory=dict)
     leaderboard: tuple[port.LeaderboardRow, ...] = ()
     notebooks: tuple[port.NotebookFacts, ...] = ()
-    """With sources, by score, best first."""
+    """With sources, best score first."""
     topics: tuple[port.TopicFacts, ...] = ()
     """With bodies."""
     comments: dict[int, tuple[port.CommentFacts, ...]] = field(default_factory=dict)
@@ -39,23 +39,23 @@ class KaggleWorld:
 
 
 class ScriptedKaggle:
-    """Answers from one world; what a method is to fail with is taken from `failures` first.
+    """Serves one world; the errors in `failures` by method are raised first.
 
-    `calls` holds every request as (method, what it asked for), in order.
+    `calls` holds every request as (method, argument), in order.
     """
 
     def __init__(self, world: KaggleWorld, *, account: str = "somebody", chunk: int = 3) -> None:
-        """Serve `world`, lists in parts of `chunk` items."""
+        """Serve `world` with pages of `chunk` items."""
         self.world = world
         self.failures: dict[str, list[KaggleError]] = {}
         self.calls: list[tuple[str, str]] = []
         self.nameless = False
-        """Whether a file is taken without naming the submission."""
+        """Whether `submit` returns no reference."""
         self._account = account
         self._chunk = chunk
 
     def account(self) -> str:
-        """Return the name of whoever the credentials belong to."""
+        """Return the name of the account."""
         self._note("account", "")
         return self._account
 
@@ -70,7 +70,7 @@ class ScriptedKaggle:
         return self.world.pages
 
     def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
-        """Return a part of the list of data files."""
+        """Return a page of the list of data files."""
         self._of(slug, "files", at or "")
         listed = [
             port.DataFile(name=name, size=len(content), created=self.world.dates.get(name))
@@ -79,7 +79,7 @@ class ScriptedKaggle:
         return self._part(listed, at)
 
     def download(self, slug: str, name: str | None, target: Path) -> port.Received:
-        """Write a data file, or all of them in one zip."""
+        """Write a data file, or all in one zip."""
         self._of(slug, "download", name or "*")
         content = self._all_in_one() if name is None else self.world.files[name]
         target.write_bytes(content)
@@ -88,14 +88,14 @@ class ScriptedKaggle:
         return port.Received(path=target, name=sent, md5=digest)
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
-        """Return a part of the leaderboard."""
+        """Return a page of the leaderboard."""
         self._of(slug, "leaderboard", at or "")
         return self._part(self.world.leaderboard, at)
 
     def notebooks(
         self, slug: str, order: port.NotebookOrder, at: str | None = None
     ) -> port.Chunk[port.NotebookFacts]:
-        """Return a part of the list of notebooks, without their sources."""
+        """Return a page of the list of notebooks, without their sources."""
         self._of(slug, "notebooks", order)
         listed = [each.model_copy(update={"source": None}) for each in self.world.notebooks]
         if order == "votes":
@@ -115,7 +115,7 @@ class ScriptedKaggle:
     def topics(
         self, slug: str, order: port.TopicOrder, at: str | None = None
     ) -> port.Chunk[port.TopicFacts]:
-        """Return a part of the list of discussions, without their bodies."""
+        """Return a page of the list of discussions, without their bodies."""
         self._of(slug, "topics", order)
         listed = [each.model_copy(update={"body": None}) for each in self.world.topics]
         if order == "top":
@@ -133,12 +133,12 @@ class ScriptedKaggle:
         raise KaggleUnknownError(f"{number}: Kaggle has no such discussion")
 
     def comments(self, number: int, at: str | None = None) -> port.Chunk[port.CommentFacts]:
-        """Return a part of a discussion's comments."""
+        """Return a page of a discussion's comments."""
         self._note("comments", str(number))
         return self._part(self.world.comments.get(number, ()), at)
 
     def datasets(self, words: str, at: str | None = None) -> port.Chunk[port.DatasetFacts]:
-        """Return the datasets whose name or title has these words in it."""
+        """Return a page of the datasets whose name or title contains `words`."""
         self._note("datasets", words)
         return self._part([d for d in self.world.datasets if words in f"{d.ref} {d.title}"], at)
 
@@ -148,12 +148,12 @@ class ScriptedKaggle:
         return self.world.limits
 
     def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
-        """Return a part of our own submissions."""
+        """Return a page of our own submissions."""
         self._of(slug, "submissions", at or "")
         return self._part(self.world.submissions, at)
 
     def submit(self, slug: str, file: Path, message: str) -> str:
-        """Take a file; it stays pending until the test scores it."""
+        """Accept a file; it is pending until the test scores it."""
         del file
         self._of(slug, "submit", message)
         ref = str(len(self.world.submissions) + 1)

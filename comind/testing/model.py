@@ -1,4 +1,4 @@
-"""A model that says what it was told to say."""
+"""Reply to requests from a script."""
 
 import threading
 from collections.abc import Callable, Iterable
@@ -15,9 +15,9 @@ _USAGE = Usage(prompt_tokens=100, completion_tokens=20)
 
 
 class ScriptedModel:
-    """Answers each request with the next text of a script, or with what a function makes of it.
+    """Replies with the next text of a script, or with the result of a function.
 
-    `requests` holds what was asked, in order. With `usage` None the tokens of each reply are counted.
+    `requests` holds the requests in order. With `usage` None the tokens of each reply are counted.
     """
 
     reply_tokens: int | None = None
@@ -43,24 +43,24 @@ class ScriptedModel:
 
     @classmethod
     def from_file(cls, path: Path, *, name: str = "", usage: Usage | None = _USAGE) -> "ScriptedModel":
-        """Return a model that answers by the rules in a YAML file (`rules.py`), and so can be resumed.
+        """Return a model that replies by the rules in a YAML file (`rules.py`), so it can be resumed.
 
-        Without a name it is called as its file is.
+        Its default name is that of the file.
 
         Raises:
-            UsageError: the file is no list of rules.
+            UsageError: the file is not a list of rules.
         """
         return cls(Rules(path).answer, name=name or path.stem, usage=usage)
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the usage that every reply reports, or the most that this one can take."""
+        """Return the usage of every reply, or an upper bound on the counted usage of this one."""
         return self._usage or Usage(prompt_tokens=_read(request), completion_tokens=request.max_tokens)
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the next reply.
 
         Raises:
-            ModelServiceError: the script is at its end, or has no reply to this request.
+            ModelServiceError: the script has no more replies, or none to this request.
         """
         with self._lock:
             self.requests.append(request)

@@ -1,4 +1,4 @@
-"""Neighbours of an attempt without attempts."""
+"""Report the progress of other attempts from a script."""
 
 from collections.abc import Sequence
 
@@ -8,10 +8,7 @@ __all__ = ["ScriptedNeighbours"]
 
 
 class ScriptedNeighbours:
-    """Tells of other attempts what a list says, a reading a call; the last one stays.
-
-    `asked` counts the calls.
-    """
+    """Returns the next of several readings with each call, at last the last one; `asked` counts them."""
 
     def __init__(self, *readings: Sequence[Neighbour]) -> None:
         self.asked = 0

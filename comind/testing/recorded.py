@@ -1,4 +1,4 @@
-"""A model that says again what another one said, as the log of a piece of work holds it."""
+"""Replay the replies of a model from the logs of work."""
 
 from pathlib import Path
 
@@ -12,17 +12,17 @@ __all__ = ["RecordedReplies"]
 
 
 class RecordedReplies:
-    """Answers each request with the reply that was recorded for this very request.
+    """Replies to each request with the reply that was recorded for the same request.
 
-    `requests` holds what was asked, in order.
+    `requests` holds the requests in order.
     """
 
     reply_tokens: int | None = None
 
     def __init__(self, *logs: Path, name: str = "recorded", context_tokens: int = 128_000) -> None:
-        """Read the logs of pieces of work.
+        """Read the logs of work.
 
-        Prompts depend on the `context_tokens` of the model that was recorded, not on its name.
+        Prompts depend on the `context_tokens` of the recorded model, not on its name.
 
         Raises:
             LogError: a log was changed.
@@ -37,7 +37,7 @@ class RecordedReplies:
                     self._replies[call.fingerprint] = call.reply
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return what the recorded reply took."""
+        """Return the usage of the recorded reply."""
         reply = self._replies.get(request.fingerprint())
         return reply.usage if reply else Usage()
 

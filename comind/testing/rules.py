@@ -1,4 +1,4 @@
-"""Replies of a scripted model as data: rules in a YAML file, of which the first that fits answers."""
+"""Match requests with the replies of a scripted model by rules in a YAML file; the first match wins."""
 
 import json
 from pathlib import Path
@@ -14,24 +14,24 @@ __all__ = ["Rule", "Rules"]
 
 
 class Rule(Value):
-    """A reply, and the requests that it answers: those that meet all conditions that are given.
+    """A reply, and the conditions on its requests, all of which must hold.
 
-    Nothing else of a request counts, so other words in a prompt, other scores or attempts that end in
-    another order are answered all the same.
+    Nothing else is compared, so that a rule still matches after changes of prompts, scores or the order
+    in which attempts end.
     """
 
     reply: str
-    """Name of the reply that is asked for, such as `Analysis`."""
+    """Name of the reply type, such as `Analysis`."""
     about: str = ""
-    """Stands in the conversation's first message of a user, where the task is."""
+    """Substring of the first user message, where the task is."""
     contains: str = ""
-    """Stands in the last message."""
+    """Substring of the last message."""
     turn: int | None = None
     """Number of the reply in its conversation, from 1."""
     say: dict[str, JsonValue] | None = None
-    """The reply, as an object."""
+    """The reply as an object."""
     file: str | None = None
-    """Or a file beside that of the rules, which is the reply word for word: a cell of Python."""
+    """Or a file beside the rules with the text of the reply, a cell of Python."""
 
     @model_validator(mode="after")
     def _says_one_thing(self) -> "Rule":
@@ -41,24 +41,24 @@ class Rule(Value):
 
 
 class Rules:
-    """The rules of one file. They have no memory, so a campaign that they answer can be resumed."""
+    """The rules of one file; stateless, so that campaigns can be resumed with them."""
 
     def __init__(self, path: Path) -> None:
         """Read the rules.
 
         Raises:
-            UsageError: the file, or one that it names, is not there or is no list of rules.
+            UsageError: the file, or one that it names, is missing or invalid.
         """
         self._path = path
         self._rules = _read(path)
         self._files = {rule.file: _text(path, rule.file) for rule in self._rules if rule.file}
 
     def answer(self, request: ModelRequest) -> ModelReply:
-        """Return the reply of the first rule that fits.
+        """Return the reply of the first rule that matches.
 
         Raises:
-            ModelServiceError: none does; the message says what was asked for. It is not asked for
-                again, and other requests of the same campaign are answered.
+            ModelServiceError: none matches. The request is not retried, and other requests of the
+                campaign are still answered.
         """
         turn = 1 + sum(each.role == "assistant" for each in request.messages)
         task = next((each.content for each in request.messages if each.role == "user"), "")
@@ -83,7 +83,7 @@ def _read(path: Path) -> list[Rule]:
         found = yaml.safe_load(path.read_text(encoding="utf-8"))
         return TypeAdapter(list[Rule]).validate_python(found)
     except (OSError, UnicodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: {error}", hint="it has to be a YAML file of rules") from None
+        raise UsageError(f"{path}: {error}", hint="it must be a YAML list of rules") from None
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

@@ -1,4 +1,4 @@
-"""A session whose cells are Python functions."""
+"""Run cells as Python functions in place of an interpreter."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -11,12 +11,11 @@ __all__ = ["ScriptedSession"]
 
 
 class ScriptedSession:
-    """Runs a cell by calling the function that its code names, with the workspace.
+    """Runs a cell by calling the function that its code names with the workspace.
 
-    What the function returns is the cell's output; an exception is the cell's error. A function that
-    yields pairs of a time and a line is a cell that prints this line that many seconds after its
-    start; nobody waits for it. `ran` holds the code of every cell, in order. Without `persistent`, every
-    cell is reported as run by an interpreter of its own, as a script session does.
+    The return value is the cell's output, an exception its error. A function that yields pairs of
+    seconds and a line is a cell that prints the line so long after its start, in simulated time. `ran`
+    holds the code of each cell. Without `persistent`, cells lose their state, as in a script session.
     """
 
     sandbox = "scripted"
@@ -38,7 +37,7 @@ class ScriptedSession:
         self._persistent = persistent
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
-        """Run one cell; times that it says itself are all the time that there is."""
+        """Run one cell; `seconds` is its timeout in simulated time."""
         result = self._run(code, seconds, watch)
         lost = result.status is CellStatus.DIED or not self._persistent
         return result.model_copy(update={"state_lost": lost})

@@ -320,8 +320,8 @@ def test_repair_names_a_changed_log(solved: tuple[Path, str, Path]) -> None:
         ("split", DataError, "train.csv is not what was versioned"),
         ("checkpoint", DataError, "checkpoints/model.json is not what was versioned"),
         ("expected", DataError, "submission.csv is not what was versioned"),
-        ("reply", LogError, "the checksum does not fit"),
-        ("log", LogError, "the checksum does not fit"),
+        ("reply", LogError, "checksum mismatch"),
+        ("log", LogError, "checksum mismatch"),
         ("script", DataError, "is not the script that was recorded"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_missing_line_is_found(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     lines = _write(path).splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
-    with pytest.raises(LogError, match="line 2: the checksum does not fit"):
+    with pytest.raises(LogError, match="line 2: checksum mismatch"):
         read_log(path, CAMPAIGN_EVENTS)
 
 

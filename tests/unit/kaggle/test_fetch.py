@@ -266,8 +266,8 @@ def test_an_unknown_metric_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("update", "said"),
     [
-        ({"code_only": True}, "only code that runs there"),
-        ({"submissions_closed": True}, "takes no submissions"),
+        ({"code_only": True}, "only notebooks that run there"),
+        ({"submissions_closed": True}, "accepts no submissions"),
         ({"deadline": day(1)}, "it closed on 2023-12-01"),
     ],
 )

@@ -23,8 +23,8 @@ def test_an_open_competition_takes_a_file() -> None:
 @pytest.mark.parametrize(
     ("facts", "limits", "said"),
     [
-        ({"code_only": True}, {}, "only code that runs there"),
-        ({"submissions_closed": True}, {}, "takes no submissions"),
+        ({"code_only": True}, {}, "only notebooks that run there"),
+        ({"submissions_closed": True}, {}, "accepts no submissions"),
         ({"deadline": day(2)}, {}, "it closed on 2023-12-02"),
         ({"entered": False}, {}, "accepted the rules"),
         ({}, {"allowed_now": 0}, r"no submission is left \(1 today, 7 in all\)"),
