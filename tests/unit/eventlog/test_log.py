@@ -1,4 +1,4 @@
-"""Logs survive kills and power cuts, and notice every other change."""
+"""Logs survive crashes and power failures, and detect every other change."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_what_is_appended_is_read_back(tmp_path: Path) -> None:
 
 @given(where=st.floats(0, 1, exclude_max=True))
 def test_a_torn_tail_is_dropped(tmp_path_factory: pytest.TempPathFactory, where: float) -> None:
-    """Whatever part of the last line is on disk, the lines before it count and writing goes on."""
+    """A torn last line is dropped at any length, and appending continues."""
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
     whole = _write(path)
     last = whole.rstrip(b"\n").rfind(b"\n") + 1
@@ -46,7 +46,7 @@ def test_a_torn_tail_is_dropped(tmp_path_factory: pytest.TempPathFactory, where:
 
 
 def test_zeros_after_a_power_cut_are_dropped(tmp_path: Path) -> None:
-    """A tail of zeros, which a file system may leave where data was not yet written, is torn."""
+    """A tail of zeros, as a file system may leave it, counts as torn."""
     path = tmp_path / "log.jsonl"
     path.write_bytes(_write(path) + b"\0" * 4096)
     with EventLog(path, CAMPAIGN_EVENTS) as log:
@@ -59,7 +59,7 @@ def test_zeros_after_a_power_cut_are_dropped(tmp_path: Path) -> None:
 def test_a_changed_byte_is_found(
     tmp_path_factory: pytest.TempPathFactory, where: float, flip: int
 ) -> None:
-    """No byte of a finished line can be another one without an error that names the line."""
+    """A change of any byte of a complete line is an error that names the line."""
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
     whole = bytearray(_write(path))
     whole[int(where * (len(whole) - 1))] ^= flip  # all but the last newline: that is a torn tail
@@ -69,7 +69,7 @@ def test_a_changed_byte_is_found(
 
 
 def test_a_missing_line_is_found(tmp_path: Path) -> None:
-    """A log from which a line was taken is refused."""
+    """A missing line is an error."""
     path = tmp_path / "log.jsonl"
     lines = _write(path).splitlines(keepends=True)
     path.write_bytes(lines[0] + lines[2])
@@ -78,7 +78,7 @@ def test_a_missing_line_is_found(tmp_path: Path) -> None:
 
 
 def test_a_log_has_one_writer(tmp_path: Path) -> None:
-    """A second writer is told so at once."""
+    """A second writer fails at once."""
     path = tmp_path / "log.jsonl"
     with EventLog(path, CAMPAIGN_EVENTS), pytest.raises(CampaignError, match="another process"):
         EventLog(path, CAMPAIGN_EVENTS)
@@ -86,7 +86,7 @@ def test_a_log_has_one_writer(tmp_path: Path) -> None:
 
 
 def test_whether_a_log_is_written_is_seen_from_outside(tmp_path: Path) -> None:
-    """A log is written from its opening to its close; who asks makes none, and stops no writer."""
+    """A log counts as written from open to close; the check creates no file and stops no writer."""
     path = tmp_path / "log.jsonl"
     assert not is_written(path)
     assert not path.exists()
@@ -97,7 +97,7 @@ def test_whether_a_log_is_written_is_seen_from_outside(tmp_path: Path) -> None:
 
 
 def test_a_tail_reads_each_record_once(tmp_path: Path) -> None:
-    """A reader beside the writer sees every record, and no record twice."""
+    """A concurrent reader gets every record once."""
     path = tmp_path / "log.jsonl"
     tail = LogTail(path, CAMPAIGN_EVENTS)
     assert list(tail.read()) == []
@@ -110,7 +110,7 @@ def test_a_tail_reads_each_record_once(tmp_path: Path) -> None:
 
 
 def test_the_clock_goes_on_where_it_was(tmp_path: Path) -> None:
-    """A reopened log counts from its last record, or from the later time that it is given."""
+    """The elapsed time of a reopened log continues from its last record, or a later given time."""
     path = tmp_path / "log.jsonl"
     _write(path)
     with EventLog(path, CAMPAIGN_EVENTS, elapsed=5000.0) as log:
@@ -119,7 +119,7 @@ def test_the_clock_goes_on_where_it_was(tmp_path: Path) -> None:
 
 
 def test_an_event_of_another_version_is_named(tmp_path: Path) -> None:
-    """A line that is whole but holds an unknown event says so instead of a traceback."""
+    """A complete line with an unknown event is an error with a hint."""
     path = tmp_path / "log.jsonl"
     _write(path)
     from comind.campaign.attempt import WORK_EVENTS

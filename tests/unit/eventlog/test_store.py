@@ -1,4 +1,4 @@
-"""The event store: the state is what the log folds to, for one writer and any number of readers."""
+"""The event store: a log and its folded state, with one writer and any number of readers."""
 
 import resource
 import signal
@@ -46,7 +46,7 @@ def _write(path: Path, schema: Schema, amounts: list[int]) -> bytes:
 
 @both
 def test_what_is_recorded_is_the_state(tmp_path: Path, schema: Schema) -> None:
-    """Each event is applied once it is written, and a store that is opened again has the same state."""
+    """Each event is applied once it is written, and a reopened store has the same state."""
     path = tmp_path / "log.jsonl"
     with EventStore(path, schema) as store:
         assert store.state == ()
@@ -61,7 +61,7 @@ def test_what_is_recorded_is_the_state(tmp_path: Path, schema: Schema) -> None:
 def test_any_prefix_folds(
     tmp_path_factory: pytest.TempPathFactory, schema: Schema, amounts: list[int], where: float
 ) -> None:
-    """Cut at any byte, a log folds to its whole lines; a torn tail is dropped, writing goes on."""
+    """A log truncated at any byte folds to its complete lines, and appending continues."""
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
     whole = _write(path, schema, amounts)
     path.write_bytes(kept := whole[: round(where * len(whole))])
@@ -75,7 +75,7 @@ def test_any_prefix_folds(
 
 @both
 def test_a_second_writer_is_refused(tmp_path: Path, schema: Schema) -> None:
-    """The lock is held until the store is closed, which can be done twice."""
+    """The lock is held until the store is closed; closing twice is allowed."""
     store = EventStore(tmp_path / "log.jsonl", schema)
     with pytest.raises(CampaignError, match="being written by another process"):
         EventStore(tmp_path / "log.jsonl", schema)
@@ -86,7 +86,7 @@ def test_a_second_writer_is_refused(tmp_path: Path, schema: Schema) -> None:
 
 @both
 def test_anyone_reads_beside_the_writer(tmp_path: Path, schema: Schema) -> None:
-    """Reading takes no lock, sees each event as soon as it is recorded, and makes no file."""
+    """Reading takes no lock, sees each event once it is recorded, and creates no file."""
     path = tmp_path / "log.jsonl"
     assert schema.read(path) == ()
     assert not path.exists()
@@ -97,7 +97,7 @@ def test_anyone_reads_beside_the_writer(tmp_path: Path, schema: Schema) -> None:
 
 
 def test_the_clock_goes_on(tmp_path: Path) -> None:
-    """A store counts from its last record, or from the later time that it is given."""
+    """The elapsed time continues from the last record, or from a later given time."""
     path = tmp_path / "log.jsonl"
     with EventStore(path, _SEALED, elapsed=5000.0) as store:
         store.record(Booked(amount=1))
@@ -107,7 +107,7 @@ def test_the_clock_goes_on(tmp_path: Path) -> None:
 
 @both
 def test_a_log_that_contradicts_itself_is_refused(tmp_path: Path, schema: Schema) -> None:
-    """The writer and the readers are told, and the lock is let go of."""
+    """Contradicting records are errors for writer and readers, and the lock is released."""
     path = tmp_path / "log.jsonl"
     with EventStore(path, schema) as store, pytest.raises(LogError):
         store.record(Booked(amount=-1))
@@ -121,7 +121,7 @@ def test_a_log_that_contradicts_itself_is_refused(tmp_path: Path, schema: Schema
 @both
 @pytest.mark.parametrize("stray", [b"\n", b"\0\n", b"{}\n", b"[\n", b"\xff\n"])
 def test_a_stray_line_is_found(tmp_path: Path, schema: Schema, stray: bytes) -> None:
-    """A line between others that is no event is named, and nothing after it is dropped."""
+    """An invalid line in the middle is an error that names it, and nothing is dropped."""
     path = tmp_path / "log.jsonl"
     first, second = _write(path, schema, [1, 2]).splitlines(keepends=True)
     path.write_bytes(first + stray + second)
@@ -131,13 +131,13 @@ def test_a_stray_line_is_found(tmp_path: Path, schema: Schema, stray: bytes) -> 
 
 
 def test_a_bare_line_is_the_event(tmp_path: Path) -> None:
-    """Without a seal there is nothing in a line but the event."""
+    """Lines of an unsealed log are only the events."""
     assert _write(tmp_path / "log.jsonl", _BARE, [1]) == b'{"amount":1,"note":""}\n'
 
 
 @contextmanager
 def _no_file_larger_than(size: int) -> Iterator[None]:
-    """Stand in for a full disk, which needs no file system of its own."""
+    """Simulate a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
@@ -150,7 +150,7 @@ def _no_file_larger_than(size: int) -> Iterator[None]:
 
 @both
 def test_what_the_disk_has_no_room_for_did_not_happen(tmp_path: Path, schema: Schema) -> None:
-    """State and log stay as they were, and writing goes on when there is room."""
+    """With a full disk state and log are unchanged, and appending works again with free space."""
     path = tmp_path / "log.jsonl"
     with EventStore(path, schema) as store:
         store.record(Booked(amount=1))

@@ -1,4 +1,4 @@
-"""Files as they are sent."""
+"""Unpacking of downloads."""
 
 import stat
 import zipfile
@@ -23,14 +23,14 @@ def zipped(path: Path, **members: str) -> Path:
     "name", ["../x", "/etc/passwd", "a/../../x", "", ".", "a\\..\\x", "a\nb", "x" * 300, "a/..", "\0"]
 )
 def test_names_that_lead_elsewhere(name: str) -> None:
-    """No name of a file leads out of its folder."""
+    """Names with path traversal are errors."""
     with pytest.raises(KaggleError):
         safe_name(name)
 
 
 @given(st.text(alphabet="ab./\\ ~\n", max_size=12))
 def test_a_safe_name_stays_below(name: str) -> None:
-    """Whatever is let through lies below the folder it is put in."""
+    """Every accepted name is below its folder."""
     try:
         path = safe_name(name)
     except KaggleError:
@@ -40,7 +40,7 @@ def test_a_safe_name_stays_below(name: str) -> None:
 
 
 def test_a_plain_file_stays(tmp_path: Path) -> None:
-    """It is put below the folder under its own name."""
+    """A plain file keeps its name."""
     (tmp_path / "sent").write_text("a,b\n")
     assert unpack(tmp_path / "sent", "x/train.csv", tmp_path / "public") == ("x/train.csv",)
     assert (tmp_path / "public/x/train.csv").read_text() == "a,b\n"
@@ -48,13 +48,13 @@ def test_a_plain_file_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["train.csv", "train.csv.zip", "train.zip"])
 def test_a_zip_of_one_file_becomes_the_file(tmp_path: Path, name: str) -> None:
-    """A file may come as a zip of itself, with or without saying so."""
+    """A file may be sent as a zip of itself, with or without the suffix."""
     sent = zipped(tmp_path / "sent", **{"train.csv": "a\n1\n"})
     assert unpack(sent, name, tmp_path / "public") == ("train.csv",)
 
 
 def test_a_zip_of_many_becomes_a_folder(tmp_path: Path) -> None:
-    """Of its own name, or the one folder that all lie in."""
+    """A zip becomes a folder of its name, or the one folder that it contains."""
     loose = zipped(tmp_path / "loose", **{"1.jpg": "1", "2.jpg": "2", "__MACOSX/1.jpg": "litter"})
     assert unpack(loose, "images.zip", tmp_path / "public") == ("images/1.jpg", "images/2.jpg")
     tidy = zipped(tmp_path / "tidy", **{"test/1.jpg": "1", "test/2.jpg": "2"})
@@ -62,13 +62,13 @@ def test_a_zip_of_many_becomes_a_folder(tmp_path: Path) -> None:
 
 
 def test_names_that_the_split_needs(tmp_path: Path) -> None:
-    """A given validation.csv makes room for the split's own."""
+    """A data file validation.csv is renamed, as the name is reserved."""
     (tmp_path / "sent").write_text("a\n")
     assert unpack(tmp_path / "sent", "validation.csv", tmp_path / "public") == ("given_validation.csv",)
 
 
 def test_a_zip_that_leads_out(tmp_path: Path) -> None:
-    """Neither a name nor a link in a zip reaches a file outside."""
+    """Neither a name nor a symbolic link in a zip leads outside."""
     with pytest.raises(KaggleError, match="leads out"):
         unpack(zipped(tmp_path / "sent", **{"../evil": "x"}), "a.zip", tmp_path / "public")
     link = zipfile.ZipInfo("link")
@@ -81,7 +81,7 @@ def test_a_zip_that_leads_out(tmp_path: Path) -> None:
 
 
 def test_a_broken_zip(tmp_path: Path) -> None:
-    """A zip whose content has changed under way is said to be broken."""
+    """A corrupt zip is an error."""
     sent = zipped(tmp_path / "sent", **{"train.csv": "abcdefgh" * 100})
     sent.write_bytes(sent.read_bytes().replace(b"abcdefgh", b"abcdefgX", 1))
     with pytest.raises(KaggleError, match="cannot be unpacked"):
@@ -89,7 +89,7 @@ def test_a_broken_zip(tmp_path: Path) -> None:
 
 
 def test_members_come_one_at_a_time(tmp_path: Path) -> None:
-    """A bundle never lies there unpacked as a whole."""
+    """Files of a bundle are extracted one at a time."""
     bundle = zipped(tmp_path / "all", **{"a.csv": "1", "d/b.csv": "2"})
     found = []
     for name, path in extract_each(bundle, tmp_path / "member"):

@@ -1,4 +1,4 @@
-"""Which file is what."""
+"""Detection of train, test and sample submission."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def lay(public: Path, **files: str) -> Path:
 
 
 def test_usual_names_and_columns(tmp_path: Path) -> None:
-    """Ids are what sample and test share, labels what only train has of the sample."""
+    """Ids are the columns of sample and test, labels those of sample and train only."""
     public = lay(
         tmp_path,
         train="Id,a,y,extra\n1,2,3,4\n",
@@ -34,7 +34,7 @@ def test_usual_names_and_columns(tmp_path: Path) -> None:
     "name", ["sampleSubmission", "gender_submission", "SampleSubmission", "sample", "submission_sample"]
 )
 def test_a_sample_submission_by_any_name(tmp_path: Path, name: str) -> None:
-    """It is known by part of its name and by its ids, and gets its usual name."""
+    """Tables are recognised by parts of their names and by their ids, and renamed."""
     public = lay(tmp_path, train="Id,y\n1,3\n", test="Id\n5\n", **{name: "Id,y\n5,0\n"})
     assert arrange_tables(public).renamed == {"sample_submission.csv": f"{name}.csv"}
     assert (public / "sample_submission.csv").read_text() == "Id,y\n5,0\n"
@@ -42,7 +42,7 @@ def test_a_sample_submission_by_any_name(tmp_path: Path, name: str) -> None:
 
 
 def test_of_two_samples_the_one_that_asks_for_the_test_rows(tmp_path: Path) -> None:
-    """A sample submission of an earlier stage asks for other rows."""
+    """A sample submission of an earlier stage, with other rows, is not chosen."""
     public = lay(
         tmp_path,
         train="Id,y\n1,3\n",
@@ -54,7 +54,7 @@ def test_of_two_samples_the_one_that_asks_for_the_test_rows(tmp_path: Path) -> N
 
 
 def test_classes_spread_over_columns(tmp_path: Path) -> None:
-    """Where train has one column of classes, this is the label."""
+    """One column of train whose values are the target columns is the label."""
     public = lay(
         tmp_path,
         train="id,text,author,note\n1,x,EAP,a\n2,y,MWS,b\n",
@@ -67,7 +67,7 @@ def test_classes_spread_over_columns(tmp_path: Path) -> None:
 
 
 def test_train_may_call_its_ids_otherwise(tmp_path: Path) -> None:
-    """An id column of train alone stands for the submission's."""
+    """An id column of train may have another name."""
     public = lay(
         tmp_path,
         train="Id,Date,cases\n1,2020,3\n",
@@ -78,7 +78,7 @@ def test_train_may_call_its_ids_otherwise(tmp_path: Path) -> None:
 
 
 def test_a_test_table_is_made_where_rows_are_files(tmp_path: Path) -> None:
-    """Pictures need no table of test rows; the ids of the sample submission are one."""
+    """Without a test table the ids of the sample submission become one."""
     public = lay(tmp_path, train_labels="id,y\na.jpg,1\n", sample_submission="id,y\nb.jpg,0\nc.jpg,0\n")
     form = arrange_tables(public)
     assert (public / "test.csv").read_text() == "id\nb.jpg\nc.jpg\n"
@@ -86,7 +86,7 @@ def test_a_test_table_is_made_where_rows_are_files(tmp_path: Path) -> None:
 
 
 def test_files_in_a_folder(tmp_path: Path) -> None:
-    """Tables one folder down are found, too."""
+    """Tables in a subfolder are found."""
     public = lay(tmp_path, d__train="Id,y\n1,3\n", d__test="Id\n5\n", d__sample="Id,y\n5,0\n")
     assert arrange_tables(public).renamed["train.csv"] == "d/train.csv"
 
@@ -103,7 +103,7 @@ def test_files_in_a_folder(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_unclear_is_left_to_people(tmp_path: Path, files: dict[str, str], said: str) -> None:
-    """Nothing is guessed: the line says what is missing, and that it can be laid out by hand."""
+    """Ambiguous or missing tables are an error with a hint."""
     with pytest.raises(CompetitionError, match=said) as caught:
         arrange_tables(lay(tmp_path, **files))
     assert "by hand" in caught.value.hint

@@ -1,4 +1,4 @@
-"""What the client's failures mean."""
+"""Translation of the client's exceptions."""
 
 import errno
 import json
@@ -41,20 +41,20 @@ def answered(status: int, said: object = None, **headers: str) -> requests.excep
     ],
 )
 def test_status(status: int, kind: type[Exception]) -> None:
-    """Each status is one kind of error, and the client's own words are not repeated."""
+    """Each HTTP status is one kind of error, without the client's own message."""
     error = translate_error(answered(status), "the pages", "titanic", ())
     assert type(error) is kind
     assert "signature" not in str(error)
 
 
 def test_a_status_in_the_answer() -> None:
-    """Kaggle may say 404 in an answer whose own status is 200."""
+    """The status may be in a body with the HTTP status 200."""
     error = translate_error(answered(200, {"code": 404, "message": "Not found"}), "the pages", "x", ())
     assert isinstance(error, KaggleUnknownError)
 
 
 def test_reasons_are_one_line_without_keys() -> None:
-    """What Kaggle says is quoted in one short line; a key that it quotes is not."""
+    """Kaggle's message is quoted in one short line with keys redacted."""
     said = {"code": 403, "message": "Key k3y\nis\x1b[2J bad " + "x" * 999}
     error = translate_error(answered(403, said), "the pages", "titanic", ["k3y"])
     assert "Key *** is [2J bad" in str(error)
@@ -68,14 +68,14 @@ def test_reasons_are_one_line_without_keys() -> None:
     [("30", 30.0), ("0.5", 0.5), ("-3", 0.0), ("soon", None), ("", None), ("inf", None)],
 )
 def test_retry_after(given: str, seconds: float | None) -> None:
-    """The seconds that a server asks for are handed on, where they make sense."""
+    """A valid Retry-After in seconds is kept."""
     error = translate_error(answered(429, **{"Retry-After": given}), "the pages", "x", ())
     assert isinstance(error, KaggleBusyError)
     assert error.retry_after == seconds
 
 
 def test_retry_after_a_date() -> None:
-    """A date is counted from now."""
+    """A Retry-After date is relative to now."""
     later = format_datetime(datetime.now(UTC) + timedelta(seconds=100), usegmt=True)
     error = translate_error(answered(503, **{"Retry-After": later}), "the pages", "x", ())
     assert isinstance(error, KaggleBusyError)
@@ -94,7 +94,7 @@ def test_retry_after_a_date() -> None:
     ],
 )
 def test_no_answer(error: Exception, said: str, perhaps: bool) -> None:
-    """It is told whether what was asked may have been done."""
+    """`perhaps_done` is false only for connection timeouts."""
     known = translate_error(error, "the submission", "x", ())
     assert isinstance(known, KaggleBusyError)
     assert said in str(known)
@@ -102,7 +102,7 @@ def test_no_answer(error: Exception, said: str, perhaps: bool) -> None:
 
 
 def test_what_is_not_kaggles_fault() -> None:
-    """A full disk is one, and a fault of our own comes back as it is."""
+    """A full disk is a DiskError, and a bug of ours is returned unchanged."""
     assert isinstance(translate_error(OSError(errno.ENOSPC, "No space"), "a file", "x", ()), DiskError)
     assert type(translate_error(OSError(errno.EROFS, "Read-only"), "a file", "x", ())) is KaggleError
     ours = RuntimeError()

@@ -1,4 +1,4 @@
-"""What the community says, as it grows."""
+"""Incremental fetches of a community."""
 
 import json
 from pathlib import Path
@@ -33,7 +33,7 @@ def lines(path: Path) -> list[dict[str, Any]]:
 
 
 def test_votes_are_totals_of_when_they_were_seen(tmp_path: Path) -> None:
-    """A notebook that did not run anew is not asked for again; its votes are those of today."""
+    """A notebook without a new run is not fetched again, but its votes are updated."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     best, liked = kaggle.world.notebooks
@@ -48,7 +48,7 @@ def test_votes_are_totals_of_when_they_were_seen(tmp_path: Path) -> None:
 
 
 def test_a_new_version_is_a_line_of_its_own(tmp_path: Path) -> None:
-    """The old version stays as it was last seen."""
+    """A new version is a new line; the old one stays."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     best, liked = kaggle.world.notebooks
@@ -68,7 +68,7 @@ def test_a_new_version_is_a_line_of_its_own(tmp_path: Path) -> None:
 
 
 def test_versions_without_numbers(tmp_path: Path) -> None:
-    """Where Kaggle does not number a version, a new run is the next one."""
+    """Without version numbers each new run is the next version."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     for run in (3, 3, 5):
         best = kaggle.world.notebooks[0].model_copy(update={"version": None, "last_run": day(run)})
@@ -78,7 +78,7 @@ def test_versions_without_numbers(tmp_path: Path) -> None:
 
 
 def test_scores_and_votes_take_turns(tmp_path: Path) -> None:
-    """Of many notebooks the best by score and the most liked come first, whatever the limit."""
+    """The best notebooks by score and by votes are fetched first."""
     kaggle = ScriptedKaggle(tiny_world(), chunk=50)
     kaggle.world.notebooks = tuple(
         NotebookFacts(ref=f"u/n{n}", title="", author="u", version=1, votes=n, source="")
@@ -99,7 +99,7 @@ def test_scores_and_votes_take_turns(tmp_path: Path) -> None:
 
 
 def test_only_answered_discussions_are_read_again(tmp_path: Path) -> None:
-    """A comment more makes a discussion news, a vote does not."""
+    """A new comment causes a fetch of a discussion, a vote does not."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     visit(kaggle, tmp_path, clock)
     topic = kaggle.world.topics[0].model_copy(update={"votes": 8})
@@ -113,7 +113,7 @@ def test_only_answered_discussions_are_read_again(tmp_path: Path) -> None:
 
 
 def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
-    """The next visit asks only for the rest."""
+    """After a failure the next fetch continues."""
     kaggle = ScriptedKaggle(tiny_world(), chunk=50)
     kaggle.world.notebooks = tuple(
         NotebookFacts(ref=f"u/n{n}", title="", author="u", version=1, last_run=day(1), source="")
@@ -137,7 +137,7 @@ def test_what_came_before_a_failure_is_kept(tmp_path: Path) -> None:
 
 
 def test_a_torn_line_is_asked_for_again(tmp_path: Path) -> None:
-    """A file that was damaged heals."""
+    """Torn lines are fetched again."""
     kaggle = ScriptedKaggle(tiny_world())
     visit(kaggle, tmp_path, QuickClock())
     path = tmp_path / "notebooks.jsonl"
@@ -148,7 +148,7 @@ def test_a_torn_line_is_asked_for_again(tmp_path: Path) -> None:
 
 
 def test_notebooks_that_are_gone_or_of_other_languages(tmp_path: Path) -> None:
-    """A notebook that is listed and cannot be had is passed over, as is one in R."""
+    """Notebooks that cannot be fetched, or in R, are skipped."""
     kaggle = ScriptedKaggle(tiny_world())
     best, liked = kaggle.world.notebooks
     gone = best.model_copy(update={"ref": "who/gone"})
@@ -164,7 +164,7 @@ def test_notebooks_that_are_gone_or_of_other_languages(tmp_path: Path) -> None:
 
 
 def test_datasets_that_notebooks_use(tmp_path: Path) -> None:
-    """A dataset whose name says nothing of the competition is looked up by its own name."""
+    """Datasets of notebooks are found by their own names."""
     kaggle = ScriptedKaggle(tiny_world())
     visit(kaggle, tmp_path, QuickClock())
     assert [what for name, what in kaggle.calls if name == "datasets"] == [SLUG, "more"]
@@ -172,7 +172,7 @@ def test_datasets_that_notebooks_use(tmp_path: Path) -> None:
 
 
 def test_a_text_with_separators_of_lines_is_kept(tmp_path: Path) -> None:
-    """Some characters part lines for Python and not for JSON; the notebook is asked for once."""
+    """Unicode line separators inside JSON do not split lines."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     best, liked = kaggle.world.notebooks
     source = "a = '\\u2028'\u2028b = 1\x85"

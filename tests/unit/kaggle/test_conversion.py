@@ -1,4 +1,4 @@
-"""From answers of the client to values of ours."""
+"""Objects of the client are converted to values of the port."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -24,7 +24,7 @@ def made(kind: Any, **fields: Any) -> Any:
     "ref", ["titanic", "https://www.kaggle.com/competitions/titanic", "/c/titanic/"]
 )
 def test_a_competition_by_name_or_address(ref: str) -> None:
-    """Its name is the last part of whatever names it, and times are in UTC."""
+    """The slug is the last part of the reference, and times are in UTC."""
     given = made(competitions.ApiCompetition, ref=ref, deadline=datetime(2030, 1, 1))  # noqa: DTZ001
     facts = conversion.competition_of(given)
     assert facts.slug == facts.title == "titanic"
@@ -34,7 +34,7 @@ def test_a_competition_by_name_or_address(ref: str) -> None:
 
 
 def test_answers_with_nothing_in_them() -> None:
-    """A field that was left out is empty, no failure."""
+    """A missing attribute becomes an empty value."""
     assert conversion.page_of(competitions.ApiCompetitionPage()).content == ""
     assert conversion.row_of(competitions.ApiLeaderboardSubmission()).submitted is None
     assert conversion.limits_of(competitions.ApiSubmissionLimits()).allowed_now == 0
@@ -52,21 +52,21 @@ def test_answers_with_nothing_in_them() -> None:
     ],
 )
 def test_states_of_submissions(status: SubmissionStatus, told: str) -> None:
-    """Each state of Kaggle's has a word of ours."""
+    """Each status of Kaggle is mapped to one of ours."""
     given = made(competitions.ApiSubmission, ref=7, status=status, public_score="0.5")
     facts = conversion.submission_of(given)
     assert (facts.ref, facts.status, facts.public_score) == ("7", told, "0.5")
 
 
 def test_references_are_owner_and_name() -> None:
-    """They come alone, or as an address."""
+    """References may be URLs."""
     assert conversion.notebook_of(made(ApiKernelMetadata, ref="/code/ann/one")).ref == "ann/one"
     address = "https://www.kaggle.com/datasets/bob/more"
     assert conversion.dataset_of(made(ApiDataset, ref=address)).ref == "bob/more"
 
 
 def test_a_tree_of_comments_is_flat() -> None:
-    """Each answer names what it answers, and comes after it."""
+    """Replies follow their parent and name it."""
     deep = made(ApiDiscussionComment, id=3, content="c")
     middle = made(ApiDiscussionComment, id=2, content="b", replies=[deep])
     top = made(ApiDiscussionComment, id=1, content="a", replies=[middle])

@@ -1,4 +1,4 @@
-"""What a folder says of its competition."""
+"""description.md and competition.yaml from Kaggle's facts."""
 
 import yaml
 
@@ -11,7 +11,7 @@ FACTS = tiny_world().facts
 
 
 def test_html_becomes_text() -> None:
-    """Old pages are HTML; tags go, what a reader sees stays, lists stay lists."""
+    """HTML pages become plain text; lists stay lists."""
     page = Page(
         name="Description",
         content="<p>Guess &amp; win <b>now</b></p><ul><li>one</li><li>two</li></ul><script>x()</script>",
@@ -24,13 +24,13 @@ def test_html_becomes_text() -> None:
 
 
 def test_markdown_stays_as_it_is() -> None:
-    """A comparison or a formula is no tag."""
+    """Comparisons and formulas are not taken for tags."""
     content = "Where $a < b$ and\n\n| x | y |\n|---|---|"
     assert content in description(FACTS, [Page(name="data", content=content)])
 
 
 def test_many_targets_are_the_samples() -> None:
-    """A competition with many target columns does not list them."""
+    """Many target columns are not listed."""
     form = TableColumns(
         id_columns=("id",), label_columns=("y",), target_columns=tuple(f"c{n}" for n in range(50))
     )
@@ -39,7 +39,7 @@ def test_many_targets_are_the_samples() -> None:
 
 
 def test_a_strange_title_breaks_nothing() -> None:
-    """Whatever Kaggle's words hold, they stay one value, and the comment one line."""
+    """Any text from Kaggle is one YAML value, and the comment one line."""
     facts = FACTS.model_copy(update={"title": 'a: "b" # c\nid: other', "metric": "x\nid: other"})
     form = TableColumns(id_columns=("id",), label_columns=("y",), target_columns=("y",))
     values = yaml.safe_load(competition_yaml(facts, [], form, [])[0])
@@ -48,7 +48,7 @@ def test_a_strange_title_breaks_nothing() -> None:
 
 
 def test_hashes_of_pages() -> None:
-    """They change with the text, not with the order."""
+    """The hash of pages depends on their text, not on their order."""
     one, other = Page(name="Rules", content="a"), Page(name="data", content="b")
     assert pages_hash([one, other]) == pages_hash([other, one])
     assert pages_hash([one, other], "rules") == pages_hash([one], "rules")
@@ -56,6 +56,6 @@ def test_hashes_of_pages() -> None:
 
 
 def test_scores_that_are_numbers() -> None:
-    """Thousands may have commas; what is no number is left out."""
+    """Scores may have thousands separators; others than numbers are left out."""
     rows = [LeaderboardRow(team="t", score=score) for score in ("1,234.5", "-", "", "nan", "inf", "2")]
     assert numeric_scores(rows) == [1234.5, 2.0]

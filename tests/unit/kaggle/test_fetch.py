@@ -1,4 +1,4 @@
-"""From Kaggle to a folder, again and again."""
+"""Fetching a competition, and updating it."""
 
 import io
 import shutil
@@ -54,12 +54,12 @@ def asked(kaggle: ScriptedKaggle, method: str) -> list[str]:
     ],
 )
 def test_what_may_be_a_name_on_kaggle(name: str, slug: str | None) -> None:
-    """A name of Kaggle's has small letters, digits and dashes; an address holds one."""
+    """A slug has lower-case letters, digits and dashes; a URL contains one."""
     assert slug_of(name) == slug
 
 
 def test_a_folder_that_can_be_solved(tmp_path: Path) -> None:
-    """What was fetched passes every check that a competition has to pass."""
+    """A fetched folder passes all checks of competition folders."""
     fetched = fetch(ScriptedKaggle(tiny_world()), tmp_path)
     competition = load_competition(fetched.folder)
     check_competition(competition)
@@ -76,7 +76,7 @@ def test_a_folder_that_can_be_solved(tmp_path: Path) -> None:
 
 
 def test_a_community_that_can_be_read(tmp_path: Path) -> None:
-    """Notebooks, discussions and datasets are lines of a community folder, each seen at a time."""
+    """Notebooks, discussions and datasets are lines with the time of their observation."""
     fetched = fetch(ScriptedKaggle(tiny_world()), tmp_path)
     community = read_community(fetched.folder / "community")
     assert {item.ref: item.source for item in community.notebooks} == {
@@ -91,7 +91,7 @@ def test_a_community_that_can_be_read(tmp_path: Path) -> None:
 
 
 def test_again_only_lists_are_read(tmp_path: Path) -> None:
-    """With nothing new, no file, no notebook and no discussion is asked for twice."""
+    """Without changes no file, notebook or discussion is fetched again."""
     kaggle = ScriptedKaggle(tiny_world())
     fetch(kaggle, tmp_path)
     before = hash_tree(tmp_path / SLUG / "public")
@@ -104,7 +104,7 @@ def test_again_only_lists_are_read(tmp_path: Path) -> None:
 
 
 def test_data_released_anew(tmp_path: Path) -> None:
-    """Only the changed file comes again, what is gone goes, and it is said."""
+    """Only a changed file is downloaded, a removed one is deleted, and a note says so."""
     kaggle = ScriptedKaggle(tiny_world())
     fetch(kaggle, tmp_path)
     kaggle.world.files["train.csv"] += b"11,3,110\n"
@@ -121,7 +121,7 @@ def test_data_released_anew(tmp_path: Path) -> None:
 
 
 def test_a_date_alone_is_a_release(tmp_path: Path) -> None:
-    """A file of the same size and another date is another file."""
+    """A file with a new date is downloaded again, even with the same size."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.dates["test.csv"] = day(1)
     fetch(kaggle, tmp_path)
@@ -131,7 +131,7 @@ def test_a_date_alone_is_a_release(tmp_path: Path) -> None:
 
 
 def test_many_files_come_in_one_zip(tmp_path: Path) -> None:
-    """Thousands of pictures are one request."""
+    """Many files are one download."""
     kaggle = ScriptedKaggle(tiny_world(), chunk=10)
     kaggle.world.files |= {f"images/{n}.txt": str(n).encode() for n in range(30)}
     fetched = fetch(kaggle, tmp_path)
@@ -142,11 +142,11 @@ def test_many_files_come_in_one_zip(tmp_path: Path) -> None:
 
 
 class StoppedError(Exception):
-    """The end of the process, at a request."""
+    """A crash during a request."""
 
 
 class Dying(ScriptedKaggle):
-    """Ends the process at one of its requests."""
+    """Crashes at one of its requests."""
 
     def __init__(self, world: KaggleWorld, at: int) -> None:
         super().__init__(world)
@@ -160,7 +160,7 @@ class Dying(ScriptedKaggle):
 
 
 def test_a_kill_anywhere_is_gone_on_from(tmp_path: Path) -> None:
-    """Wherever it is killed, the next run ends as if nothing had been, and no file comes twice."""
+    """After a crash at any request the next fetch completes, and downloads no file twice."""
     whole = ScriptedKaggle(tiny_world())
     fetch(whole, tmp_path / "whole")
     wanted, requests = hash_tree(tmp_path / "whole" / SLUG), len(whole.calls)
@@ -178,7 +178,7 @@ def test_a_kill_anywhere_is_gone_on_from(tmp_path: Path) -> None:
 
 
 def test_a_kill_between_the_two_renames(tmp_path: Path) -> None:
-    """Where public/ was moved away and the next one not yet there, the old one comes back."""
+    """After a crash between the two renames the old public/ is restored."""
     kaggle = ScriptedKaggle(tiny_world())
     folder = fetch(kaggle, tmp_path).folder
     wanted = hash_tree(folder)
@@ -190,7 +190,7 @@ def test_a_kill_between_the_two_renames(tmp_path: Path) -> None:
 
 
 def test_competition_yaml_of_the_user_stays(tmp_path: Path) -> None:
-    """What was changed by hand is not written over, even when the data is new."""
+    """A file changed by hand is not overwritten, even with new data."""
     kaggle = ScriptedKaggle(tiny_world())
     described = fetch(kaggle, tmp_path).folder / "competition.yaml"
     described.write_text(described.read_text().replace("rmse", "mae"))
@@ -201,7 +201,7 @@ def test_competition_yaml_of_the_user_stays(tmp_path: Path) -> None:
 
 
 def test_our_own_competition_yaml_is_no_users(tmp_path: Path) -> None:
-    """After a kill between it and the record, it is known as ours and kept up to date."""
+    """After a crash between file and record, competition.yaml is still updated."""
     kaggle = ScriptedKaggle(tiny_world())
     folder = fetch(kaggle, tmp_path).folder
     (folder / "fetched.json").unlink()
@@ -214,7 +214,7 @@ def test_our_own_competition_yaml_is_no_users(tmp_path: Path) -> None:
 
 
 def test_data_that_was_deleted_comes_back(tmp_path: Path) -> None:
-    """A changed competition.yaml is no reason to leave its data away."""
+    """With a changed competition.yaml, missing data is still fetched."""
     kaggle = ScriptedKaggle(tiny_world())
     folder = fetch(kaggle, tmp_path).folder
     described = folder / "competition.yaml"
@@ -226,7 +226,7 @@ def test_data_that_was_deleted_comes_back(tmp_path: Path) -> None:
 
 
 def test_two_files_for_one_name_are_left_for_people(tmp_path: Path) -> None:
-    """The sample of another stage is not written over."""
+    """The sample submission of another stage is not overwritten."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.files["sample_submission_stage1.csv"] = kaggle.world.files.pop("sampleSubmission.csv")
     kaggle.world.files["sample_submission.csv"] = b"Id,Price\n70,0\n71,0\n"
@@ -235,7 +235,7 @@ def test_two_files_for_one_name_are_left_for_people(tmp_path: Path) -> None:
 
 
 def test_an_unclear_form_leaves_the_data_for_people(tmp_path: Path) -> None:
-    """The data is there; once competition.yaml is written by hand, nothing is in the way."""
+    """Ambiguous tables are an error until competition.yaml is written by hand."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.files["answers.txt"] = kaggle.world.files.pop("sampleSubmission.csv")
     with pytest.raises(CompetitionError, match=r"tiny-houses/public: no sample submission") as caught:
@@ -255,7 +255,7 @@ def test_an_unclear_form_leaves_the_data_for_people(tmp_path: Path) -> None:
 
 
 def test_an_unknown_metric_is_left_out(tmp_path: Path) -> None:
-    """Then the competition is one without a metric, and that is said."""
+    """An uncertain metric is left out, with a note."""
     world = tiny_world()
     world.facts = world.facts.model_copy(update={"metric": "Money Made"})
     fetched = fetch(ScriptedKaggle(world), tmp_path)
@@ -272,7 +272,7 @@ def test_an_unknown_metric_is_left_out(tmp_path: Path) -> None:
     ],
 )
 def test_conditions_are_said(tmp_path: Path, update: dict[str, object], said: str) -> None:
-    """Code competitions and closed ones can be solved here; what cannot be done there is said."""
+    """Code competitions and closed ones are fetched with a note."""
     world = tiny_world()
     world.facts = world.facts.model_copy(update=update)
     assert any(said in note for note in fetch(ScriptedKaggle(world), tmp_path).notes)
@@ -280,7 +280,7 @@ def test_conditions_are_said(tmp_path: Path, update: dict[str, object], said: st
 
 @pytest.mark.parametrize("method", ["files", "download"])
 def test_rules_that_nobody_accepted(tmp_path: Path, method: str) -> None:
-    """The line says where they are accepted."""
+    """The hint has the URL of the rules."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.world.facts = kaggle.world.facts.model_copy(update={"entered": False})
     kaggle.failures[method] = [KaggleRefusedError("no")]
@@ -290,7 +290,7 @@ def test_rules_that_nobody_accepted(tmp_path: Path, method: str) -> None:
 
 
 def test_data_that_is_not_given_out_any_more(tmp_path: Path) -> None:
-    """Of a closed competition Kaggle's own words are handed on."""
+    """A refusal of a competition that was entered is quoted."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.failures["files"] = [KaggleRefusedError("closed for good")]
     with pytest.raises(KaggleRefusedError, match="closed for good"):
@@ -301,7 +301,7 @@ def test_data_that_is_not_given_out_any_more(tmp_path: Path) -> None:
 
 
 def test_changed_rules_are_said(tmp_path: Path) -> None:
-    """Whoever accepted the old ones should read the new ones."""
+    """Changed rules are noted."""
     kaggle = ScriptedKaggle(tiny_world())
     fetch(kaggle, tmp_path)
     kaggle.world.pages = (*kaggle.world.pages[:1], Page(name="rules", content="Be nicer."))
@@ -309,7 +309,7 @@ def test_changed_rules_are_said(tmp_path: Path) -> None:
 
 
 def test_snapshots_of_the_leaderboard(tmp_path: Path) -> None:
-    """Each leaderboard that differs from the last one is kept under its time."""
+    """Each leaderboard that differs from the last one is saved with its time."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickClock()
     for score in ("0.1", "0.1", "0.05"):
         kaggle.world.leaderboard = (
@@ -327,7 +327,7 @@ def test_snapshots_of_the_leaderboard(tmp_path: Path) -> None:
 
 
 def test_a_community_that_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
-    """The data is there, so the competition can be solved; what is missing is said and comes later."""
+    """A failure in the community keeps the data, is noted, and is made up for later."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.failures["notebook"] = [KaggleBusyError("down")]
     fetched = fetch(kaggle, tmp_path)
@@ -337,7 +337,7 @@ def test_a_community_that_cannot_be_read_stops_nothing(tmp_path: Path) -> None:
 
 
 class Garbling(ScriptedKaggle):
-    """Changes a byte of the first downloads."""
+    """Corrupts a byte of the first downloads."""
 
     def __init__(self, world: KaggleWorld, times: int) -> None:
         super().__init__(world)
@@ -352,7 +352,7 @@ class Garbling(ScriptedKaggle):
 
 
 def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
-    """A checksum that does not fit is seen; a second time it is an error, and nothing is in place."""
+    """A checksum mismatch is retried once; then it is an error, and public/ is unchanged."""
     once = Garbling(tiny_world(), 1)
     fetch(once, tmp_path / "once")
     assert asked(once, "download").count("extra/notes.txt") == 2
@@ -362,7 +362,7 @@ def test_a_garbled_file_is_fetched_again_once(tmp_path: Path) -> None:
 
 
 class Breaking(ScriptedKaggle):
-    """Breaks off after a few bytes of a file, or before the first."""
+    """Breaks the connection after a few bytes of a file, or before the first."""
 
     def __init__(self, world: KaggleWorld, step: int) -> None:
         super().__init__(world)
@@ -379,7 +379,7 @@ class Breaking(ScriptedKaggle):
 
 
 def test_a_line_that_breaks_again_and_again(tmp_path: Path) -> None:
-    """As long as more of a file comes each time, it is gone on with; else the failure is handed on."""
+    """A download is resumed as long as it grows; else the error is raised."""
     fetched = fetch(Breaking(tiny_world(), 5), tmp_path / "slow")
     assert (fetched.folder / "public" / "test.csv").read_bytes() == tiny_world().files["test.csv"]
     with pytest.raises(KaggleBusyError, match="the line broke"):
@@ -387,7 +387,7 @@ def test_a_line_that_breaks_again_and_again(tmp_path: Path) -> None:
 
 
 def test_no_room(tmp_path: Path) -> None:
-    """Data that cannot fit is not begun with."""
+    """Without enough disk space no download starts."""
 
     class Huge(ScriptedKaggle):
         def files(self, slug: str, at: str | None = None) -> Chunk[DataFile]:
@@ -402,7 +402,7 @@ def test_no_room(tmp_path: Path) -> None:
 
 
 def test_a_list_too_long_to_be_read(tmp_path: Path) -> None:
-    """What the zip holds beyond the list is there, too."""
+    """Files beyond a truncated list come with the zip of all files."""
     kaggle = ScriptedKaggle(tiny_world(), chunk=1)
     kaggle.world.files |= {f"images/{n:02}.txt": str(n).encode() for n in range(40)}
     kaggle.world.files["a_sample.csv"] = kaggle.world.files.pop("sampleSubmission.csv")
@@ -415,7 +415,7 @@ def test_a_list_too_long_to_be_read(tmp_path: Path) -> None:
 
 
 def test_a_file_zipped_on_the_way(tmp_path: Path) -> None:
-    """Kaggle sends some files as zips of themselves; their size is then another than the list's."""
+    """The size of a file that is sent as a zip of itself may differ from the list."""
 
     class Zipping(ScriptedKaggle):
         def download(self, slug: str, name: str | None, target: Path) -> Received:
@@ -432,7 +432,7 @@ def test_a_file_zipped_on_the_way(tmp_path: Path) -> None:
 
 
 def test_names_that_lead_out_are_refused_before_anything_comes(tmp_path: Path) -> None:
-    """A list of files that names a file elsewhere is not trusted with the others, either."""
+    """A list with one path traversal is rejected as a whole."""
     world = tiny_world()
     world.files["../../evil.csv"] = b"x"
     kaggle = ScriptedKaggle(world)
@@ -442,13 +442,13 @@ def test_names_that_lead_out_are_refused_before_anything_comes(tmp_path: Path) -
 
 
 def test_one_at_a_time(tmp_path: Path) -> None:
-    """Two fetches of one competition do not write over each other."""
+    """A second fetch of one competition fails while the first is running."""
     with FileLock(tmp_path / f".{SLUG}.lock"), pytest.raises(CompetitionError, match="another process"):
         fetch(ScriptedKaggle(tiny_world()), tmp_path)
 
 
 def test_an_unknown_name_leaves_nothing(tmp_path: Path) -> None:
-    """Nothing is made for a competition that there is not."""
+    """An unknown competition leaves no folder."""
     with pytest.raises(KaggleUnknownError):
         fetch_competition(ScriptedKaggle(tiny_world()), "nothing", tmp_path)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == []

@@ -1,4 +1,4 @@
-"""Kaggle's words for metrics."""
+"""Matching of Kaggle's metric names."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from comind.kaggle.metric_names import match_metric, metric_table
 
 
 def test_every_name_is_a_metric_of_ours() -> None:
-    """The table names metrics that exist, and says rightly which way is better."""
+    """The metrics of the table exist, with the right direction."""
     for entry in metric_table():
         for name in (entry.one, entry.many):
             if name is not None:
@@ -15,14 +15,14 @@ def test_every_name_is_a_metric_of_ours() -> None:
 
 
 def test_no_words_mean_two_things() -> None:
-    """A name of Kaggle's stands in the table once."""
+    """Each of Kaggle's names is in the table once."""
     words = [word for entry in metric_table() for word in entry.words]
     assert sorted(set(words)) == sorted(words)
 
 
 @pytest.mark.parametrize("name", ["rmse-of-log", *(name for name in METRICS if name != "top-1-error")])
 def test_our_own_names_are_read(name: str) -> None:
-    """A server of ours sends our own names, and they mean themselves."""
+    """Our own metric names match themselves."""
     found = {match_metric(name, "", targets).metric for targets in (["a"], ["a", "b"])}
     assert found <= {name, None}
     assert name in found
@@ -47,12 +47,12 @@ def test_our_own_names_are_read(name: str) -> None:
     ],
 )
 def test_kaggles_names(words: str, targets: list[str], metric: str | None) -> None:
-    """What is certain is read; all else is no metric."""
+    """Certain names match; all others give no metric."""
     assert match_metric(words, "", targets).metric == metric
 
 
 def test_the_page_can_say_more() -> None:
-    """An error between logarithms is not the error that its name says."""
+    """A page that tells of logarithms excludes the plain error."""
     page = "Evaluated on RMSE between the logarithm of the predicted and of the observed price."
     reading = match_metric("Root Mean Squared Error", page, ["y"])
     assert reading.metric is None
@@ -72,12 +72,12 @@ def test_the_page_can_say_more() -> None:
     ],
 )
 def test_the_page_alone(page: str, metric: str | None) -> None:
-    """Without a name the page's own words count, where they name one usual metric."""
+    """Without a name the metric is found on the page, if there is exactly one."""
     assert match_metric("", page, ["y"]).metric == metric
 
 
 def test_the_leaderboard_has_a_say() -> None:
-    """A metric that would turn the leaderboard around is not the one."""
+    """A metric against the order of the leaderboard does not match."""
     assert match_metric("Log Loss", "", ["y"], [0.1, 0.2, 0.3]).metric == "log-loss"
     assert match_metric("Log Loss", "", ["y"], [0.3, 0.2, 0.1]).metric is None
     assert match_metric("Log Loss", "", ["y"], [0.3, 0.3]).metric == "log-loss"

@@ -1,4 +1,4 @@
-"""Manners towards Kaggle."""
+"""Rate limiting and retries of requests to Kaggle."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def busy(after: float | None = None, *, perhaps_done: bool = True) -> KaggleBusy
 
 
 def test_requests_are_apart() -> None:
-    """Between two requests lies a pause, before the first one none."""
+    """There is a pause between two requests, and none before the first."""
     kaggle, _, clock = polite(pause_seconds=3)
     for _ in range(3):
         kaggle.pages(SLUG)
@@ -37,7 +37,7 @@ def test_requests_are_apart() -> None:
 
 
 def test_busy_is_asked_again_after_longer_and_longer() -> None:
-    """Waits double; the pause between requests is then long over."""
+    """The backoff doubles, and replaces the pause between requests."""
     kaggle, scripted, clock = polite(back_off_seconds=2)
     scripted.failures["pages"] = [busy(), busy(), busy()]
     assert kaggle.pages(SLUG)
@@ -45,7 +45,7 @@ def test_busy_is_asked_again_after_longer_and_longer() -> None:
 
 
 def test_what_kaggle_asks_for_goes_first() -> None:
-    """A Retry-After is kept to, to the second."""
+    """A Retry-After is respected to the second."""
     kaggle, scripted, clock = polite()
     scripted.failures["pages"] = [busy(77)]
     kaggle.pages(SLUG)
@@ -53,7 +53,7 @@ def test_what_kaggle_asks_for_goes_first() -> None:
 
 
 def test_patience_ends() -> None:
-    """After so many tries, or where too long a wait is asked for, the failure is handed on."""
+    """After the last attempt, or a Retry-After that is too long, the error is raised."""
     kaggle, scripted, _ = polite(tries=2, longest_wait_seconds=100)
     scripted.failures["pages"] = [busy()] * 2
     with pytest.raises(KaggleBusyError):
@@ -65,7 +65,7 @@ def test_patience_ends() -> None:
 
 
 def test_a_refusal_is_final() -> None:
-    """What is refused is asked once."""
+    """A refusal is not retried."""
     kaggle, scripted, clock = polite()
     scripted.failures["files"] = [KaggleRefusedError("no")]
     with pytest.raises(KaggleRefusedError):
@@ -75,7 +75,7 @@ def test_a_refusal_is_final() -> None:
 
 
 def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
-    """A submission is sent again only where it is certain that it was not taken."""
+    """A submission is retried only where it was certainly not received."""
     kaggle, scripted, _ = polite()
     scripted.failures["submit"] = [busy(perhaps_done=False)]
     assert kaggle.submit(SLUG, tmp_path / "s.csv", "first") == "1"
@@ -91,7 +91,7 @@ def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
 
 @given(st.integers(0, 40), st.integers(1, 7), st.integers(1, 20))
 def test_a_walk_ends(items: int, size: int, limit: int) -> None:
-    """A list is walked in order, and no further than the limit on its parts."""
+    """Items are in order, from at most the given number of pages."""
 
     def ask(at: str | None) -> Chunk[int]:
         start = int(at or 0)
@@ -102,5 +102,5 @@ def test_a_walk_ends(items: int, size: int, limit: int) -> None:
 
 
 def test_a_list_that_leads_back_ends() -> None:
-    """A next place that was there before is not gone to again."""
+    """A repeated page token ends the list."""
     assert list(paginate(lambda at: Chunk(items=(1,), following="a"), chunks=99)) == [1, 1]

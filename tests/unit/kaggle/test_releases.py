@@ -1,4 +1,4 @@
-"""Whatever is released in whatever order, the folder holds the newest."""
+"""After any sequence of releases the folder holds the newest."""
 
 import tempfile
 from functools import partial
@@ -25,7 +25,7 @@ RELEASES = st.lists(
 
 
 def put(kaggle: ScriptedKaggle, folder: Path, record: FetchRecord | None) -> FetchRecord:
-    """Bring a folder up to date with the data files alone."""
+    """Update the data files of a folder."""
     folder.mkdir(exist_ok=True)
     data = DataFolder(kaggle, "x", folder)
     data.recover()
@@ -39,7 +39,7 @@ def put(kaggle: ScriptedKaggle, folder: Path, record: FetchRecord | None) -> Fet
 @given(RELEASES)
 @settings(max_examples=40, deadline=None)
 def test_step_by_step_is_as_at_once(releases: list[dict[str, bytes]]) -> None:
-    """After any releases the folder is as if the last had been the first; nothing comes in vain."""
+    """After any releases the folder equals a fresh fetch, and no unchanged file is downloaded."""
     world = KaggleWorld(facts=FACTS)
     kaggle = ScriptedKaggle(world)
     clock = QuickClock()

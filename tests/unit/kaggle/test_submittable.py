@@ -1,4 +1,4 @@
-"""Whether a file can be handed in."""
+"""Whether a competition accepts a submission."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ LEFT = Limits(today=1, total=7, allowed_now=4)
 
 
 def test_an_open_competition_takes_a_file() -> None:
-    """With rules accepted, time and submissions left, nothing is in the way."""
+    """With rules accepted, and time and submissions left, there is no error."""
     facts = tiny_world().facts
     check_submittable(facts, LEFT, day(1))
     over = facts.model_copy(update={"deadline": day(2)})
@@ -32,7 +32,7 @@ def test_an_open_competition_takes_a_file() -> None:
     ],
 )
 def test_why_not(facts: dict[str, Any], limits: dict[str, Any], said: str) -> None:
-    """Each reason is one line, and what can be done is another."""
+    """Each error is one line with a hint."""
     changed = tiny_world().facts.model_copy(update=facts)
     with pytest.raises(KaggleRefusedError, match=said) as caught:
         check_submittable(changed, LEFT.model_copy(update=limits), day(3))

@@ -1,4 +1,4 @@
-"""A small competition on a Kaggle in memory."""
+"""A small competition of the simulated Kaggle."""
 
 from datetime import UTC, datetime
 
@@ -21,7 +21,7 @@ def day(number: int) -> datetime:
 
 
 def tiny_world() -> KaggleWorld:
-    """Prices of houses: all that Kaggle has on a competition, in a few lines."""
+    """Return a competition on prices of houses with its community."""
     train = "Id,rooms,Price\n" + "".join(f"{n},{n % 4},{n * 10}\n" for n in range(1, 9))
     test = "Id,rooms\n9,1\n10,2\n"
     return KaggleWorld(

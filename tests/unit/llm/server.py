@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint on the loopback that answers as a function says."""
+"""Serve an OpenAI-compatible endpoint on the loopback with a function as its reply."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ Answer = Callable[[dict[str, Any]], tuple[int, dict[str, Any]]]
 
 
 def completion(text: str, *, finish: str = "stop", usage: bool = True) -> dict[str, Any]:
-    """Return the body of a successful answer."""
+    """Return the body of a successful response."""
     counted = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
     return {
         "id": "c1",
@@ -30,7 +30,7 @@ def completion(text: str, *, finish: str = "stop", usage: bool = True) -> dict[s
 
 @contextlib.contextmanager
 def endpoint(answer: Answer) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Serve for the length of the block; yields the base URL and the requests that came."""
+    """Serve inside the block; yields the base URL and the requests."""
     requests: list[dict[str, Any]] = []
 
     class Handler(BaseHTTPRequestHandler):

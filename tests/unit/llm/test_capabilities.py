@@ -1,4 +1,4 @@
-"""What a server does not understand is learnt from its first refusal, and remembered."""
+"""Unsupported capabilities are learnt from the first refusal."""
 
 import json
 from typing import Any
@@ -33,12 +33,12 @@ def _model(server: Endpoint, **settings: Any) -> OpenAIModel:
 
 
 def _refusing(word: str, message: str, code: int = 400) -> Any:
-    """Refuse whatever has `word` in its body."""
+    """Refuse requests with `word` in their body."""
     return lambda _number, asked: status(code, message) if word in json.dumps(asked.body) else None
 
 
 def _twice(server: Endpoint, **settings: Any) -> list[dict[str, Any]]:
-    """Ask twice; return what was sent."""
+    """Send two requests; return them."""
     model = _model(server, **settings)
     for _ in range(2):
         assert ask(model, PROMPT, Verdict).value == Verdict(stop=True)
@@ -61,21 +61,21 @@ def _twice(server: Endpoint, **settings: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_what_is_refused_once_is_not_sent_again(word: str, message: str, code: int) -> None:
-    """One refusal, which costs nothing, and every later request goes without."""
+    """After one refusal, which costs nothing, no later request uses the capability."""
     with Endpoint(lambda asked: STOP, _refusing(word, message, code)) as server:
         sent = _twice(server, reasoning_effort="low")
     assert [word in json.dumps(body) for body in sent] == [True, False, False]
 
 
 def test_an_upstream_is_no_stream() -> None:
-    """A proxy's word for what is behind it says nothing of streams; the cause does."""
+    """A proxy's message about its upstream is not taken for one about streams."""
     said = "upstream error: temperature is not supported"
     learnt = Capabilities().after_refusal(400, said)
     assert learnt == Capabilities(temperature=False)
 
 
 def test_a_server_of_the_other_protocol_is_found() -> None:
-    """Where there are no chat completions, the responses protocol is spoken."""
+    """The responses protocol is used where there are no chat completions."""
 
     def missing(_number: int, asked: Asked) -> Fault | None:
         return raw("404 page not found", code=404) if "chat" in asked.path else None
@@ -94,14 +94,14 @@ def test_a_server_of_the_other_protocol_is_found() -> None:
 
 
 def test_without_a_system_role_the_user_says_it() -> None:
-    """Instructions move to the head of the first message, and roles still alternate."""
+    """Without system messages, instructions start the first message, and roles still alternate."""
     with Endpoint(lambda asked: STOP, _refusing('"system"', "System role not supported")) as server:
         sent = _twice(server)
     assert sent[1]["messages"] == [{"role": "user", "content": "You watch.\n\nIs it stuck?"}]
 
 
 def test_a_schema_that_is_taken_and_ignored_is_found_out() -> None:
-    """A server that answers a schema with prose is asked in words from then on; one reply is lost."""
+    """A server that ignores the schema gets the format in words from then on; one reply is lost."""
 
     def answer(asked: Asked) -> str:
         return "Certainly, it looks stuck!" if asked.wanted else f"Well. {STOP}"
@@ -113,7 +113,7 @@ def test_a_schema_that_is_taken_and_ignored_is_found_out() -> None:
 
 
 def test_a_model_that_thinks_is_given_room_for_it() -> None:
-    """Reasoning tokens are counted, and limits grow by what a thinking model needs beside its reply."""
+    """Reasoning tokens are counted, and a reasoning model gets them beside its reply."""
     details = {"reasoning_tokens": 30}
     counted = {"prompt_tokens": 40, "completion_tokens": 40, "completion_tokens_details": details}
     thinking = lambda number, asked: changed(usage=counted)  # noqa: E731
@@ -141,7 +141,7 @@ def test_a_model_that_thinks_is_given_room_for_it() -> None:
     ],
 )
 def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream: bool) -> None:
-    """Thoughts that nobody counts are seen beside the text or in it; who was told 0 adds nothing."""
+    """Uncounted reasoning is recognised beside or in the text; reasoning_tokens of 0 adds none."""
     request = request_for(PROMPT, Verdict)
     for told, limits in ((None, [50, 50 + 8_192]), (0, [50, 50])):
         with Endpoint(lambda asked: STOP, [fault]) as server:
@@ -153,7 +153,7 @@ def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream
 
 
 def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
-    """A server without a word for the longest reply is reserved for, and believed, up to its context."""
+    """Without a token limit of replies, reservations and counts go up to the context window."""
 
     def refused(_number: int, asked: Asked) -> Fault | None:
         known = {"max_tokens", "max_completion_tokens"} & set(asked.body)
@@ -174,7 +174,7 @@ def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
 
 
 def test_what_is_learnt_after_a_call_is_paid_for_makes_it_no_dearer() -> None:
-    """A call keeps to its bound, though its model turns out to think between the two."""
+    """A call keeps its reserved bound when its model turns out to be a reasoning model meanwhile."""
     counted = {"prompt_tokens": 40, "completion_tokens": 40}
     counted |= {"completion_tokens_details": {"reasoning_tokens": 30}}  # type: ignore[dict-item]
     request = request_for(PROMPT, Verdict)
@@ -191,14 +191,14 @@ def test_what_is_learnt_after_a_call_is_paid_for_makes_it_no_dearer() -> None:
 
 
 def test_thoughts_are_no_part_of_a_reply() -> None:
-    """What a local reasoning model thinks aloud first is passed over."""
+    """Reasoning in <think> tags before a reply is dropped."""
     thought = "<think>\nMaybe ```python\nx = 1\n```?\n</think>\n```python\n# goal: fit\ny = 2\n```"
     with Endpoint(lambda asked: thought) as server:
         assert ask(_model(server), PROMPT, Step).value == Step(goal="fit", code="y = 2")
 
 
 def test_a_long_conversation_is_cut_to_the_context() -> None:
-    """A model with a small context gets the beginning and the end of a conversation, and all of none."""
+    """A conversation beyond a small context window is sent without its middle."""
     steps = [
         Message(role=role, content=f"{role} {number} " + "words and more " * 60)
         for number in range(20)
@@ -222,7 +222,7 @@ def test_a_long_conversation_is_cut_to_the_context() -> None:
     ],
 )
 def test_a_context_smaller_than_thought_is_learnt(message: str) -> None:
-    """A server that finds a conversation too long gets less; with nothing left to cut, it is over."""
+    """A conversation refused as too long is truncated further, at last with an error."""
     long = Message(role="user", content="words and more\n" * 900)
     prompt = PROMPT.model_copy(update={"messages": (*PROMPT.messages, long)})
 
@@ -237,7 +237,7 @@ def test_a_context_smaller_than_thought_is_learnt(message: str) -> None:
 
 
 def _one(fault: Fault | Answer | None, **settings: Any) -> Any:
-    """Make one try against an endpoint with one fault."""
+    """Send one request to an endpoint with one fault."""
     with Endpoint(lambda asked: STOP, [fault]) as server:
         model = _model(server, **settings)
         request = request_for(PROMPT, Verdict)
@@ -257,7 +257,7 @@ def _one(fault: Fault | Answer | None, **settings: Any) -> Any:
     ],
 )
 def test_a_count_that_cannot_be_true_is_booked_at_the_bound(usage: Any) -> None:
-    """Missing, negative, contradictory or absurd counts are replaced by the most that it can be."""
+    """Missing, negative, contradictory or implausible counts are replaced by the upper bound."""
     reply, bound = _one(changed(usage=usage))
     assert not reply.exact
     assert reply.usage == bound.model_copy(update={"prompt_tokens": reply.usage.prompt_tokens})
@@ -280,7 +280,7 @@ def test_a_count_that_cannot_be_true_is_booked_at_the_bound(usage: Any) -> None:
     ],
 )
 def test_what_may_be_tried_again(fault: Fault, message: str, billed: bool) -> None:
-    """Each is a busy endpoint; whether it may have charged for the call is told."""
+    """Each is a ModelBusyError with `billed` set where the call may be charged."""
     with pytest.raises(ModelBusyError, match=message) as caught:
         _one(fault)
     assert caught.value.billed is billed
@@ -300,14 +300,14 @@ def test_what_may_be_tried_again(fault: Fault, message: str, billed: bool) -> No
     ],
 )
 def test_what_will_not_get_better(fault: Fault, message: str) -> None:
-    """Each is refused for good, at the first try, in one line without the key."""
+    """Each is a refusal at the first request, in one line without the key."""
     with pytest.raises(ModelRefusedError, match=message) as caught:
         _one(fault)
     assert "sk-secret" not in str(caught.value)
 
 
 def test_a_key_that_a_server_quotes_is_not_told() -> None:
-    """Whatever a server says about a key, the key is not in what we say."""
+    """An API key that a server quotes is redacted from the message."""
     with Endpoint(lambda asked: STOP, [status(400, "no rights for sk-secret here")]) as server:
         model = OpenAIModel("test-model", base_url=server.url, api_key="sk-secret")
         with pytest.raises(ModelRefusedError, match=r"no rights for \(the key\) here"):
@@ -315,14 +315,14 @@ def test_a_key_that_a_server_quotes_is_not_told() -> None:
 
 
 def test_what_an_endpoint_asks_to_wait_is_read() -> None:
-    """Seconds and dates are both understood."""
+    """Retry-After may be seconds or a date."""
     with pytest.raises(ModelBusyError) as caught:
         _one(status(429, retry_after=2.5))
     assert caught.value.retry_after == 2.5
 
 
 def test_a_form_that_stands_is_the_same_in_every_request() -> None:
-    """The usual form of a conversation is said with its task; another one at the very end."""
+    """The usual reply format follows the task; an exceptional one is the last message."""
     with Endpoint(
         lambda asked: "```python\n# goal: fit\nx = 1\n```" if not asked.wanted else STOP
     ) as server:
@@ -341,7 +341,7 @@ def test_a_form_that_stands_is_the_same_in_every_request() -> None:
 
 
 def test_a_request_without_a_role_of_its_own_is_sent() -> None:
-    """A bound holds for every dialect."""
+    """A bound holds for any capabilities."""
     request = ModelRequest(
         role="x",
         messages=(Message(role="user", content="é" * 100),),

@@ -1,4 +1,4 @@
-"""How long a reply may be and how much a model reads: asked for, told by users, learnt from servers."""
+"""Token limits of replies and context windows: by role, from settings, learnt from servers."""
 
 from typing import Any
 
@@ -28,12 +28,12 @@ def _model(server: Endpoint, **settings: Any) -> OpenAIModel:
 
 
 def _limits(server: Endpoint) -> list[int]:
-    """Return the limits that were sent."""
+    """Return the token limits that were sent."""
     return [asked.body["max_tokens"] for asked in server.requests]
 
 
 def test_a_reply_that_was_cut_off_is_asked_for_with_twice_the_limit() -> None:
-    """The same conversation is sent again, without what was left of the reply, and a higher limit."""
+    """A truncated reply is retried with the same conversation and a higher limit."""
     with Endpoint(lambda asked: _STOP, [_CUT, _CUT]) as server:
         assert ask(_model(server), _PROMPT, Verdict).value.stop
     assert _limits(server) == [1_000, 2_000, 4_000]
@@ -41,7 +41,7 @@ def test_a_reply_that_was_cut_off_is_asked_for_with_twice_the_limit() -> None:
 
 
 def test_after_two_raises_the_model_is_told_its_limit() -> None:
-    """What is cut off at the third limit goes back with the number of tokens, and three times in all."""
+    """A reply truncated at the third limit is sent back with the limit, three times in all."""
     with Endpoint(lambda asked: _STOP, [_CUT] * 5) as server:
         with pytest.raises(ReplyError, match="cut off at 4000 tokens"):
             ask(_model(server), _PROMPT, Verdict)
@@ -52,7 +52,7 @@ def test_after_two_raises_the_model_is_told_its_limit() -> None:
 
 
 def test_no_raise_goes_beyond_the_share_of_a_small_context() -> None:
-    """Where the context leaves no more, the model is told the limit without another try."""
+    """Where the context window allows no more, the limit is sent back without a retry."""
     with Endpoint(lambda asked: _STOP, [_CUT, _CUT]) as server:
         assert ask(_model(server, context_tokens=4_096), _PROMPT, Verdict).value.stop
     assert _limits(server) == [1_000, 1_638, 1_638]
@@ -61,7 +61,7 @@ def test_no_raise_goes_beyond_the_share_of_a_small_context() -> None:
 
 @pytest.mark.parametrize("told", [300, 3_000])
 def test_a_users_limit_replaces_what_is_asked_for(told: int) -> None:
-    """It may be more or less; it is not raised, and the model is told it."""
+    """A limit in the settings may be higher or lower; it is not raised, and named to the model."""
     with Endpoint(lambda asked: _STOP, [_CUT]) as server:
         model = _model(server, max_tokens=told)
         assert model.reply_tokens == told
@@ -71,7 +71,7 @@ def test_a_users_limit_replaces_what_is_asked_for(told: int) -> None:
 
 
 def test_thoughts_that_were_cut_off_are_raised_with_the_reply() -> None:
-    """A model that turns out to think has room for that in the next try, and all of it is doubled."""
+    """A model that turns out to reason gets tokens for it at the retry, and the sum is doubled."""
     fault = changed(finish_reason="length", content="", reasoning_content="Let me see")
     with Endpoint(lambda asked: _STOP, [fault]) as server:
         assert ask(_model(server), _PROMPT, Verdict).value.stop
@@ -79,7 +79,7 @@ def test_thoughts_that_were_cut_off_are_raised_with_the_reply() -> None:
 
 
 def test_a_long_program_fits_at_128k() -> None:
-    """The share of the context leaves 16,384 tokens for a reply, and as much again with thoughts."""
+    """The share of the context allows 16,384 tokens of a reply, and as many with reasoning."""
     with Endpoint(lambda asked: _STOP) as server:
         wanted = request_for(_PROMPT.model_copy(update={"max_tokens": 16_384}), Verdict)
         _model(server, context_tokens=128_000).complete(wanted)
@@ -88,7 +88,7 @@ def test_a_long_program_fits_at_128k() -> None:
 
 
 def test_only_a_raise_changes_a_fingerprint() -> None:
-    """Requests of older logs are known again; one with a higher limit is another request."""
+    """Fingerprints of older logs match; a request with a higher limit has another one."""
     messages = (Message(role="user", content="Go on."),)
     request = ModelRequest(role="coder", messages=messages, reply_name="Verdict", reply_schema={})
     older = "d4dfdb0e17e3e451d29cf3b82fe95c14aa4aad6e7164dcde240bfa6b606766ba"
@@ -115,7 +115,7 @@ def test_only_a_raise_changes_a_fingerprint() -> None:
     ],
 )  # fmt: skip
 def test_models_that_think_are_known_by_name(name: str, thinks: bool) -> None:
-    """They get room for it from the first request on, whatever their provider calls them."""
+    """Reasoning models are recognised by the names of any provider."""
     assert is_reasoning_model(name, None) is thinks
     assert is_reasoning_model(name, "low")
     assert not is_reasoning_model(name, "none")
@@ -127,7 +127,7 @@ _LONG = Prompt(
 
 
 def _reading(tokens: int, message: str) -> Any:
-    """Refuse whatever is longer than a model reads."""
+    """Refuse conversations beyond the context window."""
 
     def fault(_number: int, asked: Any) -> Any:
         size = len(asked.text) // 5 + asked.body["max_tokens"]
@@ -137,7 +137,7 @@ def _reading(tokens: int, message: str) -> Any:
 
 
 def test_a_context_that_is_named_is_learnt_for_all_later_requests() -> None:
-    """The first error_of that names the limit corrects what was assumed; no later request is refused."""
+    """The first refusal that names the limit corrects the assumed one; no later request is refused."""
     message = "This model's maximum context length is 6000 tokens. However, you requested 40000 tokens"
     with Endpoint(lambda asked: _STOP, _reading(6_000, message)) as server:
         model = _model(server, context_tokens=None)
@@ -151,7 +151,7 @@ def test_a_context_that_is_named_is_learnt_for_all_later_requests() -> None:
 
 
 def test_a_context_that_is_only_implied_is_learnt_where_it_was_assumed() -> None:
-    """A error_of without a number shrinks what was assumed, and leaves alone what was told."""
+    """A refusal without a number lowers an assumed context window, but not a configured one."""
     message = "the request exceeds the available context size, try increasing it"
     for told, learnt in ((None, True), (ASSUMED_CONTEXT, False)):
         with Endpoint(lambda asked: _STOP, _reading(18_000, message)) as server:
@@ -177,7 +177,7 @@ def test_a_context_that_is_only_implied_is_learnt_where_it_was_assumed() -> None
     ],
 )  # fmt: skip
 def test_refusals_that_name_a_context_are_understood(said: str, limit: int | None) -> None:
-    """Servers say in many ways that a conversation is too long, most with the number."""
+    """The context window is found in the messages of many servers."""
     error = error_of("the model", 400, {}, said)
     assert getattr(error, "limit", "another error") == limit
 
@@ -193,7 +193,7 @@ def test_refusals_that_name_a_context_are_understood(said: str, limit: int | Non
     ],
 )
 def test_the_longest_reply_of_a_server_is_learnt(said: str) -> None:
-    """A server that takes no such limit is asked for what it names, from then on, and not refused."""
+    """After a server refused a token limit, the one that it named is used."""
 
     def fault(_number: int, asked: Any) -> Any:
         return status(400, said) if asked.body["max_tokens"] > 4_096 else None

@@ -1,4 +1,4 @@
-"""The typed exchange: a value of the wanted type, or a reason that is written for the model."""
+"""Structured output: a validated value, or an error message written for the model."""
 
 import ast
 import contextlib
@@ -63,14 +63,14 @@ def _parse(text: str, form: str = "text", finish: str = "stop") -> Step:
     .filter(_compiles)
 )
 def test_code_survives_any_content(code: str) -> None:
-    """Quotes, tags, braces and fences inside a program come through unchanged."""
+    """Quotes, tags, braces and fences inside a program are preserved."""
     assert _parse(_text("go", code)).code == code.strip("\n")
     assert _parse(json.dumps({"goal": "go", "code": code}), form="json").code == code
 
 
 @given(st.text(max_size=80), st.text(alphabet="`~<>{}'\"\\\n#[]()abc ", max_size=120))
 def test_any_text_inside_code_survives(one: str, other: str) -> None:
-    """Whatever a program holds in its strings, with whatever quotes, it comes out as it went in."""
+    """A program is extracted unchanged whatever its strings and quotes hold."""
     quoted = other.replace("\\", "").replace("'", "").strip("`") or "x"
     code = f"x = {one!r}\ny = {other!r}\nz = '''\n{quoted}\n'''"
     if not _compiles(code):
@@ -81,7 +81,7 @@ def test_any_text_inside_code_survives(one: str, other: str) -> None:
 
 
 def test_words_around_the_reply_are_passed_over() -> None:
-    """A model that chats before and after its reply is understood."""
+    """Text before and after a reply is ignored."""
     text = f"Sure! Here it is:\n{_text('fit', 'model.fit(x)')}\nGood luck."
     assert _parse(text) == Step(goal="fit", code="model.fit(x)")
 
@@ -101,7 +101,7 @@ def test_words_around_the_reply_are_passed_over() -> None:
 def test_a_reply_without_form_is_refused_with_a_reason(
     text: str, form: str, finish: str, reason: str
 ) -> None:
-    """What is wrong is told in words that the model can act on."""
+    """The error names the fault in words for the model."""
     with pytest.raises(ReplyError, match=reason):
         _parse(text, form, finish)
 
@@ -119,12 +119,12 @@ def test_a_reply_without_form_is_refused_with_a_reason(
     ids=["no fence", "two blocks", "said twice", "fence left open", "not quite Python", "no code"],
 )
 def test_what_models_do_to_a_block_is_understood(text: str, code: str) -> None:
-    """Programs come out whole however their fences were forgotten or multiplied."""
+    """Programs are extracted whole with missing or additional fences."""
     assert _parse(text) == Step(goal="fit", code=code)
 
 
 def test_a_decision_in_words_is_found() -> None:
-    """Without a program, the text form is one JSON object, whatever stands around it."""
+    """The text format of a reply without a program is one JSON object with any text around it."""
     reply = ModelReply(text='Well, {"stop": true} it is.', form="text", model="m")
     assert parse(reply, Verdict) == Verdict(stop=True)
     for text, reason in (("no", "there is no JSON object"), ('{"stop": tr', "object is broken")):
@@ -133,7 +133,7 @@ def test_a_decision_in_words_is_found() -> None:
 
 
 def test_a_refused_reply_goes_back_with_the_reason() -> None:
-    """The model sees its own reply and what was wrong with it, and may try again."""
+    """An invalid reply is retried, with the reply and its error in the conversation."""
     model = ScriptedModel(["nonsense", '{"goal": "fit"}'])
     answer = ask(model, PROMPT, Step)
     assert answer.value.goal == "fit"
@@ -145,7 +145,7 @@ def test_a_refused_reply_goes_back_with_the_reason() -> None:
 
 
 def test_three_refused_replies_are_enough() -> None:
-    """A model that never keeps to the form costs three calls."""
+    """A model that never replies in the format costs three calls."""
     model = ScriptedModel(["no"] * 9)
     with pytest.raises(ReplyError):
         ask(model, PROMPT, Step)
@@ -154,7 +154,7 @@ def test_three_refused_replies_are_enough() -> None:
 
 @given(st.text(max_size=200))
 def test_no_reply_breaks_the_parser(text: str) -> None:
-    """Whatever a model says, it is a value or a reply error."""
+    """Any text is parsed to a value or raises a ReplyError."""
     for form in ("text", "json"):
         with contextlib.suppress(ReplyError):
             assert isinstance(_parse(text, form), Step)

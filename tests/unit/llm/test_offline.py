@@ -1,4 +1,4 @@
-"""Where no language model is configured, every request is refused in one line."""
+"""Without a language model every request is refused in one line."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from comind.llm.offline import RefusingModel
 
 
 def test_no_model_refuses_every_request() -> None:
-    """A role without a model is named, with the way to configure one."""
+    """The error names the role, and how to configure a model."""
     messages = (Message(role="user", content="Well?"),)
     request = ModelRequest(role="evaluator", messages=messages, reply_name="Any", reply_schema={})
     model = RefusingModel()

@@ -1,4 +1,4 @@
-"""The client for embeddings against a real server on the loopback."""
+"""The embeddings client against a real server on the loopback."""
 
 import json
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def _embedder(server: Endpoint, key: str | None = None, **settings: Any) -> Embe
 
 
 def _body(change: Callable[[dict[str, Any]], Any]) -> Fault:
-    """Answer well, but for what `change` makes of the body."""
+    """Change the body of a good response."""
 
     def fault(good: dict[str, Any]) -> Answer:
         return Answer(body=json.dumps(change(good)).encode(), completed=True)
@@ -37,7 +37,7 @@ def _body(change: Callable[[dict[str, Any]], Any]) -> Fault:
 
 
 def test_texts_become_vectors() -> None:
-    """All texts go in one request for plain numbers; tokens are the server's and have their price."""
+    """All texts are embedded in one request; usage is the server's with its price."""
     price = Price(prompt=1_000.0, completion=0.0)
     with _server() as server:
         came = _embedder(server, "sk-mine", price=price).embed(ASKED)
@@ -52,7 +52,7 @@ def test_texts_become_vectors() -> None:
 
 
 def test_a_bound_holds_for_any_text() -> None:
-    """A token is at least a byte, so the bound covers what any server can count."""
+    """The upper bound is a token per byte, so it covers the count of any server."""
     with _server() as server:
         embedder = _embedder(server, price=Price(prompt=1.0, completion=0.0))
         for texts in (ASKED, ["é" * 20_000, "🙂"], ["x" * 100_000]):
@@ -62,7 +62,7 @@ def test_a_bound_holds_for_any_text() -> None:
 
 
 def test_of_a_long_text_the_beginning_is_sent() -> None:
-    """The first 8,000 characters are what is embedded."""
+    """Texts are truncated to 8,000 characters."""
     with _server() as server:
         _embedder(server).embed(["q", "word " * 10_000])
     assert [len(text) for text in server.requests[0].body["input"]] == [1, 8_000]
@@ -78,7 +78,7 @@ def test_of_a_long_text_the_beginning_is_sent() -> None:
     ],
 )
 def test_a_server_that_reads_less_is_sent_less(refusal: Fault) -> None:
-    """A text that is too long is cut to half, and the next ones at once; whatever status says so."""
+    """A text refused as too long, with any status, is halved, and later ones from the start."""
     with _server(refusal, refusal) as server:
         embedder = _embedder(server)
         embedder.embed(["q", "x" * 9_000])
@@ -88,7 +88,7 @@ def test_a_server_that_reads_less_is_sent_less(refusal: Fault) -> None:
 
 
 def test_a_server_that_reads_nothing_is_given_up() -> None:
-    """Texts are not cut for ever."""
+    """Halving ends with a ContextError."""
     with Endpoint(lambda asked: "", lambda number, asked: status(413)) as server:
         with pytest.raises(ContextError, match="longer than the context window of the model test-model"):
             _embedder(server).embed(["x" * 9_000])
@@ -112,7 +112,7 @@ def test_a_server_that_reads_nothing_is_given_up() -> None:
     ],
 )
 def test_what_a_failure_means(fault: Fault, error: type[ComindError], says: str) -> None:
-    """Failures are sorted as those of any model, and a server without embeddings refuses."""
+    """Failures raise the errors of any model; a server without embeddings is a refusal."""
     with _server(fault) as server, pytest.raises(error, match=says):
         _embedder(server, "sk-mine").embed(ASKED)
 
@@ -134,7 +134,7 @@ def test_what_a_failure_means(fault: Fault, error: type[ComindError], says: str)
     ],
 )
 def test_a_lie_is_paid_for_and_found(lie: Callable[[dict[str, Any]], Any]) -> None:
-    """Vectors come as they were sent, with what they took; whoever compares them finds the lie."""
+    """Vectors are returned as sent, not validated, with their usage."""
     with _server(_body(lie)) as server:
         embedder = _embedder(server)
         came = embedder.embed(ASKED)
@@ -144,7 +144,7 @@ def test_a_lie_is_paid_for_and_found(lie: Callable[[dict[str, Any]], Any]) -> No
 
 
 def test_vectors_are_put_in_order() -> None:
-    """A server may answer in any order, as long as it says which text is which."""
+    """A server may send vectors in any order with their index."""
 
     def turned(good: dict[str, Any]) -> dict[str, Any]:
         return good | {"data": good["data"][::-1]}
@@ -156,7 +156,7 @@ def test_vectors_are_put_in_order() -> None:
 
 @pytest.mark.parametrize("usage", [None, 3, {}, {"prompt_tokens": -1}, {"prompt_tokens": 10**9}])
 def test_a_count_that_cannot_be_true_is_not_believed(usage: object) -> None:
-    """Without a plausible count the call is booked at its bound."""
+    """Without plausible usage the call is charged its upper bound."""
     with _server(_body(lambda good: good | {"usage": usage})) as server:
         embedder = _embedder(server)
         came = embedder.embed(ASKED)
@@ -165,7 +165,7 @@ def test_a_count_that_cannot_be_true_is_not_believed(usage: object) -> None:
 
 
 def test_the_endpoint_counts_what_was_embedded() -> None:
-    """The double of the endpoint keeps its count for embeddings as for replies."""
+    """The test endpoint counts the tokens of embeddings, too."""
     with Endpoint(lambda asked: "", lambda number, asked: _unless_red(asked)) as server:
         embedder = _embedder(server)
         took = embedder.embed(["green pears"]).usage.tokens

@@ -34,7 +34,7 @@ def _model(url: str, name: str = "local") -> OpenAIModel:
 
 
 def test_a_decision_is_asked_for_by_schema() -> None:
-    """Where a server takes a JSON schema, the reply is one object of that schema."""
+    """With a JSON schema the reply is one object of that schema."""
     with endpoint(lambda body: (200, completion('{"stop": true}'))) as (url, requests):
         assert ask(_model(url), PROMPT, Verdict).value == Verdict(stop=True)
     assert requests[0]["response_format"]["json_schema"]["schema"]["required"] == ["stop"]
@@ -44,7 +44,7 @@ def test_a_decision_is_asked_for_by_schema() -> None:
 
 @pytest.mark.parametrize("fault", [silent(), dripping()], ids=["silent", "dripping"])
 def test_a_request_may_have_a_timeout_of_its_own(fault: Fault) -> None:
-    """What is of no use after so many seconds is not waited for, whatever the settings say."""
+    """The timeout of a request holds below those of the settings."""
     with Endpoint(lambda asked: "{}", [fault]) as server:
         model, request = _model(server.url), request_for(PROMPT, Verdict)
         with pytest.raises(ModelBusyError, match="timeout before the end of the response"):
@@ -52,7 +52,7 @@ def test_a_request_may_have_a_timeout_of_its_own(fault: Fault) -> None:
 
 
 def test_a_server_without_schemas_is_asked_in_text() -> None:
-    """A server that refuses the schema is asked in the text form, at once and from then on."""
+    """A server that refuses the schema gets the text format, at once and from then on."""
 
     def answer(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         if "response_format" in body:
@@ -68,7 +68,7 @@ def test_a_server_without_schemas_is_asked_in_text() -> None:
 
 
 def test_a_program_is_asked_for_as_a_block() -> None:
-    """A reply that holds code comes in the text form even where schemas work."""
+    """A reply with code uses the text format even where schemas work."""
     text = '```python\n# goal: fit\nprint("done")\n```'
     with endpoint(lambda body: (200, completion(text))) as (url, requests):
         assert ask(_model(url), PROMPT, Step).value == Step(goal="fit", code='print("done")')
@@ -77,7 +77,7 @@ def test_a_program_is_asked_for_as_a_block() -> None:
 
 
 def test_tokens_are_counted_and_priced() -> None:
-    """Usage is the server's; a silent server's call is booked at its bound; models have prices."""
+    """Usage is the server's with its price; without counts a call is charged its upper bound."""
     replies: list[ModelReply] = []
 
     class Keeping(OpenAIModel):
@@ -113,7 +113,7 @@ def _error(status: int, message: str) -> Any:
     ],
 )
 def test_a_refusing_endpoint_is_one_line(answer: Any, message: str) -> None:
-    """What the endpoint refuses is an error of the service, in one line, without the key."""
+    """A refusal is a ModelServiceError in one line without the key."""
     with endpoint(answer) as (url, _), pytest.raises(ModelServiceError, match=message) as caught:
         ask(OpenAIModel("local", base_url=url, api_key="sk-secret"), PROMPT, Verdict)
     assert "\n" not in str(caught.value)
@@ -121,7 +121,7 @@ def test_a_refusing_endpoint_is_one_line(answer: Any, message: str) -> None:
 
 
 def test_an_absent_endpoint_is_one_line() -> None:
-    """Nobody listening is told as such, with what to look at."""
+    """An unreachable endpoint is named, with a hint."""
     with pytest.raises(ModelServiceError, match="cannot be reached"):
         ask(_model("http://127.0.0.1:9/v1"), PROMPT, Verdict)
     with pytest.raises(ModelServiceError, match="does not list its models"):
@@ -129,14 +129,14 @@ def test_an_absent_endpoint_is_one_line() -> None:
 
 
 def test_too_long_a_conversation_is_the_replys_fault() -> None:
-    """A conversation beyond the model's context ends the work, not the campaign."""
+    """A conversation beyond the context window is a ReplyError, which ends only the work."""
     answer = _error(400, "the request exceeds the available context size")
     with endpoint(answer) as (url, _), pytest.raises(ReplyError, match="longer than the model can read"):
         ask(_model(url), PROMPT, Verdict)
 
 
 def test_the_bound_is_never_below_the_usage() -> None:
-    """What a call is booked at when it is lost covers prompt and the longest reply."""
+    """The upper bound covers the prompt and the longest reply."""
     from comind.llm.base import ModelRequest
 
     request = ModelRequest(
@@ -153,13 +153,13 @@ def test_the_bound_is_never_below_the_usage() -> None:
 
 
 def test_an_endpoint_names_its_listed_models() -> None:
-    """Without a name, the first model that the endpoint lists is taken."""
+    """The models of an endpoint are listed in order."""
     with endpoint(_error(500, "unused")) as (url, _):
         assert listed_models(url, None)[0].name == "listed"
 
 
 def test_what_is_in_a_url_for_its_server_alone_is_not_told() -> None:
-    """A password in the endpoint's address is in no message."""
+    """A password in the endpoint's URL is in no message."""
     model = OpenAIModel("local", base_url="http://me:secret@127.0.0.1:9/v1", api_key=None)
     with pytest.raises(ModelServiceError, match=r"local at http://127\.0\.0\.1:9/v1/") as caught:
         ask(model, PROMPT, Verdict)
@@ -167,7 +167,7 @@ def test_what_is_in_a_url_for_its_server_alone_is_not_told() -> None:
 
 
 def test_an_answer_without_measure_is_given_up() -> None:
-    """A body of more than any reply can need is not taken in."""
+    """A body above the size limit is an error."""
     flood = [raw(" " * (65 << 20))]
     with Endpoint(lambda asked: "", flood) as server, pytest.raises(ModelBusyError) as caught:
         ask(_model(server.url), PROMPT, Verdict)

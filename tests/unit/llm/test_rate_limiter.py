@@ -38,7 +38,7 @@ def _call(
 
 
 def test_pauses_double_up_to_a_limit() -> None:
-    """A call alone waits 1, 2, 4, 8 seconds, and never longer than the longest pause."""
+    """The backoff of a single call is 1, 2, 4, 8 seconds, up to the maximum."""
     clock = QuickClock()
     limiter = _limiter(clock, longest_back_off_seconds=8)
     not_before = 0.0
@@ -49,7 +49,7 @@ def test_pauses_double_up_to_a_limit() -> None:
 
 @given(st.floats(0, 1), st.integers(1, 40))
 def test_jitter_takes_at_most_half_of_a_pause(jitter: float, failures: int) -> None:
-    """Pauses lie between a half and the whole of their length, however often a call has failed."""
+    """With jitter a pause is 50 to 100 % of its length after any number of failures."""
     limiter = RateLimiter(Traffic(open_after=100), clock=QuickClock(), jitter=lambda: jitter)
     _call(limiter)
     whole = min(60, 2.0 ** (failures - 1))
@@ -57,7 +57,7 @@ def test_jitter_takes_at_most_half_of_a_pause(jitter: float, failures: int) -> N
 
 
 def test_what_the_endpoint_asks_for_is_kept() -> None:
-    """A Retry-After is waited for to the second, by everyone, even before others have failed."""
+    """A Retry-After holds to the second for all calls, after a single failure."""
     clock = QuickClock()
     limiter = _limiter(clock)
     _call(limiter)
@@ -83,7 +83,7 @@ def test_failures_in_a_row_pause_all_and_one_probe_resumes_them() -> None:
 
 
 def test_the_first_call_goes_alone_and_a_refusal_is_for_all() -> None:
-    """However many attempts begin at once, a wrong key costs one call."""
+    """With any number of concurrent attempts a wrong key costs one call."""
     limiter, sent, told = _limiter(), [], []
     go = threading.Barrier(8)
 
@@ -121,7 +121,7 @@ def _fail_until_over(limiter: RateLimiter) -> str:
 
 
 def test_an_endpoint_that_stays_away_is_gone() -> None:
-    """Patience and the campaign's retries both end; from then on nothing is sent."""
+    """After the patience or the campaign's retries are used up, no call is admitted."""
     found = _fail_until_over(_limiter(retries=5))
     assert found == "6: it is busy; all 5 retries of the campaign are used up"
     found = _fail_until_over(_limiter(patience_minutes=10))
@@ -131,7 +131,7 @@ def test_an_endpoint_that_stays_away_is_gone() -> None:
 
 
 def test_time_in_which_nobody_asks_is_no_outage() -> None:
-    """Failures with hours of computing between them are failures, not an endpoint that is gone."""
+    """Idle hours between failures do not count as an outage."""
     clock = QuickClock()
     limiter = _limiter(clock, patience_minutes=10)
     for _ in range(5):
@@ -141,7 +141,7 @@ def test_time_in_which_nobody_asks_is_no_outage() -> None:
 
 
 def test_a_retry_after_of_nothing_is_no_invitation() -> None:
-    """Where the endpoint asks for no pause at all, there is one all the same."""
+    """A Retry-After of 0 does not replace the backoff."""
     assert _call(_limiter(), ModelBusyError("busy", retry_after=0.0), 3) == 4
 
 
@@ -172,7 +172,7 @@ def test_limits_are_shared() -> None:
 
 @given(st.integers(1, 5))
 def test_no_more_calls_are_under_way_than_may_be(concurrent: int) -> None:
-    """The limit on calls at once is never passed, and all get through."""
+    """Calls in flight never exceed their limit, and all are admitted."""
     limiter = _limiter(concurrent=concurrent)
     under_way, most, done = [0], [0], []
     lock = threading.Lock()
@@ -200,7 +200,7 @@ _OUTCOMES = {"success": None, "failure": BUSY, "no information": LookupError()}
 
 @given(st.lists(st.sampled_from(sorted(_OUTCOMES)), max_size=30))
 def test_no_history_blocks_the_next_call(outcomes: list[str]) -> None:
-    """Whatever calls came to, the next one is admitted."""
+    """After any outcomes the next call is admitted."""
     limiter = _limiter()
     for outcome in outcomes:
         _call(limiter, _OUTCOMES[outcome])

@@ -1,4 +1,4 @@
-"""How near texts are to a query, by words and by vectors."""
+"""Retrieval scores: BM25 and cosine similarity."""
 
 import subprocess
 import sys
@@ -19,7 +19,7 @@ TEXTS = [
 
 
 def test_words_in_common_decide() -> None:
-    """A text that shares more and rarer words with the query is nearer; case is no difference."""
+    """A text that shares more and rarer words with the query scores higher, regardless of case."""
     assert nearest(bm25("BOOSTING with target encoding", TEXTS)) == [0, 2, 1]
     assert nearest(bm25("spectrograms", TEXTS)) == [1, 0, 2]
     scores = bm25("spectrograms", TEXTS)
@@ -27,7 +27,7 @@ def test_words_in_common_decide() -> None:
 
 
 def test_common_words_and_case_play_no_part() -> None:
-    """The commonest English words say nothing of a text."""
+    """English stop words do not count."""
     assert bm25("the of and with", TEXTS) == [0.0] * 3
 
 
@@ -43,13 +43,13 @@ def test_common_words_and_case_play_no_part() -> None:
     ],
 )
 def test_nothing_in_common_is_a_tie(query: str, texts: list[str]) -> None:
-    """Where query or texts have no word in common, all scores are zero and the order stays."""
+    """Where no text shares a word with the query, all scores are zero and the order stays."""
     assert bm25(query, texts) == [0.0] * len(texts)
     assert nearest(bm25(query, texts)) == list(range(len(texts)))
 
 
 def test_words_of_any_script_count() -> None:
-    """Words need not be English; where blanks are not written, a whole run is one word."""
+    """Words need not be English; in scripts without blanks a whole run is one word."""
     texts = ["Größenordnung der Häuser", "размер дома", "房价 预测", "plain"]
     assert nearest(bm25("HÄUSER", texts))[0] == 0
     assert nearest(bm25("дома", texts))[0] == 1
@@ -58,27 +58,27 @@ def test_words_of_any_script_count() -> None:
 
 
 def test_equal_texts_keep_their_order() -> None:
-    """Ties go by index, wherever they stand."""
+    """Ties keep the order of the texts."""
     assert nearest(bm25("boosting", ["boosting"] * 5)) == [0, 1, 2, 3, 4]
     assert nearest([0.5, 1.0, 0.5, 1.0]) == [1, 3, 0, 2]
 
 
 def test_a_very_long_text_is_read_to_its_end() -> None:
-    """BM25 cuts nothing off; a text is not near for its length alone."""
+    """BM25 truncates nothing, and length alone does not raise a score."""
     long = "filler " * 200_000 + "needle"
     assert nearest(bm25("needle", ["other", long, "needle"])) == [2, 1, 0]
 
 
 @given(st.text(), st.lists(st.text(), max_size=12))
 def test_an_order_is_a_permutation(query: str, texts: list[str]) -> None:
-    """Whatever the texts are, each index stands in the order once, twice the same."""
+    """The order is a permutation for any texts, and the same every time."""
     scores = bm25(query, texts)
     assert sorted(nearest(scores)) == list(range(len(texts)))
     assert bm25(query, texts) == scores
 
 
 def test_nothing_is_written_and_nothing_compiled(tmp_path: Path) -> None:
-    """BM25 leaves no file, prints nothing, logs nothing and loads neither numba nor jax."""
+    """BM25 writes no file, prints and logs nothing, and loads neither numba nor jax."""
     program = (
         "import logging, sys; logging.basicConfig(level=logging.DEBUG)\n"
         "from comind.llm.retrieval import bm25\n"
@@ -92,7 +92,7 @@ def test_nothing_is_written_and_nothing_compiled(tmp_path: Path) -> None:
 
 
 def test_the_angle_decides_and_not_the_length() -> None:
-    """Vectors are compared by their direction."""
+    """Similarity depends on the direction of vectors only."""
     assert cosines([[1, 0], [5, 0], [0, 3], [-2, 0], [1, 1]], 4) == [1.0, 0.0, -1.0, 0.707107]
     assert cosines([[1e300, 0], [1e-300, 0], [5e-324, 0]], 2) == [1.0, 1.0]
 
@@ -120,7 +120,7 @@ def test_the_angle_decides_and_not_the_length() -> None:
     ],
 )
 def test_a_lying_server_is_told(vectors: object, says: str) -> None:
-    """Too few, too many, unequal, zero and infinite vectors are refused, with what is wrong."""
+    """Too few, too many, unequal, zero and infinite vectors are errors that name the fault."""
     with pytest.raises(ReplyError, match=says):
         cosines(vectors, 1)
 
@@ -130,7 +130,7 @@ Numbers = st.floats(allow_nan=True, allow_infinity=True) | st.integers() | st.no
 
 @given(st.lists(st.lists(Numbers, min_size=2, max_size=2), min_size=3, max_size=3))
 def test_whatever_comes_is_numbers_or_an_error(vectors: list[list[float]]) -> None:
-    """Cosines lie between -1 and 1, or there are none."""
+    """Cosines are between -1 and 1, or an error is raised."""
     try:
         found = cosines(vectors, 2)
     except ReplyError:

@@ -1,4 +1,4 @@
-"""A stream stands for the body that the same server would have sent at once."""
+"""A stream is assembled to the body that the same server sends without streaming."""
 
 import json
 from typing import Any
@@ -26,7 +26,7 @@ _PROTOCOLS: list[Protocol] = ["chat", "responses"]
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
 @given(text=st.text(), prompt=st.integers(0, 10**6), line=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt: int, line: str) -> None:
-    """Text, end, model and counts are the same, whatever ends the lines."""
+    """Text, finish reason, model and usage are the same with any line ending."""
     body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
     sent = as_stream(body, counted=True).decode().replace("\n", line)
     assert is_stream(sent)
@@ -37,7 +37,7 @@ def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt:
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
 @given(share=st.floats(0.0, 1.0, exclude_max=True))
 def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) -> None:
-    """Wherever it ends too early, it is told, or all that was said is there."""
+    """A truncated stream is an error, unless the whole text had arrived."""
     body = _BODIES[protocol]("some words and a number, 17", Usage(prompt_tokens=9))
     whole = as_stream(body, counted=True).decode()
     try:
@@ -57,7 +57,7 @@ def _piece(finish: str | None = None, index: int = 0, **delta: Any) -> dict[str,
 
 
 def test_odd_streams_are_read() -> None:
-    """Comments, second choices, parts, counts in every event, and no last word do no harm."""
+    """Comments, further choices, parts, usage in every event and a missing [DONE] are accepted."""
     sent = ": keep-alive\n\n" + _chat(
         _piece(content="a") | {"usage": {"prompt_tokens": 1, "completion_tokens": 1}},
         _piece(index=1, content="no"),
@@ -80,7 +80,7 @@ def test_odd_streams_are_read() -> None:
     ],
 )
 def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
-    """Refusals and calls of tools are known by their pieces."""
+    """Refusals and tool calls are recognised in deltas."""
     assert parse_response(assemble_stream(sent, "chat"), "chat").finish == finish
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
     ],
 )
 def test_what_is_no_reply_is_told(sent: str, message: str) -> None:
-    """Each is an answer that says nothing."""
+    """Each is a ProtocolError that names the fault."""
     with pytest.raises(ProtocolError, match=message):
         parse_response(assemble_stream(sent, "chat"), "chat")
 
@@ -110,7 +110,7 @@ def _asked_twice(faults: Any = (), **settings: Any) -> tuple[list[ModelReply], l
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
 def test_replies_are_streamed_and_counted(protocol: Protocol) -> None:
-    """A stream's reply is whole, and its count is the server's."""
+    """A streamed reply is whole, with the server's usage."""
     replies, bodies = _asked_twice(protocol=protocol)
     assert [body["stream"] for body in bodies] == [True, True]
     assert all(reply.text == STOP and reply.exact for reply in replies)
@@ -119,7 +119,7 @@ def test_replies_are_streamed_and_counted(protocol: Protocol) -> None:
 
 
 def test_who_does_not_count_a_stream_is_asked_for_no_more() -> None:
-    """One reply without a count is booked at its bound; the next comes at once, and is counted."""
+    """A streamed reply without usage is charged its bound; the next is not streamed, and counted."""
 
     def uncounted(_number: int, asked: Asked) -> Fault | None:
         return changed(usage=None) if asked.body.get("stream") else None
@@ -131,7 +131,7 @@ def test_who_does_not_count_a_stream_is_asked_for_no_more() -> None:
 
 
 def test_who_refuses_streams_is_asked_for_no_more() -> None:
-    """A refusal costs nothing, and replies come at once from then on."""
+    """After a refusal of streaming, which costs nothing, replies are not streamed."""
 
     def refused(_number: int, asked: Asked) -> Fault | None:
         if asked.body.get("stream"):

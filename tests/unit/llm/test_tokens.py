@@ -1,4 +1,4 @@
-"""Tokens are counted without a tokeniser, and texts are cut by them."""
+"""Token counts without a tokenizer, and truncation by them."""
 
 import pytest
 from hypothesis import given
@@ -20,19 +20,19 @@ _ENDS = 3  # marks of the cut, beside what is kept
     ],
 )
 def test_counts_are_near_those_of_a_tokeniser(text: str, counted: int) -> None:
-    """A sentence, a line of code and an error are counted within a third."""
+    """Counts of a sentence, a line of code and an error are within a third of a tokenizer's."""
     assert counted * 0.67 <= count_tokens(text) <= counted * 1.5
 
 
 @given(st.text(), st.text())
 def test_more_text_has_more_tokens(one: str, other: str) -> None:
-    """A count never falls by what is added behind a line's end."""
+    """Appending a line never lowers a count."""
     assert count_tokens(f"{one}\n{other}") >= max(count_tokens(one), count_tokens(other))
 
 
 @given(st.text(max_size=3_000), st.integers(min_value=8, max_value=200))
 def test_what_is_cut_keeps_both_ends_and_its_size(text: str, tokens: int) -> None:
-    """A text that fits is left alone; another one keeps its first and last words within the limit."""
+    """A text that fits is unchanged; a longer one keeps its first and last words within the limit."""
     cut = shorten(text, tokens)
     if count_tokens(text) <= tokens:
         assert cut == text
@@ -44,7 +44,7 @@ def test_what_is_cut_keeps_both_ends_and_its_size(text: str, tokens: int) -> Non
 
 
 def test_the_last_lines_survive() -> None:
-    """Of a long traceback the error at its end is kept whole."""
+    """Truncating a long traceback keeps the error at its end."""
     lines = [f"  File 'a.py', line {number}, in call" for number in range(500)]
     cut = shorten("\n".join(["Traceback:", *lines, "ValueError: the reason"]), 100)
     assert cut.startswith("Traceback:\n")
@@ -52,13 +52,13 @@ def test_the_last_lines_survive() -> None:
 
 
 def test_one_long_word_is_cut_too() -> None:
-    """A text without a blank, such as base64, is cut to its size like any other."""
+    """A text without a blank, such as base64, is truncated, too."""
     assert count_tokens(shorten("x" * 100_000, 100)) <= 110
 
 
 @given(st.text(alphabet="`x\n"))
 def test_code_cannot_end_its_block(code: str) -> None:
-    """A block ends at its own fence, whatever fences its content has."""
+    """A code block ends at its own fence, whatever fences its content has."""
     block = Templates("comind.llm")._environment.from_string("{{ code|fenced }}").render(code=code)
     first, *content, last = block.split("\n")
     assert first == f"{last}python"

@@ -1,4 +1,4 @@
-"""Texts are truncated by what kind of text they are, and never to more tokens than were asked for."""
+"""Truncation by the kind of text, to at most the given tokens."""
 
 import ast
 from collections.abc import Callable
@@ -44,7 +44,7 @@ _OTHERS = ("Overview", "Timeline", "Prizes", "Acknowledgements", "About the host
 
 
 def _of_a_kind(text: str, tokens: int) -> list[str]:
-    """Cut a text as each kind of text."""
+    """Truncate a text as each kind of text."""
     return [
         cut(text, tokens)
         for cut in (
@@ -59,7 +59,7 @@ def _of_a_kind(text: str, tokens: int) -> list[str]:
 
 @given(st.text(max_size=4_000), st.integers(min_value=16, max_value=400))
 def test_no_cut_is_longer_than_asked(text: str, tokens: int) -> None:
-    """Any text comes back as it is where it fits, and otherwise in no more tokens than asked for."""
+    """Any text is unchanged where it fits, and else within the tokens."""
     for cut in _of_a_kind(text, tokens):
         if count_tokens(text) <= tokens:
             assert cut == text
@@ -82,7 +82,7 @@ def test_no_cut_is_longer_than_asked(text: str, tokens: int) -> None:
     st.integers(min_value=16, max_value=300),
 )  # fmt: skip
 def test_what_looks_like_any_kind_is_cut_to_its_size(text: str, tokens: int) -> None:
-    """Headings, fences, frames and half programs in any order come back within the limit."""
+    """Headings, fences, frames and partial programs in any order are truncated within the tokens."""
     for cut in _of_a_kind(text, tokens):
         assert count_tokens(cut) <= tokens
 
@@ -113,7 +113,7 @@ def _descriptions(draw: st.DrawFn) -> tuple[str, list[str]]:
 
 @given(_descriptions(), _SIZES)
 def test_headings_that_matter_survive(described: tuple[str, list[str]], tokens: int) -> None:
-    """From 200 tokens on, the headings of evaluation, submission and data are always there."""
+    """From 200 tokens on, the headings of evaluation, submission and data are kept."""
     text, wanted = described
     cut = truncate_description(text, tokens)
     assert count_tokens(cut) <= tokens
@@ -121,7 +121,7 @@ def test_headings_that_matter_survive(described: tuple[str, list[str]], tokens: 
 
 
 def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
-    """Evaluation, submission and data stand whole where they fit; others are cut or named."""
+    """Evaluation, submission and data are whole where they fit; others are truncated or named."""
     filler = "This is a sentence that nobody needs. " * 40
     text = (
         f"# The great data challenge\n\n{filler}\n\n## Evaluation\n\n"
@@ -141,7 +141,7 @@ def test_what_matters_goes_before_the_rest_and_keeps_its_order() -> None:
 
 
 def test_what_only_a_browser_shows_goes_first() -> None:
-    """Pictures, menus and addresses of links are left out before any word is."""
+    """Images, menus and URLs of links are dropped before any word."""
     picture = f"![fig](https://storage.example.org/{'media/' * 40}x.png)"
     menu = "link\n\nkeyboard_arrow_up\n\n"
     score = "Scored by [the area under the curve](https://en.wikipedia.org/wiki/AUC), see a[0](1)."
@@ -164,14 +164,14 @@ def test_what_only_a_browser_shows_goes_first() -> None:
     ],
 )
 def test_titles_as_hosts_write_them(title: str, kept: bool) -> None:
-    """Sections that say what to do are known by their words, and others that share one are not."""
+    """Important sections are recognised by their titles, and others with a shared word are not."""
     filler = "This is a sentence that nobody needs. " * 60
     text = f"# The challenge\n\n{filler}\n\n### {title}\n\nThe answer is 42.\n\n## Timeline\n\n{filler}"
     assert ("The answer is 42." in truncate_description(text, 200)) is kept
 
 
 def test_a_line_that_begins_with_its_heading_is_found() -> None:
-    """`Metric: rmse` and `**Evaluation**: ...` are sections as any others."""
+    """`Metric: rmse` and `**Evaluation**: ...` are sections, too."""
     filler = "This is a sentence that nobody needs. " * 60
     text = (
         f"{filler}\n\n**Evaluation**: Root mean squared error.\n\nData: Two files of houses.\n\n{filler}"
@@ -183,7 +183,7 @@ def test_a_line_that_begins_with_its_heading_is_found() -> None:
 
 @given(_SENTENCES, st.integers(min_value=20, max_value=200))
 def test_prose_ends_with_a_sentence(text: str, tokens: int) -> None:
-    """What is left of prose are whole sentences from its beginning, or whole words of its first one."""
+    """Truncated prose is whole sentences from its beginning, or whole words of the first one."""
     cut = truncate_prose(text, tokens)
     if cut != text:
         kept = cut.removesuffix(" ...")
@@ -236,7 +236,7 @@ def _parses(code: str) -> bool:
 
 @given(_BODIES.filter(_parses), st.integers(min_value=64, max_value=600))
 def test_programs_stay_python(source: str, tokens: int) -> None:
-    """A program whose last statement fits is still Python after the cut, and still ends as it did."""
+    """A truncated program whose last statement fits is Python and ends with it."""
     cut = truncate_code(source, tokens)
     assert count_tokens(cut) <= tokens
     ast.parse(cut)
@@ -279,7 +279,7 @@ submission.to_csv("submission.csv", index=False)
 
 
 def test_helpers_are_cut_first_and_signatures_stay() -> None:
-    """The body of a helper goes before the one that trains; its signature and first words are kept."""
+    """The body of a helper is dropped before one that trains; signature and summary are kept."""
     cut = truncate_code(_PROGRAM, count_tokens(_PROGRAM) - 10)
     expected = _PROGRAM.replace(
         '    """Return twice x.\n\n    It does so slowly.\n    """\n    total = 0\n'
@@ -296,7 +296,7 @@ def test_helpers_are_cut_first_and_signatures_stay() -> None:
 
 
 def test_magics_of_a_notebook_do_not_hinder() -> None:
-    """A program with lines for IPython is cut by functions, too; one that is no Python by lines."""
+    """A program with IPython magics is truncated by functions, too; other text by lines."""
     source = f"%pip install x\n!ls\n{_PROGRAM}"
     assert "def helper(x: int) -> int:" in truncate_code(source, 120)
     broken = f"{_PROGRAM}\nthis is no Python\n"
@@ -305,7 +305,7 @@ def test_magics_of_a_notebook_do_not_hinder() -> None:
 
 
 def test_scores_and_last_lines_of_an_output_stay() -> None:
-    """Lines with scores and the last ones are kept; progress and warnings go, and are counted."""
+    """Lines with scores and the last ones are kept; dropped progress and warnings are counted."""
     epochs = [f"Epoch {number}/99 loss {1 / number:.4f}" for number in range(1, 100)]
     words = ["nothing to see here, only words that go on and on"] * 99
     bars = "\r".join(f"{number}%|####" for number in range(100))
@@ -360,7 +360,7 @@ ValueError: Input X contains NaN.
     [(_PLAIN, "    return model.fit(rows)"), (_IPYTHON, "----> 4 model.fit(tables['train'])")],
 )
 def test_own_lines_and_the_message_of_a_traceback_stay(text: str, kept: str) -> None:
-    """Frames inside libraries become a number; the own line and the message are there to the end."""
+    """Frames inside libraries become a number; our own line and the message are kept."""
     for tokens in (count_tokens(text) - 1, 110, 90):
         cut = truncate_traceback(text, tokens)
         assert kept in cut
@@ -370,7 +370,7 @@ def test_own_lines_and_the_message_of_a_traceback_stay(text: str, kept: str) -> 
 
 
 def test_a_message_without_end_leaves_room_for_the_line() -> None:
-    """A message longer than the room keeps both of its ends, and the frames half of the room."""
+    """A message that is too long loses its middle, and frames keep half of the tokens."""
     cut = truncate_traceback(_PLAIN.replace("Input X", "the keys " + "'some_key', " * 900), 300)
     assert "return model.fit(rows)" in cut
     assert "ValueError: the keys" in cut
@@ -378,7 +378,7 @@ def test_a_message_without_end_leaves_room_for_the_line() -> None:
 
 
 def test_prompts_cut_by_these_filters() -> None:
-    """Each kind is a filter of prompts."""
+    """Each kind is a template filter."""
     environment = Templates("comind.llm")._environment
     for kind in ("description", "prose", "code", "output", "traceback"):
         shown = environment.from_string(f"{{{{ text|{kind}(50) }}}}").render(text="A word. " * 99)
