@@ -2,8 +2,6 @@
 
 import errno
 from collections.abc import Iterable
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import requests
 import urllib3.exceptions
@@ -18,6 +16,7 @@ from comind.errors import (
 )
 from comind.kaggle.archives import DISK_HINT
 from comind.system.files import DISK_FULL
+from comind.system.timing import parse_retry_after
 
 __all__ = ["CREDENTIALS_HINT", "rules_error", "translate_error"]
 
@@ -83,7 +82,7 @@ def _answered(
         return KaggleBusyError(
             f"{where}: Kaggle {doing}{_quoted(reason)}",
             hint="try again later; what was fetched is kept",
-            retry_after=_retry_after(response),
+            retry_after=parse_retry_after(response.headers),
             perhaps_done=status != _MANY,
         )
     if status == _FORBIDDEN and "rule" in reason.lower():
@@ -111,21 +110,6 @@ def _status_and_reason(response: requests.Response, secrets: Iterable[str]) -> t
 
 def _quoted(reason: str) -> str:
     return f" ({reason.rstrip('.')})" if reason else ""
-
-
-def _retry_after(response: requests.Response) -> float | None:
-    """Return the Retry-After of a response in seconds, from a number or a date; None without one."""
-    given = response.headers.get("Retry-After", "")
-    try:
-        return max(0.0, float(given)) if float(given) < float("inf") else None
-    except ValueError:
-        pass
-    try:
-        moment = parsedate_to_datetime(given)
-    except ValueError:
-        return None
-    moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
 def _network_failure(error: Exception) -> str:

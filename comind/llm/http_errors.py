@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 from comind.errors import ComindError, ContextError, ModelBusyError, ModelRefusedError
+from comind.system.timing import parse_retry_after
 
-__all__ = ["error_message", "error_of", "retry_after"]
+__all__ = ["error_message", "error_of"]
 
 _LENGTH = 200
 _CONTEXT = re.compile(
@@ -51,7 +50,7 @@ def error_of(
     if status in _BUSY or status >= _SERVER:
         return ModelBusyError(
             f"{where} failed: {status} {said}".rstrip(),
-            retry_after=retry_after(headers),
+            retry_after=parse_retry_after(headers),
             billed=status in _LOST,
         )
     if _CONTEXT.search(whole):
@@ -72,23 +71,3 @@ def error_message(body: str) -> str:
     said = error.get("message") if isinstance(error, dict) else error
     line = " ".join(re.sub(r"<[^>]*>", " ", str(said or "")).split())
     return "".join(char for char in line if char.isprintable())[:_LENGTH]
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the Retry-After of a response in seconds; None where there is none that is valid.
-
-    A date is relative to the response's own Date header, as clocks differ.
-    """
-    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
-        try:
-            seconds = float(headers.get(name, "")) * scale
-        except ValueError:
-            continue
-        return seconds if 0 <= seconds < float("inf") else None
-    try:
-        then = parsedate_to_datetime(headers.get("retry-after", ""))
-        dated = headers.get("date")
-        base = parsedate_to_datetime(dated) if dated else datetime.now(UTC)
-        return max(0.0, (then - base).total_seconds())
-    except (ValueError, TypeError):
-        return None

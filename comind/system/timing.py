@@ -1,14 +1,15 @@
-"""Read the time, wait, and compute the pauses of an exponential backoff."""
+"""Read the time, wait, and compute pauses: exponential backoff and Retry-After headers."""
 
 import math
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
 
-__all__ = ["Backoff", "Clock", "ServerClock"]
+__all__ = ["Backoff", "Clock", "ServerClock", "parse_retry_after"]
 
 _MAX_DOUBLINGS = 30
 
@@ -80,3 +81,23 @@ class Backoff:
         """Return the pause after `failures` failures in a row."""
         doublings = min(max(0, failures - 1), _MAX_DOUBLINGS)
         return min(self.initial * 2.0**doublings, self.maximum) * (0.5 + 0.5 * self.jitter())
+
+
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the Retry-After of a response in seconds; None where there is none that is valid.
+
+    A date is relative to the response's own Date header, as clocks differ.
+    """
+    for name, scale in (("retry-after-ms", 1e-3), ("retry-after", 1.0)):
+        try:
+            seconds = float(headers.get(name, "")) * scale
+        except ValueError:
+            continue
+        return max(0.0, seconds) if math.isfinite(seconds) else None
+    try:
+        until = parsedate_to_datetime(headers.get("retry-after", ""))
+        date = headers.get("date")
+        base = parsedate_to_datetime(date) if date else datetime.now(UTC)
+        return max(0.0, (until - base).total_seconds())
+    except (ValueError, TypeError):
+        return None
