@@ -21,8 +21,7 @@ from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
 from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError
 from comind.eventlog.log import EventLog
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, CellStatus, Sandbox
@@ -118,7 +117,7 @@ def _write(bench: AuthorBench, name: str, reply_type: type[T], attempt: Callable
     messages.append(Message(role="user", content=_task(bench, name)))
     error, last_text = "", ""
     for _ in range(REPAIRS + 1):
-        prompt = Prompt(role=_ROLE, messages=tuple(messages), max_tokens=_MAX_TOKENS)
+        prompt = ModelRequest(role=_ROLE, messages=tuple(messages), max_tokens=_MAX_TOKENS)
         answer = bench.ask(prompt, reply_type)
         result = attempt(answer.value)
         if result.status is CellStatus.OK:

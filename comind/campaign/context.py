@@ -32,9 +32,9 @@ from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.errors import GraderError
 from comind.evaluation.report import Grader, GradeReport
-from comind.llm.base import ChatModel, Embedder
+from comind.llm.base import ChatModel, Embedder, ModelRequest
 from comind.llm.context_window import max_reply_tokens
-from comind.llm.exchange import Answer, Prompt, ask
+from comind.llm.exchange import Answer, ask
 from comind.session.base import CellResult, CellStatus, Session
 from comind.system.failpoints import failpoint
 
@@ -83,7 +83,7 @@ class ThinkContext:
         chat = self._models.chat
         return min(chat.reply_tokens or asked, max_reply_tokens(chat.context_tokens))
 
-    def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
+    def ask(self, prompt: ModelRequest, reply_type: type[T]) -> Answer[T]:
         """Return the model's reply as a `reply_type`, with its text.
 
         Raises:

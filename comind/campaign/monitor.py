@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from comind.campaign.attempt import MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
 from comind.errors import ModelBusyError, ReplyError
-from comind.llm.base import ChatModel, Message, ModelReply
-from comind.llm.exchange import Prompt, parse, request_for
+from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.exchange import parse, request_for
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
@@ -173,7 +173,7 @@ class CellMonitor:
             evidence=evidence,
             output=shown,
         )
-        prompt = Prompt(
+        prompt = ModelRequest(
             role=MONITOR_ROLE,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("monitor_system")),

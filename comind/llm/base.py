@@ -24,8 +24,9 @@ class ModelRequest(Value):
 
     role: str
     messages: tuple[Message, ...]
-    reply_name: str
-    reply_schema: dict[str, JsonValue]
+    reply_name: str = ""
+    reply_schema: dict[str, JsonValue] = {}
+    """JSON schema of the reply type, set by `ask` with its name."""
     standing: dict[str, JsonValue] | None = None
     """Schema of the conversation's usual reply, where this request is an exception."""
     max_tokens: int = Field(default=4096, gt=0)

@@ -4,16 +4,15 @@ import json
 import re
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import PydanticSerializationError
 
-from comind.domain.value import Value
 from comind.errors import ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.reply_format import extract_program, program_fields
 from comind.llm.templates import Templates
 
-__all__ = ["Answer", "Prompt", "ask", "parse", "request_for"]
+__all__ = ["Answer", "ask", "parse", "request_for"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -31,19 +30,6 @@ _FIELD = re.compile(r"#\s*(?P<name>\w+)\s*:(?P<value>.*)")
 _TEMPLATES = Templates("comind.llm")
 
 
-class Prompt(Value):
-    """A conversation and the limits of its reply."""
-
-    role: str
-    messages: tuple[Message, ...]
-    max_tokens: int = 4096
-    temperature: float | None = None
-    standing: dict[str, JsonValue] | None = None
-    """Schema of the conversation's usual reply, where this one is an exception."""
-    closing: bool = False
-    """Whether the call may use the share of the budget that is reserved for ending work."""
-
-
 class Answer(NamedTuple, Generic[T]):
     """A parsed reply, and its text for the history of the conversation."""
 
@@ -51,7 +37,7 @@ class Answer(NamedTuple, Generic[T]):
     text: str
 
 
-def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
+def ask(model: ChatModel, request: ModelRequest, reply_type: type[T]) -> Answer[T]:
     """Call the model and return its reply as a `reply_type`, with its text.
 
     A truncated reply is retried with twice the token limit, at most twice and as far as its model
@@ -62,30 +48,27 @@ def ask(model: ChatModel, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
         ReplyError: three replies in a row were invalid.
         ModelServiceError: the endpoint is unreachable or refuses.
     """
-    messages, raises = prompt.messages, 0
+    request = request_for(request, reply_type)
     for attempt in range(_RETRIES + 1):
-        request = request_for(prompt.model_copy(update={"messages": messages}), reply_type)
-        reply = model.complete(request.model_copy(update={"raises": raises}))
-        while reply.finish == "length" and reply.can_rise and raises < _RAISES:
-            raises += 1
-            reply = model.complete(request.model_copy(update={"raises": raises}))
+        reply = model.complete(request)
+        while reply.finish == "length" and reply.can_rise and request.raises < _RAISES:
+            request = request.model_copy(update={"raises": request.raises + 1})
+            reply = model.complete(request)
         try:
             return Answer(parse(reply, reply_type), reply.text)
         except ReplyError as error:
             if attempt == _RETRIES:
                 raise
-            messages = (
-                *messages,
-                Message(role="assistant", content=reply.text or "(empty)"),
-                Message(role="user", content=_TEMPLATES.render("refused", reason=error)),
-            )
+            said = Message(role="assistant", content=reply.text or "(empty)")
+            reason = Message(role="user", content=_TEMPLATES.render("refused", reason=error))
+            request = request.model_copy(update={"messages": (*request.messages, said, reason)})
     raise AssertionError("unreachable")
 
 
-def request_for(prompt: Prompt, reply_type: type[BaseModel]) -> ModelRequest:
-    """Return the request for a reply to `prompt` that matches the schema of `reply_type`."""
-    schema = reply_type.model_json_schema()
-    return ModelRequest(reply_name=reply_type.__name__, reply_schema=schema, **dict(prompt))
+def request_for(request: ModelRequest, reply_type: type[BaseModel]) -> ModelRequest:
+    """Return the request with the schema of `reply_type`."""
+    schema = {"reply_name": reply_type.__name__, "reply_schema": reply_type.model_json_schema()}
+    return request.model_copy(update=schema)
 
 
 def parse(reply: ModelReply, reply_type: type[T]) -> T:

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field
 from comind.errors import ComindError, ModelServiceError
 from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
-from comind.llm.exchange import Prompt, parse, request_for
+from comind.llm.exchange import parse, request_for
 
 __all__ = ["ProbeResult", "probe"]
 
@@ -63,7 +63,7 @@ def _ask(
 ) -> ProbeResult:
     name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
-    prompt = Prompt(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
+    prompt = ModelRequest(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
     request = request_for(prompt, reply_type)
     try:
         reply = _complete(model, request, reply_type)

@@ -9,8 +9,7 @@ from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState
 from comind.domain.draft import Draft, Operator
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 
 __all__ = ["TinyAgent"]
 
@@ -46,8 +45,9 @@ class TinyAgent(Agent):
         names = SubmissionNames(validation="validation_submission.csv", test="submission.csv")
         feedback = work.draft.title
         while context.steps_left:
-            prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=feedback),))
-            step = context.step("next", context.ask(prompt, _Cell).value.code, names)
+            message = Message(role="user", content=feedback)
+            request = ModelRequest(role="coding_agent", messages=(message,))
+            step = context.step("next", context.ask(request, _Cell).value.code, names)
             feedback = f"{step.result.status}: {step.report or step.result.error or step.refused}"
         return CodeResult(report=feedback)
 

@@ -21,8 +21,7 @@ from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
@@ -70,7 +69,7 @@ class ManyAttempts(TinyAgent):
         """Ask for one cell after another, no two attempts and no two steps in the same words."""
         while context.steps_left:
             steps = Message(role="user", content=f"{work.draft.title}, {context.steps_left} steps left")
-            prompt = Prompt(role="coding_agent", messages=(TASK, steps))
+            prompt = ModelRequest(role="coding_agent", messages=(TASK, steps))
             context.step("next", context.ask(prompt, Cell).value.code, NAMES)
         return CodeResult(report="all steps are made")
 

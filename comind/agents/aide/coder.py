@@ -13,8 +13,7 @@ from comind.campaign.plan import Code
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 
 __all__ = ["CODER", "FEEDBACK", "TEMPLATES", "Review", "Solution", "ask", "implement", "room_in"]
@@ -76,7 +75,7 @@ def ask(
     room, review = room_in(context.context_tokens), reply_type is Review
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
-    prompt = Prompt(
+    prompt = ModelRequest(
         role=FEEDBACK if review else CODER,
         messages=(system, user),
         max_tokens=tokens or room["reply"],

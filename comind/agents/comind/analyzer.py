@@ -17,8 +17,7 @@ from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 
 __all__ = ["Analysis", "analyze", "code_first", "readings_of"]
@@ -80,7 +79,7 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
         asked = _TEMPLATES.render("analyzer", problem=problem, item=item, sizes=sizes)
-        prompt = Prompt(
+        prompt = ModelRequest(
             role=ANALYZE.role,
             messages=(
                 Message(role="system", content=_TEMPLATES.render("analyzer_system")),

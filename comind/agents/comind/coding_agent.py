@@ -15,8 +15,7 @@ from comind.campaign.plan import Code
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
@@ -112,7 +111,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
     )
     refusals, last_error, without_gain = 0, "", 0
     while context.steps_left > 0 and context.seconds_left > 0 and without_gain < patience:
-        prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
+        prompt = ModelRequest(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
         answer = context.ask(prompt, CodingStep)
         if answer.value.done and (refusals == _REFUSALS or _may_end(work, context)):
             history.add(Turn(answer.text, "", "Said that nothing is left to do."))
@@ -155,7 +154,7 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
     last = _TEMPLATES.render(
         "coding_report", best=context.state.best_score, opening_version=work.opening_version
     )
-    prompt = Prompt(
+    prompt = ModelRequest(
         role=work.role,
         messages=(*messages, Message(role="user", content=last)),
         max_tokens=sizes.thought_reply,

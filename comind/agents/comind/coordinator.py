@@ -32,8 +32,7 @@ from comind.domain.draft import Draft
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.reply_format import extract_program
 from comind.llm.templates import Templates
 
@@ -185,7 +184,7 @@ def coordinate(
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
     table, refused, found = _Table(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
-        prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
+        prompt = ModelRequest(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
             answer = context.ask(prompt, reply_type)
         except ReplyError:

@@ -9,8 +9,7 @@ from comind.campaign.context import ThinkContext
 from comind.campaign.state import CampaignState
 from comind.domain.problem import Problem
 from comind.domain.value import Text
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 from comind.llm.truncate import truncate_prose
 
@@ -147,11 +146,11 @@ def _telling(text: str) -> set[str]:
 
 def _prompt(
     name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
-) -> Prompt:
+) -> ModelRequest:
     sizes = Sizes.of(context.context_tokens)
     known = {"problem": problem, "sizes": sizes, "resources": context.resources}
     asked = _TEMPLATES.render(name, **known, **dict(facts), **more)
-    return Prompt(
+    return ModelRequest(
         role=PROPOSE.role,
         messages=(
             Message(role="system", content=_TEMPLATES.render("idea_proposer_system")),

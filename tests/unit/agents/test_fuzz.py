@@ -40,7 +40,7 @@ from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.folder import load_competition
 from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest
-from comind.llm.exchange import Prompt, parse, request_for
+from comind.llm.exchange import parse, request_for
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
@@ -283,7 +283,7 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """What is parsed can be written down again; what is not has a reason of a bounded length."""
-    prompt = Prompt(role="x", messages=())
+    prompt = ModelRequest(role="x", messages=())
     reply = data.draw(_replies(request_for(prompt, reply_type)))
     refused, written = "", ""
     try:

@@ -28,8 +28,7 @@ from comind.errors import (
     ModelServiceError,
 )
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import Embedded, Embedder, Message, Usage
-from comind.llm.exchange import Prompt
+from comind.llm.base import Embedded, Embedder, Message, ModelRequest, Usage
 from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Price, Traffic
@@ -60,7 +59,7 @@ class Reader(TinyAgent):
         del work
         found = [context.rank(query, self.texts, top=2) for query in self.queries]
         messages = (Message(role="user", content=f"read {found}"),)
-        answer = context.ask(Prompt(role="coding_agent", messages=messages), Cell)
+        answer = context.ask(ModelRequest(role="coding_agent", messages=messages), Cell)
         context.step("next", answer.value.code)
         return CodeResult(report=str(found[0]))
 

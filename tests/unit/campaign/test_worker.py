@@ -36,8 +36,7 @@ from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError
 from comind.eventlog.log import EventLog, read_log
-from comind.llm.base import Message
-from comind.llm.exchange import Prompt
+from comind.llm.base import Message, ModelRequest
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.testing import ColumnGrader, Endpoint, ScriptedModel, TinyAgent
@@ -135,7 +134,7 @@ class _Sized(TinyAgent):
             told = (
                 f"{context.context_tokens} tokens, {context.reply_tokens(16_384)} of them for the reply"
             )
-            prompt = Prompt(role="coding_agent", messages=(Message(role="user", content=told),))
+            prompt = ModelRequest(role="coding_agent", messages=(Message(role="user", content=told),))
             context.step("next", context.ask(prompt, _Cell).value.code)
         return CodeResult()
 
@@ -458,7 +457,7 @@ class _Reviewer(TinyAgent):
         """Ask twice, each time in another role."""
         message = Message(role="user", content="a word")
         for role in (work.role, "reviewer"):
-            context.ask(Prompt(role=role, messages=(message,)), _Seen)
+            context.ask(ModelRequest(role=role, messages=(message,)), _Seen)
         return CodeResult()
 
 

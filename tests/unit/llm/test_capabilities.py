@@ -8,14 +8,14 @@ import pytest
 from comind.errors import ContextError, ModelBusyError, ModelRefusedError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.capabilities import Capabilities
-from comind.llm.exchange import Prompt, ask, request_for
+from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.testing.endpoint import Asked, Endpoint
 from comind.testing.faults import Answer, Fault, changed, raw, status
 from tests.unit.llm.test_exchange import Step, Verdict
 
-PROMPT = Prompt(
+PROMPT = ModelRequest(
     role="monitor",
     messages=(
         Message(role="system", content="You watch."),

@@ -7,7 +7,7 @@ import pytest
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.context_window import is_reasoning_model
-from comind.llm.exchange import Prompt, ask, request_for
+from comind.llm.exchange import ask, request_for
 from comind.llm.http_errors import error_of
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
@@ -16,7 +16,7 @@ from comind.testing.faults import changed, status
 from tests.unit.llm.test_exchange import Verdict
 
 _STOP = '{"stop": true}'
-_PROMPT = Prompt(
+_PROMPT = ModelRequest(
     role="coder", messages=(Message(role="user", content="Is it stuck?"),), max_tokens=1_000
 )
 _CUT = changed(finish_reason="length", content='{"st')
@@ -121,7 +121,7 @@ def test_models_that_think_are_known_by_name(name: str, thinks: bool) -> None:
     assert not is_reasoning_model(name, "none")
 
 
-_LONG = Prompt(
+_LONG = ModelRequest(
     role="coder", messages=(Message(role="user", content="words and more\n" * 9_000),), max_tokens=1_000
 )
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelReply
-from comind.llm.exchange import Prompt, ask, parse
+from comind.llm.base import Message, ModelReply, ModelRequest
+from comind.llm.exchange import ask, parse
 from comind.testing import ScriptedModel
 
-PROMPT = Prompt(role="coder", messages=(Message(role="user", content="Go on."),))
+PROMPT = ModelRequest(role="coder", messages=(Message(role="user", content="Go on."),))
 
 
 class Step(BaseModel):

@@ -7,9 +7,9 @@ import pytest
 from pydantic import BaseModel
 
 from comind.errors import ModelBusyError, ModelServiceError, ReplyError
-from comind.llm.base import Message, ModelReply
+from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.connection import listed_models
-from comind.llm.exchange import Prompt, ask, request_for
+from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.testing import Endpoint
 from comind.testing.faults import Fault, dripping, raw, silent
@@ -21,7 +21,7 @@ class Verdict(BaseModel):
     stop: bool
 
 
-PROMPT = Prompt(
+PROMPT = ModelRequest(
     role="monitor",
     messages=(Message(role="user", content="Is it stuck?"),),
     max_tokens=50,

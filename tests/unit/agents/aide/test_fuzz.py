@@ -16,7 +16,8 @@ from comind.campaign.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.errors import ReplyError
-from comind.llm.exchange import Prompt, parse, request_for
+from comind.llm.base import ModelRequest
+from comind.llm.exchange import parse, request_for
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.test_comind import PROBLEM
@@ -53,7 +54,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
     """What is parsed can be written down again; what is not has a reason of a bounded length."""
-    reply = Babbling(data).complete(request_for(Prompt(role="x", messages=()), reply_type))
+    reply = Babbling(data).complete(request_for(ModelRequest(role="x", messages=()), reply_type))
     refused = written = ""
     try:
         written = parse(reply, reply_type).model_dump_json()
