@@ -25,7 +25,7 @@ from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.testing import ColumnGrader, Endpoint, ScriptedSession
-from comind.testing.endpoint import Asked
+from comind.testing.endpoint import EndpointRequest
 from tests.unit.campaign.samples import code
 
 STEPS = 30
@@ -63,7 +63,7 @@ def share(problem: Problem, context_tokens: int) -> tuple[float, float, int]:
     programs = _programs()
     said = iter(programs)
 
-    def answer(asked: Asked) -> str:
+    def answer(asked: EndpointRequest) -> str:
         if asked.wanted:
             return '{"summary": "Thirty steps.", "improvements": []}'
         return f"```python\n# goal: Try another part of the recipe.\n{next(said)}\n```"

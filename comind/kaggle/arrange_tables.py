@@ -156,8 +156,8 @@ def _same_rows(sample: Path, test: Path, ids: tuple[str, ...]) -> bool:
     pairs = zip_longest(_cells(sample, ids), _cells(test, ids))
     if all(one == other for one, other in pairs):
         return True
-    asked, given = list(_cells(sample, ids)), list(_cells(test, ids))
-    return len(asked) == len(given) == len(set(asked)) and set(asked) == set(given)
+    one, other = list(_cells(sample, ids)), list(_cells(test, ids))
+    return len(one) == len(other) == len(set(one)) and set(one) == set(other)
 
 
 def _cells(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, ...]]:

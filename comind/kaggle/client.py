@@ -300,13 +300,13 @@ def _chunk(answer: Any, items: Any, make: Callable[[Any], T]) -> port.Chunk[T]:
     return port.Chunk(items=found, following=answer.next_page_token or None)
 
 
-def _name_sent(response: requests.Response, asked: str | None) -> str:
+def _name_sent(response: requests.Response, requested: str | None) -> str:
     """Return the name of a download; a file may be sent as a zip of itself."""
     if response.request.method == "GET":
         named = conversion.last_part(unquote(urlsplit(response.url).path))
         if named:
             return named
-    return conversion.last_part(asked) if asked else "all.zip"
+    return conversion.last_part(requested) if requested else "all.zip"
 
 
 def _md5_sent(response: requests.Response) -> str | None:

@@ -94,14 +94,14 @@ def _status_and_reason(response: requests.Response, secrets: Iterable[str]) -> t
     """Return the status, which may be in the body only, and the reason in one short line."""
     status, reason = response.status_code, ""
     try:
-        said = response.json()
+        body = response.json()
     except (ValueError, OSError):
-        said = None
-    if isinstance(said, dict):
-        code = said.get("code")
+        body = None
+    if isinstance(body, dict):
+        code = body.get("code")
         if isinstance(code, int) and status < requests.codes.bad_request:
             status = code
-        reason = str(said.get("message") or "")
+        reason = str(body.get("message") or "")
     for secret in secrets:
         reason = reason.replace(secret, "***") if secret else reason
     line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())

@@ -41,13 +41,13 @@ class Capabilities(Value):
 
     def after_refusal(self, status: int, message: str) -> "Capabilities | None":
         """Return the capabilities without the one that a refusal names; None where it names none."""
-        said = message.lower()
-        if status in (404, 405, 501) and "model" not in said:
+        message = message.lower()
+        if status in (404, 405, 501) and "model" not in message:
             return self._other_protocol()
         for words, found in (
             (_STREAM, self._without("stream")),
-            (_LIMIT, self._with_named_limit(said)),
-            (_LIMIT, self._with_other_parameter(said)),
+            (_LIMIT, self._with_named_limit(message)),
+            (_LIMIT, self._with_other_parameter(message)),
             (_TEMPERATURE, self._without("temperature")),
             (_EFFORT, self._without("effort")),
             (_SYSTEM, self._without("system")),
@@ -55,31 +55,31 @@ class Capabilities(Value):
             (_SCHEMA, self._without("structured")),
             (_PROTOCOL, self._other_protocol()),
         ):
-            if words.search(said) and found is not None:
+            if words.search(message) and found is not None:
                 return found
         return None
 
     def _without(self, capability: str) -> "Capabilities | None":
         return self.model_copy(update={capability: False}) if getattr(self, capability) else None
 
-    def _with_named_limit(self, said: str) -> "Capabilities | None":
+    def _with_named_limit(self, message: str) -> "Capabilities | None":
         """Lower the token limit of replies to the one that a refusal names, if it is lower."""
-        found = _MAX_REPLY.search(said)
+        found = _MAX_REPLY.search(message)
         limit = next((int(each) for each in found.groups() if each), 0) if found else 0
-        limit -= "(exclusive)" in said
+        limit -= "(exclusive)" in message
         known = self.max_reply_tokens is not None and limit >= self.max_reply_tokens
         return self.model_copy(update={"max_reply_tokens": limit}) if limit > 0 and not known else None
 
-    def _with_other_parameter(self, said: str) -> "Capabilities | None":
+    def _with_other_parameter(self, message: str) -> "Capabilities | None":
         """Switch to the next name of the token limit, at last to none."""
-        if self.limit_parameter == "none" or _TOO_LONG.search(said):
+        if self.limit_parameter == "none" or _TOO_LONG.search(message):
             return None
         following: dict[_LimitParameter, _LimitParameter] = {
             "max_tokens": "max_completion_tokens",
             "max_completion_tokens": "none",
         }
         other = following[self.limit_parameter]
-        if other == "none" and "'max_tokens'" in said.partition("instead")[2]:
+        if other == "none" and "'max_tokens'" in message.partition("instead")[2]:
             other = "max_tokens"
         return self.model_copy(update={"limit_parameter": other})
 

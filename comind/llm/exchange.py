@@ -59,9 +59,9 @@ def ask(model: ChatModel, request: ModelRequest, reply_type: type[T]) -> Answer[
         except ReplyError as error:
             if attempt == _RETRIES:
                 raise
-            said = Message(role="assistant", content=reply.text or "(empty)")
+            answer = Message(role="assistant", content=reply.text or "(empty)")
             reason = Message(role="user", content=_TEMPLATES.render("refused", reason=error))
-            request = request.model_copy(update={"messages": (*request.messages, said, reason)})
+            request = request.model_copy(update={"messages": (*request.messages, answer, reason)})
     raise AssertionError("unreachable")
 
 

@@ -41,7 +41,7 @@ def error_of(
         body: any text.
         key: environment variable that holds the API key, for the hint.
     """
-    said = error_message(body)
+    message = error_message(body)
     whole = body.lower()
     if status in _KEY:
         return ModelRefusedError(f"{where} refuses the key", hint=f"set {key}")
@@ -49,7 +49,7 @@ def error_of(
         return ModelRefusedError(f"{where}: the quota is spent", hint="see the account at its provider")
     if status in _BUSY or status >= _SERVER:
         return ModelBusyError(
-            f"{where} failed: {status} {said}".rstrip(),
+            f"{where} failed: {status} {message}".rstrip(),
             retry_after=parse_retry_after(headers),
             billed=status in _LOST,
         )
@@ -59,7 +59,7 @@ def error_of(
         return ContextError("the conversation is longer than the model can read", limit=limit)
     if status in _UNKNOWN:
         return ModelRefusedError(f"{where} is not known there", hint="name another one with --model")
-    return ModelRefusedError(f"{where} failed: {status} {said}".rstrip())
+    return ModelRefusedError(f"{where} failed: {status} {message}".rstrip())
 
 
 def error_message(body: str) -> str:
@@ -68,6 +68,6 @@ def error_message(body: str) -> str:
         error = json.loads(body).get("error")
     except (ValueError, AttributeError, RecursionError):
         error = body
-    said = error.get("message") if isinstance(error, dict) else error
-    line = " ".join(re.sub(r"<[^>]*>", " ", str(said or "")).split())
+    message = error.get("message") if isinstance(error, dict) else error
+    line = " ".join(re.sub(r"<[^>]*>", " ", str(message or "")).split())
     return "".join(char for char in line if char.isprintable())[:_LENGTH]

@@ -6,32 +6,12 @@ import threading
 import time
 
 from comind.errors import ContextError, ModelBusyError, ModelServiceError
+from comind.llm import costs, protocols, reply_format
 from comind.llm.base import Message, ModelReply, ModelRequest, Usage
 from comind.llm.capabilities import Capabilities
 from comind.llm.connection import Connection, HttpResponse
-from comind.llm.context_window import (
-    TokenLimits,
-    is_reasoning_model,
-    prompt_tokens,
-    truncate_messages,
-)
-from comind.llm.costs import max_usage, plausible_usage, with_price
+from comind.llm.context_window import TokenLimits, is_reasoning_model, prompt_tokens, truncate_messages
 from comind.llm.http_errors import error_message
-from comind.llm.protocols import (
-    Completion,
-    ProtocolError,
-    assemble_stream,
-    is_stream,
-    parse_response,
-    request_body,
-)
-from comind.llm.reply_format import (
-    matches_schema,
-    program_fields,
-    starts_with_reasoning,
-    strip_reasoning,
-    with_format_instructions,
-)
 from comind.llm.settings import ModelSettings
 
 __all__ = ["OpenAIModel"]
@@ -88,7 +68,7 @@ class OpenAIModel:
     def bound(self, request: ModelRequest) -> Usage:
         """Return an upper bound on the usage of one attempt at `request`."""
         request = self._with_limits(request)
-        return self._bound(request, with_format_instructions(request, structured=False))
+        return self._bound(request, reply_format.with_format_instructions(request, structured=False))
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the model's reply.
@@ -103,10 +83,11 @@ class OpenAIModel:
             request = self._with_limits(wanted)
             room = int(min(most, (self.context_tokens - request.max_tokens) * _MARGIN))
             capabilities = self.capabilities
-            structured = capabilities.structured and not program_fields(request.reply_schema)
-            messages = with_format_instructions(request, structured=structured)
+            programs = reply_format.program_fields(request.reply_schema)
+            structured = capabilities.structured and not programs
+            messages = reply_format.with_format_instructions(request, structured=structured)
             messages = truncate_messages(messages, room)
-            body = request_body(
+            body = protocols.request_body(
                 self.name,
                 request,
                 messages,
@@ -134,19 +115,19 @@ class OpenAIModel:
                     self.capabilities = learnt
         raise ModelServiceError(f"{self._connection.where} refuses every form of the request")
 
-    def _parse(self, response: HttpResponse, capabilities: Capabilities) -> Completion:
+    def _parse(self, response: HttpResponse, capabilities: Capabilities) -> protocols.Completion:
         """Return the completion in a response with the status 200, which may hold none."""
-        where, streamed = self._connection.where, is_stream(response.text)
+        where, streamed = self._connection.where, protocols.is_stream(response.text)
         try:
             if streamed:
-                body = assemble_stream(response.text, capabilities.protocol)
+                body = protocols.assemble_stream(response.text, capabilities.protocol)
             else:
                 body = json.loads(response.text)
-            completion = parse_response(body, capabilities.protocol)
+            completion = protocols.parse_response(body, capabilities.protocol)
         except (ValueError, RecursionError):
             kind = response.headers.get("content-type", "nothing").split(";")[0]
             raise ModelBusyError(f"{where}: the response ({kind}) is not JSON") from None
-        except ProtocolError as error:
+        except protocols.ProtocolError as error:
             raise ModelBusyError(f"{where}: {error}") from None
         if streamed and completion.usage is None:
             self._learn(stream=False)  # whole bodies may have the usage
@@ -156,18 +137,18 @@ class OpenAIModel:
         self,
         request: ModelRequest,
         messages: tuple[Message, ...],
-        completion: Completion,
+        completion: protocols.Completion,
         begun: float,
         *,
         structured: bool,
     ) -> ModelReply:
         bound = self._bound(request, messages)
         sent = sum(len(message.content.encode()) for message in messages)
-        usage = plausible_usage(completion.usage, bound, sent, completion.text)
-        text = strip_reasoning(completion.text)
-        matches = structured and matches_schema(text, request.reply_schema)
+        usage = costs.plausible_usage(completion.usage, bound, sent, completion.text)
+        text = reply_format.strip_reasoning(completion.text)
+        matches = structured and reply_format.matches_schema(text, request.reply_schema)
         counted = usage is not None and usage.reasoning_tokens > 0
-        if completion.reasoning or counted or starts_with_reasoning(completion.text):
+        if completion.reasoning or counted or reply_format.starts_with_reasoning(completion.text):
             self._learn(reasoning=True)
         if structured and completion.finish == "stop" and not matches:
             self._learn(structured=False)
@@ -176,7 +157,7 @@ class OpenAIModel:
             form="json" if matches else "text",
             model=completion.model or self.name,
             finish=completion.finish,
-            usage=bound if usage is None else with_price(self.name, usage, self.settings.price),
+            usage=bound if usage is None else costs.with_price(self.name, usage, self.settings.price),
             exact=usage is not None,
             seconds=round(time.monotonic() - begun, 3),
         )
@@ -212,7 +193,7 @@ class OpenAIModel:
 
     def _bound(self, request: ModelRequest, messages: tuple[Message, ...]) -> Usage:
         """Return the upper bound; a reply without a token limit may fill the context window."""
-        bound = max_usage(messages, request)
+        bound = costs.max_usage(messages, request)
         if self.capabilities.protocol == "chat" and self.capabilities.limit_parameter == "none":
             bound = bound.model_copy(update={"completion_tokens": self.context_tokens})
-        return with_price(self.name, bound, self.settings.price)
+        return costs.with_price(self.name, bound, self.settings.price)

@@ -52,9 +52,9 @@ def probe(model: _CapableModel) -> list[ProbeResult]:
     Raises:
         ModelServiceError: the endpoint is unreachable or refuses.
     """
-    decision = _ask(model, Decision, f"Is {_NUMBER} even?", lambda said: said.number == _NUMBER)
+    decision = _ask(model, Decision, f"Is {_NUMBER} even?", lambda reply: reply.number == _NUMBER)
     wanted = f"Write a program of one line that prints {_NUMBER}."
-    program = _ask(model, Program, wanted, lambda said: str(_NUMBER) in said.code)
+    program = _ask(model, Program, wanted, lambda reply: str(_NUMBER) in reply.code)
     return [decision, program, *_capabilities(model.capabilities)]
 
 

@@ -169,8 +169,8 @@ class RateLimiter:
         self._give_up(error)
         self._raise_if_over("")
         self.retries += 1
-        asked = (retry_after or 0.0) >= self._traffic.back_off_seconds
-        call.retry_at = now + (0.0 if asked else self._backoff.seconds(failures))
+        replaced = (retry_after or 0.0) >= self._traffic.back_off_seconds
+        call.retry_at = now + (0.0 if replaced else self._backoff.seconds(failures))
 
     def _give_up(self, error: ModelBusyError) -> None:
         """Count the endpoint as gone when retries or patience are used up."""

@@ -23,12 +23,12 @@ def bm25(query: str, texts: Sequence[str]) -> list[float]:
 
     logging.getLogger("bm25s").setLevel(logging.WARNING)  # it sets itself to DEBUG
     words = bm25s.tokenize(list(texts), show_progress=False)
-    asked = bm25s.tokenize([query], return_ids=False, show_progress=False)[0]
-    if not words.vocab or not asked:
+    query_words = bm25s.tokenize([query], return_ids=False, show_progress=False)[0]
+    if not words.vocab or not query_words:
         return [0.0] * len(texts)
     index = bm25s.BM25(backend="numpy", csc_backend="numpy")
     index.index(words, create_empty_token=False, show_progress=False)
-    return [round(float(score), _DIGITS) for score in index.get_scores(asked)]
+    return [round(float(score), _DIGITS) for score in index.get_scores(query_words)]
 
 
 def cosines(vectors: object, texts: int) -> list[float]:

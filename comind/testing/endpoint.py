@@ -1,6 +1,6 @@
 """Serve an OpenAI-compatible endpoint with injected faults: a real HTTP server on the loopback.
 
-    with Endpoint(lambda asked: "the reply", faults=[status(429), None, reset()]) as server:
+    with Endpoint(lambda request: "the reply", faults=[status(429), None, reset()]) as server:
         OpenAIModel("any", base_url=server.url, api_key=None)
 
 Each request takes the next fault (comind/testing/faults.py); None, as after the last one, is a good
@@ -20,15 +20,15 @@ from comind.llm.base import Usage
 from comind.llm.tokens import count_tokens
 from comind.testing.completions import as_stream, chat_body, embeddings_body, responses_body
 from comind.testing.embedder import counted_words
-from comind.testing.faults import Answer, Fault
+from comind.testing.faults import EndpointResponse, Fault
 
-__all__ = ["Asked", "Endpoint"]
+__all__ = ["Endpoint", "EndpointRequest"]
 
 _MESSAGE_TOKENS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EndpointRequest:
     """One request, whatever its protocol."""
 
     body: dict[str, Any]
@@ -63,8 +63,8 @@ class Endpoint:
 
     def __init__(
         self,
-        answer: Callable[[Asked], str],
-        faults: Iterable[Fault | None] | Callable[[int, Asked], Fault | None] = (),
+        answer: Callable[[EndpointRequest], str],
+        faults: Iterable[Fault | None] | Callable[[int, EndpointRequest], Fault | None] = (),
         *,
         models: Iterable[dict[str, Any]] = ({"id": "test-model"},),
         pages: Mapping[str, object] | None = None,
@@ -78,10 +78,10 @@ class Endpoint:
             pages: responses to other GETs by path.
         """
         self._answer = answer
-        self._faults = faults if callable(faults) else _in_turn(faults)
+        self._faults = faults if callable(faults) else _sequence(faults)
         self.models = list(models)
         self.pages = dict(pages or {})
-        self.requests: list[Asked] = []
+        self.requests: list[EndpointRequest] = []
         """All requests."""
         self.completed = 0
         """Number of good replies."""
@@ -105,7 +105,7 @@ class Endpoint:
         """Whether it accepts connections."""
         return self._server is not None
 
-    def fail(self, faults: Callable[[int, Asked], Fault | None]) -> None:
+    def fail(self, faults: Callable[[int, EndpointRequest], Fault | None]) -> None:
         """Replace the faults."""
         self._faults = faults
 
@@ -138,19 +138,19 @@ class Endpoint:
         """Wait until the server is stopped, at most `seconds`."""
         self._ended.wait(seconds)
 
-    def answer_to(self, asked: Asked) -> Answer:
+    def respond(self, request: EndpointRequest) -> EndpointResponse:
         """Return the response to a request, and count it."""
         with self._lock:
-            self.requests.append(asked)
+            self.requests.append(request)
             number = len(self.requests) - 1
-        fault = self._faults(number, asked)
-        text = "" if asked.embeds else self._answer(asked)
-        usage = self._usage(asked, text)
-        if asked.embeds:
+        fault = self._faults(number, request)
+        text = "" if request.embeds else self._answer(request)
+        usage = self._usage(request, text)
+        if request.embeds:
             usage = Usage(prompt_tokens=usage.prompt_tokens)
-            good = embeddings_body([counted_words(text) for text in asked.body["input"]], usage)
+            good = embeddings_body([counted_words(text) for text in request.body["input"]], usage)
         else:
-            good = chat_body(text, usage) if "messages" in asked.body else responses_body(text, usage)
+            good = chat_body(text, usage) if "messages" in request.body else responses_body(text, usage)
         found = good if fault is None else fault(good)
         with self._lock:
             if isinstance(found, dict) or found.completed:
@@ -158,13 +158,15 @@ class Endpoint:
                 self.counted = _sum(self.counted, usage)
             elif found.code == 200 and found.then:  # noqa: PLR2004 - tokens were spent
                 self.wasted = _sum(self.wasted, usage)
-        return _on_the_wire(found if isinstance(found, Answer) else Answer(body=found), asked)
+        return _encoded(
+            found if isinstance(found, EndpointResponse) else EndpointResponse(body=found), request
+        )
 
-    def _usage(self, asked: Asked, text: str) -> Usage:
+    def _usage(self, request: EndpointRequest, text: str) -> Usage:
         """Count the tokens of a request; a prefix of messages that was sent before is cached."""
         prompt = cached = 0
         prefix = 0
-        for message in asked.messages:
+        for message in request.messages:
             size = count_tokens(str(message.get("content"))) + _MESSAGE_TOKENS
             prefix = hash((prefix, message.get("role"), message.get("content")))
             with self._lock:
@@ -193,14 +195,14 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         listed: object = {"object": "list", "data": self.endpoint.models}
         body = json.dumps(self.endpoint.pages.get(self.path, listed)).encode()
-        self._send(Answer(body=body, content_type="application/json"))
+        self._send(EndpointResponse(body=body, content_type="application/json"))
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
-        self._send(self.endpoint.answer_to(Asked(body, self.path, key)))
+        self._send(self.endpoint.respond(EndpointRequest(body, self.path, key)))
 
-    def _send(self, answer: Answer) -> None:
+    def _send(self, answer: EndpointResponse) -> None:
         self.close_connection = True
         if answer.delay:
             self.endpoint.wait_for_end(answer.delay)
@@ -237,22 +239,22 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing."""
 
 
-def _on_the_wire(answer: Answer, asked: Asked) -> Answer:
+def _encoded(answer: EndpointResponse, request: EndpointRequest) -> EndpointResponse:
     """Return an answer with its body as bytes, streamed if requested."""
     if isinstance(answer.body, bytes):
         return replace(answer, content_type=answer.content_type or "application/json")
-    if asked.body.get("stream"):
-        counted = (asked.body.get("stream_options") or {}).get("include_usage", False)
+    if request.body.get("stream"):
+        counted = (request.body.get("stream_options") or {}).get("include_usage", False)
         body, kind = as_stream(answer.body, counted=counted), "text/event-stream"
     else:
         body, kind = json.dumps(answer.body).encode(), "application/json"
     return replace(answer, body=body, content_type=answer.content_type or kind)
 
 
-def _in_turn(faults: Iterable[Fault | None]) -> Callable[[int, Asked], Fault | None]:
+def _sequence(faults: Iterable[Fault | None]) -> Callable[[int, EndpointRequest], Fault | None]:
     left, lock = iter(faults), threading.Lock()
 
-    def following(_number: int, _asked: Asked) -> Fault | None:
+    def following(_number: int, _asked: EndpointRequest) -> Fault | None:
         with lock:
             return next(left, None)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = [
-    "Answer",
+    "EndpointResponse",
     "Fault",
     "changed",
     "cut_short",
@@ -21,7 +21,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EndpointResponse:
     """A response and how it is sent."""
 
     code: int = 200
@@ -42,8 +42,8 @@ class Answer:
     """Whether the call counts as completed."""
 
 
-Fault = Callable[[dict[str, Any]], "Answer | dict[str, Any]"]
-"""Turns the body of a good response into another body, which counts as completed, or an `Answer`."""
+Fault = Callable[[dict[str, Any]], "EndpointResponse | dict[str, Any]"]
+"""Turns the body of a good response into another body, which counts as completed, or a response."""
 
 
 def status(
@@ -52,42 +52,42 @@ def status(
     """Respond with an HTTP error; `more` are fields beside its message."""
     headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
     body = json.dumps({"error": {"message": message or f"status {code}", **more}}).encode()
-    return lambda _good: Answer(code, body, headers=headers)
+    return lambda _good: EndpointResponse(code, body, headers=headers)
 
 
 def raw(body: str, *, code: int = 200, content_type: str = "application/json") -> Fault:
     """Respond with any text."""
-    return lambda _good: Answer(code, body.encode(), content_type)
+    return lambda _good: EndpointResponse(code, body.encode(), content_type)
 
 
 def reset(share: float = 0.0) -> Fault:
     """Reset the connection, at once or after a share of the body."""
-    return lambda good: Answer(body=good, sent=share, then="reset")
+    return lambda good: EndpointResponse(body=good, sent=share, then="reset")
 
 
 def silent(share: float = 0.0) -> Fault:
     """Send nothing more, at once or after a share of the body, until the client times out."""
-    return lambda good: Answer(body=good, sent=share, then="silence")
+    return lambda good: EndpointResponse(body=good, sent=share, then="silence")
 
 
 def cut_short(share: float) -> Fault:
     """Close the connection in order after a share of the body."""
-    return lambda good: Answer(body=good, sent=share, then="end")
+    return lambda good: EndpointResponse(body=good, sent=share, then="end")
 
 
 def slow(seconds: float) -> Fault:
     """Delay a good response."""
-    return lambda good: Answer(body=good, delay=seconds, completed=True)
+    return lambda good: EndpointResponse(body=good, delay=seconds, completed=True)
 
 
 def dripping() -> Fault:
     """Send blank lines without end."""
-    return lambda good: Answer(body=good, drips=True)
+    return lambda good: EndpointResponse(body=good, drips=True)
 
 
 def mislabelled(content_type: str) -> Fault:
     """Send a good response with another content type."""
-    return lambda good: Answer(body=good, content_type=content_type, completed=True)
+    return lambda good: EndpointResponse(body=good, content_type=content_type, completed=True)
 
 
 def changed(**values: Any) -> Fault:

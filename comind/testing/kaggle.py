@@ -61,17 +61,17 @@ class ScriptedKaggle:
 
     def competition(self, slug: str) -> port.CompetitionFacts:
         """Return the facts of the one competition."""
-        self._of(slug, "competition")
+        self._request(slug, "competition")
         return self.world.facts
 
     def pages(self, slug: str) -> tuple[port.Page, ...]:
         """Return the pages."""
-        self._of(slug, "pages")
+        self._request(slug, "pages")
         return self.world.pages
 
     def files(self, slug: str, at: str | None = None) -> port.Chunk[port.DataFile]:
         """Return a page of the list of data files."""
-        self._of(slug, "files", at or "")
+        self._request(slug, "files", at or "")
         listed = [
             port.DataFile(name=name, size=len(content), created=self.world.dates.get(name))
             for name, content in sorted(self.world.files.items())
@@ -80,7 +80,7 @@ class ScriptedKaggle:
 
     def download(self, slug: str, name: str | None, target: Path) -> port.Received:
         """Write a data file, or all in one zip."""
-        self._of(slug, "download", name or "*")
+        self._request(slug, "download", name or "*")
         content = self._all_in_one() if name is None else self.world.files[name]
         target.write_bytes(content)
         sent = f"{slug}.zip" if name is None else name.rsplit("/", 1)[-1]
@@ -89,14 +89,14 @@ class ScriptedKaggle:
 
     def leaderboard(self, slug: str, at: str | None = None) -> port.Chunk[port.LeaderboardRow]:
         """Return a page of the leaderboard."""
-        self._of(slug, "leaderboard", at or "")
+        self._request(slug, "leaderboard", at or "")
         return self._part(self.world.leaderboard, at)
 
     def notebooks(
         self, slug: str, order: port.NotebookOrder, at: str | None = None
     ) -> port.Chunk[port.NotebookFacts]:
         """Return a page of the list of notebooks, without their sources."""
-        self._of(slug, "notebooks", order)
+        self._request(slug, "notebooks", order)
         listed = [each.model_copy(update={"source": None}) for each in self.world.notebooks]
         if order == "votes":
             listed.sort(key=lambda each: -each.votes)
@@ -116,7 +116,7 @@ class ScriptedKaggle:
         self, slug: str, order: port.TopicOrder, at: str | None = None
     ) -> port.Chunk[port.TopicFacts]:
         """Return a page of the list of discussions, without their bodies."""
-        self._of(slug, "topics", order)
+        self._request(slug, "topics", order)
         listed = [each.model_copy(update={"body": None}) for each in self.world.topics]
         if order == "top":
             listed.sort(key=lambda each: -each.votes)
@@ -144,30 +144,30 @@ class ScriptedKaggle:
 
     def limits(self, slug: str) -> port.Limits:
         """Return how many submissions are left."""
-        self._of(slug, "limits")
+        self._request(slug, "limits")
         return self.world.limits
 
     def submissions(self, slug: str, at: str | None = None) -> port.Chunk[port.SubmissionFacts]:
         """Return a page of our own submissions."""
-        self._of(slug, "submissions", at or "")
+        self._request(slug, "submissions", at or "")
         return self._part(self.world.submissions, at)
 
     def submit(self, slug: str, file: Path, message: str) -> str:
         """Accept a file; it is pending until the test scores it."""
         del file
-        self._of(slug, "submit", message)
+        self._request(slug, "submit", message)
         ref = str(len(self.world.submissions) + 1)
         taken = port.SubmissionFacts(ref=ref, status="pending", description=message)
         self.world.submissions = (taken, *self.world.submissions)
         return "" if self.nameless else ref
 
-    def _of(self, slug: str, method: str, asked: str = "") -> None:
-        self._note(method, asked)
+    def _request(self, slug: str, method: str, argument: str = "") -> None:
+        self._note(method, argument)
         if slug != self.world.facts.slug:
             raise KaggleUnknownError(f"{slug}: Kaggle has no such competition")
 
-    def _note(self, method: str, asked: str) -> None:
-        self.calls.append((method, asked))
+    def _note(self, method: str, argument: str) -> None:
+        self.calls.append((method, argument))
         if self.failures.get(method):
             raise self.failures[method].pop(0)
 

@@ -65,10 +65,10 @@ class ScriptedModel:
         with self._lock:
             self.requests.append(request)
             try:
-                said = self._answer(request)
+                answer = self._answer(request)
             except StopIteration:
                 raise ModelServiceError("the script has no more replies") from None
-        reply = ModelReply(text=said, model=self.name) if isinstance(said, str) else said
+        reply = ModelReply(text=answer, model=self.name) if isinstance(answer, str) else answer
         written = count_tokens(reply.text)
         usage = self._usage or Usage(prompt_tokens=_read(request), completion_tokens=written)
         return reply.model_copy(update={"model": self.name, "usage": usage})

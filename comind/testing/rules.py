@@ -63,13 +63,13 @@ class Rules:
         turn = 1 + sum(each.role == "assistant" for each in request.messages)
         task = next((each.content for each in request.messages if each.role == "user"), "")
         last = request.messages[-1].content
-        asked = [r for r in self._rules if r.reply == request.reply_name and r.about in task]
-        for rule in asked:
+        candidates = [r for r in self._rules if r.reply == request.reply_name and r.about in task]
+        for rule in candidates:
             if rule.turn in (None, turn) and rule.contains in last:
                 if rule.file is not None:
                     return ModelReply(text=self._files[rule.file], form="text", model=self._path.stem)
                 return ModelReply(text=json.dumps(rule.say), model=self._path.stem)
-        titles = list(dict.fromkeys(rule.about for rule in asked if rule.about))
+        titles = list(dict.fromkeys(rule.about for rule in candidates if rule.about))
         about = f" about {titles[0]!r}" if titles else ""
         raise ModelServiceError(
             f"{self._path}: no {request.reply_name} of {request.role}{about}, turn {turn}, "

@@ -48,10 +48,10 @@ class ScriptedSession:
         if cell is None:
             return CellResult(status=CellStatus.ERROR, error=f"NameError: no cell named {code!r}")
         try:
-            said = cell(self.workspace)
-            if isinstance(said, str):
-                return CellResult(status=CellStatus.OK, output=said)
-            return _play(said, seconds, watch)
+            output_or_lines = cell(self.workspace)
+            if isinstance(output_or_lines, str):
+                return CellResult(status=CellStatus.OK, output=output_or_lines)
+            return _play(output_or_lines, seconds, watch)
         except ChildProcessError as error:
             return CellResult(status=CellStatus.DIED, error=str(error))
         except Exception as error:  # noqa: BLE001 - whatever a cell raises is its result

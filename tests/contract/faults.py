@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from comind.testing.endpoint import Asked, Endpoint
+from comind.testing.endpoint import Endpoint, EndpointRequest
 from comind.testing.faults import (
-    Answer,
+    EndpointResponse,
     Fault,
     changed,
     cut_short,
@@ -20,7 +20,7 @@ from comind.testing.faults import (
     status,
 )
 
-Faults = Callable[[Endpoint], Callable[[int, Asked], Fault | None]]
+Faults = Callable[[Endpoint], Callable[[int, EndpointRequest], Fault | None]]
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ GOOD = 12
 for each of two attempts."""
 
 
-def answer(asked: Asked) -> str:
+def answer(asked: EndpointRequest) -> str:
     """Play all roles of a small campaign."""
     last = str(asked.messages[-1].get("content"))
     by_key = {
@@ -118,8 +118,8 @@ def always(fault: Fault) -> Faults:
 def away_from(number: int) -> Faults:
     """Stop listening at a request."""
 
-    def faults(server: Endpoint) -> Callable[[int, Asked], Fault | None]:
-        def fault(count: int, _asked: Asked) -> Fault | None:
+    def faults(server: Endpoint) -> Callable[[int, EndpointRequest], Fault | None]:
+        def fault(count: int, _asked: EndpointRequest) -> Fault | None:
             if count != number:
                 return None
             server.stop()
@@ -282,7 +282,7 @@ FAULTS = (
     FaultCase(
         "dripping error page",
         "an error whose page has no end",
-        second(lambda _good: Answer(500, b"<html>" * 9, "text/html", drips=True)),
+        second(lambda _good: EndpointResponse(500, b"<html>" * 9, "text/html", drips=True)),
         f"{_AGENT}; the try is booked at its bound",
         bounded=True,
         patience=1.0,
@@ -313,7 +313,7 @@ FAULTS = (
     FaultCase(
         "whole body for a stream",
         "a reply at once, where a stream was asked for",
-        always(lambda good: Answer(body=json.dumps(good).encode(), completed=True)),
+        always(lambda good: EndpointResponse(body=json.dumps(good).encode(), completed=True)),
         _AGENT,
         calls=GOOD,
     ),

@@ -33,7 +33,7 @@ from comind.testing import (
     ThreadExecutor,
     TinyAgent,
 )
-from comind.testing.endpoint import Asked
+from comind.testing.endpoint import EndpointRequest
 from comind.testing.faults import Fault, raw, reset, status
 from tests.unit.campaign.samples import code, opened, owed_by_calls, rounded
 from tests.unit.campaign.world import CELLS
@@ -74,7 +74,7 @@ class ManyAttempts(TinyAgent):
         return CodeResult(report="all steps are made")
 
 
-def _faults(seed: int) -> Callable[[int, Asked], "Fault | None"]:
+def _faults(seed: int) -> Callable[[int, EndpointRequest], "Fault | None"]:
     """Return what goes wrong, for one request in four; never so often that a call is given up.
 
     What happens to a conversation is drawn from its text, so that it does not depend on which thread
@@ -90,7 +90,7 @@ def _faults(seed: int) -> Callable[[int, Asked], "Fault | None"]:
     ]
     tries: Counter[str] = Counter()
 
-    def fault(_number: int, asked: Asked) -> Fault | None:
+    def fault(_number: int, asked: EndpointRequest) -> Fault | None:
         tries[asked.text] += 1
         draw = random.Random(f"{seed} {tries[asked.text]} {asked.text}")
         failed = draw.random() < 0.25 and tries[asked.text] <= FAILURES
@@ -129,7 +129,7 @@ def _campaign(
     return calls, campaign.state, ledger
 
 
-def _answer(asked: Asked) -> str:
+def _answer(asked: EndpointRequest) -> str:
     return "```python\ngood\n```" if not asked.wanted else '{"code": "good"}'
 
 

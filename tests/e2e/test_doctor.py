@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from comind.testing import Endpoint
-from comind.testing.endpoint import Asked
+from comind.testing.endpoint import EndpointRequest
 from comind.testing.faults import Fault, status
 from flows.cli.main import main
 
@@ -60,7 +60,7 @@ def test_a_missing_tool_comes_with_its_remedy(
 def _probed(
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    faults: Callable[[int, Asked], Fault | None],
+    faults: Callable[[int, EndpointRequest], Fault | None],
     **listed: int,
 ) -> tuple[int, dict[str, str], int]:
     """Ask about a model; return the exit code, what was found, and how many requests it took."""
@@ -68,7 +68,7 @@ def _probed(
     block = "```python\n# goal: Print.\nprint(17)\n```"
     models = [{"id": "small", **listed}]
 
-    def answer(asked: Asked) -> str:
+    def answer(asked: EndpointRequest) -> str:
         return right if "even" in str(asked.messages[-1]) else block
 
     with Endpoint(answer, faults, models=models) as server:
@@ -99,7 +99,7 @@ def test_what_a_server_refuses_is_told(
 ) -> None:
     """A small server without schemas, system role and temperature is asked without them, and usable."""
 
-    def refuse(_number: int, asked: Asked) -> Fault | None:
+    def refuse(_number: int, asked: EndpointRequest) -> Fault | None:
         for word, message in (
             ("response_format", "response_format is not supported"),
             ('"system"', "System role not supported"),

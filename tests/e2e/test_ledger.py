@@ -4,7 +4,7 @@ import csv
 from pathlib import Path
 
 from comind.testing import Endpoint
-from comind.testing.endpoint import Asked
+from comind.testing.endpoint import EndpointRequest
 from comind.testing.faults import reset, status
 from tests.contract.faults import answer
 from tests.e2e.command import comind
@@ -23,7 +23,7 @@ for name in ("validation_submission.csv", "submission.csv"):
     shutil.copy(f"input/demo-tumours/sample_{name}", name)"""
 
 
-def _answer(asked: Asked) -> str:
+def _answer(asked: EndpointRequest) -> str:
     said = answer(asked)
     return said.replace("look", _CELL).replace("good", _CELL) if said.startswith("```") else said
 

@@ -11,8 +11,8 @@ from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
-from comind.testing.endpoint import Asked, Endpoint
-from comind.testing.faults import Answer, Fault, changed, raw, status
+from comind.testing.endpoint import Endpoint, EndpointRequest
+from comind.testing.faults import EndpointResponse, Fault, changed, raw, status
 from tests.unit.llm.test_exchange import Step, Verdict
 
 PROMPT = ModelRequest(
@@ -77,7 +77,7 @@ def test_an_upstream_is_no_stream() -> None:
 def test_a_server_of_the_other_protocol_is_found() -> None:
     """The responses protocol is used where there are no chat completions."""
 
-    def missing(_number: int, asked: Asked) -> Fault | None:
+    def missing(_number: int, asked: EndpointRequest) -> Fault | None:
         return raw("404 page not found", code=404) if "chat" in asked.path else None
 
     with Endpoint(lambda asked: STOP, missing) as server:
@@ -103,7 +103,7 @@ def test_without_a_system_role_the_user_says_it() -> None:
 def test_a_schema_that_is_taken_and_ignored_is_found_out() -> None:
     """A server that ignores the schema gets the format in words from then on; one reply is lost."""
 
-    def answer(asked: Asked) -> str:
+    def answer(asked: EndpointRequest) -> str:
         return "Certainly, it looks stuck!" if asked.wanted else f"Well. {STOP}"
 
     with Endpoint(answer) as server:
@@ -155,7 +155,7 @@ def test_a_local_model_that_thinks_is_known_by_its_thoughts(fault: Fault, stream
 def test_a_reply_that_cannot_be_limited_may_fill_the_context() -> None:
     """Without a token limit of replies, reservations and counts go up to the context window."""
 
-    def refused(_number: int, asked: Asked) -> Fault | None:
+    def refused(_number: int, asked: EndpointRequest) -> Fault | None:
         known = {"max_tokens", "max_completion_tokens"} & set(asked.body)
         if known:
             return status(400, f"Unknown parameter: {known.pop()}")
@@ -236,7 +236,7 @@ def test_a_context_smaller_than_thought_is_learnt(message: str) -> None:
         _model(server).complete(request_for(prompt, Verdict))
 
 
-def _one(fault: Fault | Answer | None, **settings: Any) -> Any:
+def _one(fault: Fault | EndpointResponse | None, **settings: Any) -> Any:
     """Send one request to an endpoint with one fault."""
     with Endpoint(lambda asked: STOP, [fault]) as server:
         model = _model(server, **settings)

@@ -12,8 +12,8 @@ from comind.llm.openai_embedder import OpenAIEmbedder
 from comind.llm.retrieval import cosines, nearest
 from comind.llm.settings import ModelSettings, Price
 from comind.testing import Endpoint
-from comind.testing.endpoint import Asked
-from comind.testing.faults import Answer, Fault, cut_short, raw, reset, status
+from comind.testing.endpoint import EndpointRequest
+from comind.testing.faults import EndpointResponse, Fault, cut_short, raw, reset, status
 
 ASKED = ["red apples", "green pears", "red apples and pears"]
 
@@ -30,8 +30,8 @@ def _embedder(server: Endpoint, key: str | None = None, **settings: Any) -> Embe
 def _body(change: Callable[[dict[str, Any]], Any]) -> Fault:
     """Change the body of a good response."""
 
-    def fault(good: dict[str, Any]) -> Answer:
-        return Answer(body=json.dumps(change(good)).encode(), completed=True)
+    def fault(good: dict[str, Any]) -> EndpointResponse:
+        return EndpointResponse(body=json.dumps(change(good)).encode(), completed=True)
 
     return fault
 
@@ -175,5 +175,5 @@ def test_the_endpoint_counts_what_was_embedded() -> None:
     assert server.completed == 1
 
 
-def _unless_red(asked: Asked) -> Fault | None:
+def _unless_red(asked: EndpointRequest) -> Fault | None:
     return status(500) if "red" in asked.text else None

@@ -14,7 +14,7 @@ from comind.llm.protocols import ProtocolError, assemble_stream, is_stream, pars
 from comind.llm.settings import ModelSettings, Protocol
 from comind.testing import Endpoint
 from comind.testing.completions import as_stream, chat_body, responses_body
-from comind.testing.endpoint import Asked
+from comind.testing.endpoint import EndpointRequest
 from comind.testing.faults import Fault, changed, status
 from tests.unit.llm.test_capabilities import PROMPT, STOP
 from tests.unit.llm.test_exchange import Verdict
@@ -121,7 +121,7 @@ def test_replies_are_streamed_and_counted(protocol: Protocol) -> None:
 def test_who_does_not_count_a_stream_is_asked_for_no_more() -> None:
     """A streamed reply without usage is charged its bound; the next is not streamed, and counted."""
 
-    def uncounted(_number: int, asked: Asked) -> Fault | None:
+    def uncounted(_number: int, asked: EndpointRequest) -> Fault | None:
         return changed(usage=None) if asked.body.get("stream") else None
 
     replies, bodies = _asked_twice(uncounted)
@@ -133,7 +133,7 @@ def test_who_does_not_count_a_stream_is_asked_for_no_more() -> None:
 def test_who_refuses_streams_is_asked_for_no_more() -> None:
     """After a refusal of streaming, which costs nothing, replies are not streamed."""
 
-    def refused(_number: int, asked: Asked) -> Fault | None:
+    def refused(_number: int, asked: EndpointRequest) -> Fault | None:
         if asked.body.get("stream"):
             return status(400, "Your organization must be verified to stream this model.")
         return None
