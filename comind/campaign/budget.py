@@ -186,7 +186,7 @@ class MeteredModel:
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Return the reply to `request`; raises as `Meter.call` does."""
-        bound = self._model.bound(request)
+        bound = request.bound or self._model.bound(request)
         request = request.within(bound)
         about = prompt_tokens(request.messages) + request.max_tokens
 

@@ -36,14 +36,14 @@ class ModelRequest(Value):
     """Whether the call may use the share of the budget that is reserved for ending work."""
     raises: int = Field(default=0, ge=0)
     """How many times the token limit was doubled after a truncated reply."""
-    reply_limit: int | None = Field(default=None, gt=0, exclude=True)
-    """Reserved tokens of the reply, with what a model adds to `max_tokens`; not in the fingerprint."""
+    bound: Usage | None = Field(default=None, exclude=True)
+    """Upper bound that the caller has reserved, once there is one; not in the fingerprint."""
     timeout_seconds: float | None = Field(default=None, exclude=True)
     """Time until the caller's deadline; not in the fingerprint."""
 
     def within(self, bound: Usage) -> "ModelRequest":
         """Return the request limited to a reserved usage, whatever its model learns meanwhile."""
-        return self.model_copy(update={"reply_limit": bound.completion_tokens or None})
+        return self.model_copy(update={"bound": bound})
 
     def fingerprint(self) -> str:
         """Return the SHA-256 by which a recorded reply is matched with this request."""

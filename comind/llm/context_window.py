@@ -115,13 +115,14 @@ class TokenLimits:
         if fixed is None:
             limit *= 2**request.raises
         limit = min(limit, max_reply_tokens(self.context_tokens), server_limit or limit)
-        return min(limit, request.reply_limit or limit)
+        reserved = request.bound.completion_tokens if request.bound else 0
+        return min(limit, reserved or limit)
 
     def can_rise(
         self, request: ModelRequest, limit: int, *, reasoning: bool, server_limit: int | None
     ) -> bool:
         """Return whether one more raise gives a reply that was truncated at `limit` more room."""
-        more = request.model_copy(update={"raises": request.raises + 1, "reply_limit": None})
+        more = request.model_copy(update={"raises": request.raises + 1, "bound": None})
         return self.reply(more, reasoning=reasoning, server_limit=server_limit) > limit
 
     def learn_context(self, named: int | None, fitting: int) -> None:
