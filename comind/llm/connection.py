@@ -18,7 +18,7 @@ from comind.errors import ComindError, ModelBusyError, ModelServiceError
 from comind.llm.http_errors import error_of
 from comind.llm.settings import ModelSettings, Protocol
 
-__all__ = ["Connection", "HttpResponse", "ListedModel", "listed_models", "served_context"]
+__all__ = ["Connection", "HttpResponse", "listed_models", "served_context"]
 
 _OPENAI = "api.openai.com"
 # vLLM and SGLang; LM Studio; llama.cpp; OpenRouter, Together and others; Groq; Mistral; GitHub.
@@ -146,7 +146,7 @@ class Connection:
         raise ModelBusyError(f"{self.where}: the connection broke ({type(cause).__name__})") from None
 
 
-class ListedModel(NamedTuple):
+class _ListedModel(NamedTuple):
     """A model in the list of an endpoint."""
 
     name: str
@@ -154,7 +154,7 @@ class ListedModel(NamedTuple):
     """Context window, None where the list has none."""
 
 
-def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
+def listed_models(base_url: str, api_key: str | None) -> list[_ListedModel]:
     """Return the models that an endpoint lists.
 
     Raises:
@@ -173,7 +173,7 @@ def listed_models(base_url: str, api_key: str | None) -> list[ListedModel]:
     models = [each for each in found or [] if isinstance(each, dict) and isinstance(each.get("id"), str)]
     if not models:
         raise ModelServiceError(f"the endpoint {base_url} has no models")
-    return [ListedModel(each["id"], _context_of(each)) for each in models]
+    return [_ListedModel(each["id"], _context_of(each)) for each in models]
 
 
 def served_context(base_url: str, api_key: str | None, name: str) -> int | None:

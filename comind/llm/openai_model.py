@@ -1,6 +1,5 @@
 """Call any server of an OpenAI protocol, adapted to its capabilities and context window."""
 
-import json
 import math
 import threading
 import time
@@ -12,7 +11,7 @@ from comind.llm.capabilities import Capabilities
 from comind.llm.connection import Connection, HttpResponse
 from comind.llm.context_window import TokenLimits, is_reasoning_model, prompt_tokens, truncate_messages
 from comind.llm.http_errors import error_message
-from comind.llm.settings import ModelSettings
+from comind.llm.settings import ModelSettings, Protocol
 
 __all__ = ["OpenAIModel"]
 
@@ -97,7 +96,7 @@ class OpenAIModel:
             )
             response = self._connection.post(capabilities.protocol, body, wanted.timeout_seconds)
             if response.status == _OK:
-                completion = self._parse(response, capabilities)
+                completion = self._parse(response, capabilities.protocol)
                 reply = self._reply(request, messages, completion, begun, structured=structured)
                 return self._with_limit(wanted, request.max_tokens, reply)
             error = self._connection.error(response)
@@ -115,21 +114,17 @@ class OpenAIModel:
                     self.capabilities = learnt
         raise ModelServiceError(f"{self._connection.where} refuses every form of the request")
 
-    def _parse(self, response: HttpResponse, capabilities: Capabilities) -> protocols.Completion:
+    def _parse(self, response: HttpResponse, protocol: Protocol) -> protocols.Completion:
         """Return the completion in a response with the status 200, which may hold none."""
-        where, streamed = self._connection.where, protocols.is_stream(response.text)
+        where = self._connection.where
         try:
-            if streamed:
-                body = protocols.assemble_stream(response.text, capabilities.protocol)
-            else:
-                body = json.loads(response.text)
-            completion = protocols.parse_response(body, capabilities.protocol)
+            completion = protocols.parse_response(response.text, protocol)
         except (ValueError, RecursionError):
             kind = response.headers.get("content-type", "nothing").split(";")[0]
             raise ModelBusyError(f"{where}: the response ({kind}) is not JSON") from None
         except protocols.ProtocolError as error:
             raise ModelBusyError(f"{where}: {error}") from None
-        if streamed and completion.usage is None:
+        if completion.streamed and completion.usage is None:
             self._learn(stream=False)  # whole bodies may have the usage
         return completion
 
@@ -145,10 +140,10 @@ class OpenAIModel:
         bound = self._bound(request, messages)
         sent = sum(len(message.content.encode()) for message in messages)
         usage = costs.plausible_usage(completion.usage, bound, sent, completion.text)
-        text = reply_format.strip_reasoning(completion.text)
+        text, reasoned = reply_format.strip_reasoning(completion.text)
         matches = structured and reply_format.matches_schema(text, request.reply_schema)
         counted = usage is not None and usage.reasoning_tokens > 0
-        if completion.reasoning or counted or reply_format.starts_with_reasoning(completion.text):
+        if completion.reasoning or counted or reasoned:
             self._learn(reasoning=True)
         if structured and completion.finish == "stop" and not matches:
             self._learn(structured=False)

@@ -10,7 +10,7 @@ from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.exchange import parse, request_for
 
-__all__ = ["ProbeResult", "probe"]
+__all__ = ["probe"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -24,7 +24,7 @@ class _CapableModel(ChatModel, Protocol):
     capabilities: Capabilities
 
 
-class ProbeResult(NamedTuple):
+class _ProbeResult(NamedTuple):
     """What was found of one capability."""
 
     name: str
@@ -46,7 +46,7 @@ class Program(BaseModel):
     code: str = Field(default="", json_schema_extra={"format": "python"})
 
 
-def probe(model: _CapableModel) -> list[ProbeResult]:
+def probe(model: _CapableModel) -> list[_ProbeResult]:
     """Request a decision and a program; return the results and the capabilities learnt from them.
 
     Raises:
@@ -60,7 +60,7 @@ def probe(model: _CapableModel) -> list[ProbeResult]:
 
 def _ask(
     model: _CapableModel, reply_type: type[T], question: str, right: Callable[[T], bool]
-) -> ProbeResult:
+) -> _ProbeResult:
     name = reply_type.__name__.lower()
     messages = (_RULES, Message(role="user", content=question))
     prompt = ModelRequest(role="doctor", messages=messages, max_tokens=400, temperature=0.0)
@@ -71,7 +71,7 @@ def _ask(
     except ModelServiceError:
         raise
     except ComindError as error:
-        return ProbeResult(name, ok=False, found=f"no usable reply: {error}")
+        return _ProbeResult(name, ok=False, found=f"no usable reply: {error}")
     verdict = "right" if right(value) else "well-formed, but wrong"
     usage = reply.usage
     counts = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
@@ -79,7 +79,7 @@ def _ask(
         counts += f" ({usage.reasoning_tokens} of them reasoning)"
     if not reply.exact:
         counts = "implausible token counts, so calls are charged their upper bound"
-    return ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
+    return _ProbeResult(name, ok=True, found=f"{verdict}, {reply.seconds:.1f} s, {counts}")
 
 
 def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[BaseModel]) -> ModelReply:
@@ -95,7 +95,7 @@ def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[Base
     return reply
 
 
-def _capabilities(capabilities: Capabilities) -> list[ProbeResult]:
+def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:
     limit = capabilities.limit_parameter
     if capabilities.protocol == "responses":
         limit = "max_output_tokens"
@@ -112,4 +112,4 @@ def _capabilities(capabilities: Capabilities) -> list[ProbeResult]:
         "reasoning": "yes; its replies get tokens for it" if capabilities.reasoning else "none seen",
         "token limit": "cannot be set" if limit == "none" else limit,
     }
-    return [ProbeResult(name, ok=True, found=each) for name, each in found.items()]
+    return [_ProbeResult(name, ok=True, found=each) for name, each in found.items()]

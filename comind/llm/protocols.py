@@ -13,14 +13,7 @@ from comind.llm.base import Message, ModelRequest
 from comind.llm.capabilities import Capabilities
 from comind.llm.settings import Protocol
 
-__all__ = [
-    "Completion",
-    "ProtocolError",
-    "assemble_stream",
-    "is_stream",
-    "parse_response",
-    "request_body",
-]
+__all__ = ["Completion", "ProtocolError", "parse_response", "request_body"]
 
 _REASONING = ("reasoning_content", "reasoning")  # fields of a chat message
 _STREAM_START = re.compile(r"\s*(data|event|id|retry)?:")
@@ -45,7 +38,8 @@ class Completion(NamedTuple):
     usage: dict[str, int] | None
     """Token counts by field of `Usage`; None where the server sent none that can be read."""
     reasoning: bool = False
-    """Whether reasoning came beside the text."""
+    """Whether there was reasoning beside the text."""
+    streamed: bool = False
 
 
 def request_body(
@@ -92,19 +86,23 @@ def request_body(
     return body
 
 
-def parse_response(body: object, protocol: Protocol) -> Completion:
-    """Return the completion in the body of a successful response.
+def parse_response(text: str, protocol: Protocol) -> Completion:
+    """Return the completion in the body of a successful response, streamed or not.
 
     Raises:
-        ProtocolError: the body does not follow the protocol.
+        ValueError: the body, or an event of the stream, is not JSON.
+        ProtocolError: the body does not follow the protocol, or the stream is truncated.
     """
+    streamed = _STREAM_START.match(text) is not None
+    body = _assemble_stream(text, protocol) if streamed else json.loads(text)
     if not isinstance(body, dict):
         raise ProtocolError("the response is not a JSON object")
     error = body.get("error")
     if error:
         message = error.get("message") if isinstance(error, dict) else error
         raise ProtocolError(f"the response is an error: {str(message)[:200]}")
-    return _parse_chat(body) if protocol == "chat" else _parse_responses(body)
+    completion = _parse_chat(body) if protocol == "chat" else _parse_responses(body)
+    return completion._replace(streamed=streamed)
 
 
 def _alternating(messages: tuple[Message, ...], *, system: bool) -> list[Message]:
@@ -231,18 +229,8 @@ def _strict(schema: Any) -> Any:
     return kept
 
 
-def is_stream(text: str) -> bool:
-    """Return whether a response is a stream of server-sent events rather than one body."""
-    return _STREAM_START.match(text) is not None
-
-
-def assemble_stream(text: str, protocol: Protocol) -> dict[str, Any]:
-    """Return the body that the same server sends without streaming.
-
-    Raises:
-        ValueError: an event is not JSON.
-        ProtocolError: the stream is truncated, or does not follow the protocol.
-    """
+def _assemble_stream(text: str, protocol: Protocol) -> dict[str, Any]:
+    """Return the body that the same server sends without streaming."""
     events, ended = _events(text)
     error = next((each for each in events if each.get("error") or each.get("type") == "error"), None)
     if error is not None:

@@ -12,7 +12,6 @@ __all__ = [
     "extract_program",
     "matches_schema",
     "program_fields",
-    "starts_with_reasoning",
     "strip_reasoning",
     "with_format_instructions",
 ]
@@ -47,17 +46,12 @@ def program_fields(schema: dict[str, Any]) -> list[str]:
     return [name for name, each in properties.items() if each.get("format") == "python"]
 
 
-def starts_with_reasoning(text: str) -> bool:
-    """Return whether a reply begins with reasoning in `<think>` tags, as of some local models."""
-    return text.lstrip().startswith(_REASONING[0])
-
-
-def strip_reasoning(text: str) -> str:
-    """Return a reply without the reasoning at its beginning."""
-    if not starts_with_reasoning(text):
-        return text
+def strip_reasoning(text: str) -> tuple[str, bool]:
+    """Return a reply without reasoning in `<think>` tags before it, and whether it began with some."""
+    if not text.lstrip().startswith(_REASONING[0]):
+        return text, False
     _, closed, rest = text.partition(_REASONING[1])
-    return rest.lstrip() if closed else text
+    return (rest.lstrip() if closed else text), True
 
 
 def matches_schema(text: str, schema: dict[str, Any]) -> bool:

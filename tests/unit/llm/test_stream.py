@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from comind.llm.base import ModelReply, Usage
 from comind.llm.exchange import request_for
 from comind.llm.openai_model import OpenAIModel
-from comind.llm.protocols import ProtocolError, assemble_stream, is_stream, parse_response
+from comind.llm.protocols import ProtocolError, parse_response
 from comind.llm.settings import ModelSettings, Protocol
 from comind.testing import Endpoint
 from comind.testing.completions import as_stream, chat_body, responses_body
@@ -29,9 +29,10 @@ def test_a_stream_says_what_the_body_says(protocol: Protocol, text: str, prompt:
     """Text, finish reason, model and usage are the same with any line ending."""
     body = _BODIES[protocol](text, Usage(prompt_tokens=prompt, completion_tokens=3))
     sent = as_stream(body, counted=True).decode().replace("\n", line)
-    assert is_stream(sent)
-    assert not is_stream(json.dumps(body))
-    assert parse_response(assemble_stream(sent, protocol), protocol) == parse_response(body, protocol)
+    streamed, whole = parse_response(sent, protocol), parse_response(json.dumps(body), protocol)
+    assert streamed.streamed
+    assert not whole.streamed
+    assert streamed == whole._replace(streamed=True)
 
 
 @pytest.mark.parametrize("protocol", _PROTOCOLS)
@@ -40,8 +41,11 @@ def test_a_stream_that_breaks_off_is_no_reply(protocol: Protocol, share: float) 
     """A truncated stream is an error, unless the whole text had arrived."""
     body = _BODIES[protocol]("some words and a number, 17", Usage(prompt_tokens=9))
     whole = as_stream(body, counted=True).decode()
+    part = whole[: int(share * len(whole))]
     try:
-        found = parse_response(assemble_stream(whole[: int(share * len(whole))], protocol), protocol)
+        found = parse_response(part, protocol)
+    except ValueError:
+        assert "data:" not in part
     except ProtocolError as error:
         assert "is truncated" in str(error)  # noqa: PT017 - either end is right
     else:
@@ -66,7 +70,7 @@ def test_odd_streams_are_read() -> None:
         {"choices": [], "usage": None},
         end="",
     )
-    said = parse_response(assemble_stream(sent, "chat"), "chat")
+    said = parse_response(sent, "chat")
     assert (said.text, said.finish) == ("ab", "length")
     assert said.usage is not None
     assert said.usage["completion_tokens"] == 2
@@ -81,7 +85,7 @@ def test_odd_streams_are_read() -> None:
 )
 def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
     """Refusals and tool calls are recognised in deltas."""
-    assert parse_response(assemble_stream(sent, "chat"), "chat").finish == finish
+    assert parse_response(sent, "chat").finish == finish
 
 
 @pytest.mark.parametrize(
@@ -97,7 +101,7 @@ def test_what_is_no_text_is_told(sent: str, finish: str) -> None:
 def test_what_is_no_reply_is_told(sent: str, message: str) -> None:
     """Each is a ProtocolError that names the fault."""
     with pytest.raises(ProtocolError, match=message):
-        parse_response(assemble_stream(sent, "chat"), "chat")
+        parse_response(sent, "chat")
 
 
 def _asked_twice(faults: Any = (), **settings: Any) -> tuple[list[ModelReply], list[dict[str, Any]]]:
