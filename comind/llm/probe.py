@@ -96,7 +96,7 @@ def _complete(model: _CapableModel, request: ModelRequest, reply_type: type[Base
 
 
 def _capabilities(capabilities: Capabilities) -> list[_ProbeResult]:
-    limit = capabilities.limit_parameter
+    limit: str = capabilities.limit_parameter
     if capabilities.protocol == "responses":
         limit = "max_output_tokens"
     structured = "by JSON schema" if capabilities.structured else "in words; schemas are refused"
