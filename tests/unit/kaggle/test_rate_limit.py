@@ -15,7 +15,7 @@ from comind.testing.kaggle import ScriptedKaggle
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
-def polite(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickClock]:
+def limited(**rate_limit: float) -> tuple[Kaggle, ScriptedKaggle, QuickClock]:
     clock, kaggle = QuickClock(), ScriptedKaggle(tiny_world())
     return (
         rate_limited(kaggle, RateLimit(**rate_limit), clock=clock, jitter=lambda: 1.0),
@@ -30,7 +30,7 @@ def busy(after: float | None = None, *, perhaps_done: bool = True) -> KaggleBusy
 
 def test_requests_are_apart() -> None:
     """There is a pause between two requests, and none before the first."""
-    kaggle, _, clock = polite(pause_seconds=3)
+    kaggle, _, clock = limited(pause_seconds=3)
     for _ in range(3):
         kaggle.pages(SLUG)
     assert clock.waited == [3, 3]
@@ -38,7 +38,7 @@ def test_requests_are_apart() -> None:
 
 def test_busy_is_asked_again_after_longer_and_longer() -> None:
     """The backoff doubles, and replaces the pause between requests."""
-    kaggle, scripted, clock = polite(back_off_seconds=2)
+    kaggle, scripted, clock = limited(back_off_seconds=2)
     scripted.failures["pages"] = [busy(), busy(), busy()]
     assert kaggle.pages(SLUG)
     assert clock.waited == [2, 4, 8]
@@ -46,7 +46,7 @@ def test_busy_is_asked_again_after_longer_and_longer() -> None:
 
 def test_what_kaggle_asks_for_goes_first() -> None:
     """A Retry-After is respected to the second."""
-    kaggle, scripted, clock = polite()
+    kaggle, scripted, clock = limited()
     scripted.failures["pages"] = [busy(77)]
     kaggle.pages(SLUG)
     assert clock.waited == [77]
@@ -54,7 +54,7 @@ def test_what_kaggle_asks_for_goes_first() -> None:
 
 def test_patience_ends() -> None:
     """After the last attempt, or a Retry-After that is too long, the error is raised."""
-    kaggle, scripted, _ = polite(tries=2, longest_wait_seconds=100)
+    kaggle, scripted, _ = limited(tries=2, longest_wait_seconds=100)
     scripted.failures["pages"] = [busy()] * 2
     with pytest.raises(KaggleBusyError):
         kaggle.pages(SLUG)
@@ -66,7 +66,7 @@ def test_patience_ends() -> None:
 
 def test_a_refusal_is_final() -> None:
     """A refusal is not retried."""
-    kaggle, scripted, clock = polite()
+    kaggle, scripted, clock = limited()
     scripted.failures["files"] = [KaggleRefusedError("no")]
     with pytest.raises(KaggleRefusedError):
         kaggle.files(SLUG)
@@ -76,7 +76,7 @@ def test_a_refusal_is_final() -> None:
 
 def test_nothing_is_handed_in_twice(tmp_path: Path) -> None:
     """A submission is retried only where it was certainly not received."""
-    kaggle, scripted, _ = polite()
+    kaggle, scripted, _ = limited()
     scripted.failures["submit"] = [busy(perhaps_done=False)]
     assert kaggle.submit(SLUG, tmp_path / "s.csv", "first") == "1"
     scripted.failures["submit"] = [busy(perhaps_done=True)]

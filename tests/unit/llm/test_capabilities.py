@@ -13,18 +13,7 @@ from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ModelSettings
 from comind.testing.endpoint import Endpoint, EndpointRequest
 from comind.testing.faults import EndpointResponse, Fault, changed, raw, status
-from tests.unit.llm.test_exchange import Step, Verdict
-
-PROMPT = ModelRequest(
-    role="monitor",
-    messages=(
-        Message(role="system", content="You watch."),
-        Message(role="user", content="Is it stuck?"),
-    ),
-    max_tokens=50,
-    temperature=0.2,
-)
-STOP = json.dumps({"stop": True})
+from tests.unit.llm.samples import PROMPT, STOP, Step, Verdict
 
 
 def _model(server: Endpoint, **settings: Any) -> OpenAIModel:

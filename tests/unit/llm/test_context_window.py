@@ -13,7 +13,7 @@ from comind.llm.openai_model import OpenAIModel
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 from comind.testing.endpoint import Endpoint
 from comind.testing.faults import changed, status
-from tests.unit.llm.test_exchange import Verdict
+from tests.unit.llm.samples import Verdict
 
 _STOP = '{"stop": true}'
 _PROMPT = ModelRequest(

@@ -7,23 +7,14 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
 
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelReply, ModelRequest
 from comind.llm.exchange import ask, parse
 from comind.testing import ScriptedModel
+from tests.unit.llm.samples import Step, Verdict
 
 PROMPT = ModelRequest(role="coder", messages=(Message(role="user", content="Go on."),))
-
-
-class Step(BaseModel):
-    goal: str
-    code: str = Field(json_schema_extra={"format": "python"}, default="")
-
-
-class Verdict(BaseModel):
-    stop: bool
 
 
 def _text(goal: str, code: str) -> str:

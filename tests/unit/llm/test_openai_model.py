@@ -13,8 +13,8 @@ from comind.llm.exchange import ask, request_for
 from comind.llm.openai_model import OpenAIModel
 from comind.testing import Endpoint
 from comind.testing.faults import Fault, dripping, raw, silent
+from tests.unit.llm.samples import Step
 from tests.unit.llm.server import completion, endpoint
-from tests.unit.llm.test_exchange import Step
 
 
 class Verdict(BaseModel):

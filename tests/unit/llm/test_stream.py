@@ -16,8 +16,7 @@ from comind.testing import Endpoint
 from comind.testing.completions import as_stream, chat_body, responses_body
 from comind.testing.endpoint import EndpointRequest
 from comind.testing.faults import Fault, changed, status
-from tests.unit.llm.test_capabilities import PROMPT, STOP
-from tests.unit.llm.test_exchange import Verdict
+from tests.unit.llm.samples import PROMPT, STOP, Verdict
 
 _BODIES = {"chat": chat_body, "responses": responses_body}
 _PROTOCOLS: list[Protocol] = ["chat", "responses"]
