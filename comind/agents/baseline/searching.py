@@ -40,6 +40,7 @@ SEARCH_SHARE = 0.6
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
 _KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
 _BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
+_HOPELESS = 3.0  # times the least loss on one fold: such a kind is not searched
 _EVALUATED = 2  # settings, at least, that a search has time for
 _LEAST_SECONDS = 10.0  # of an attempt
 _START_SECONDS = 5.0  # of an interpreter of its own
@@ -145,7 +146,9 @@ class Search:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
         if not self._rounds:
-            return [kind for kind in self._screened or self._kinds if kind not in begun]
+            least = min((each.loss for each in self._screened.values()), default=0.0)
+            hopeless = {k for k, each in self._screened.items() if each.loss > _HOPELESS * least}
+            return [kind for kind in self._screened or self._kinds if kind not in begun | hopeless]
         best = self._best(self._before)
         ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._rounds - 1]]
         return [kind for kind in ordered if kind not in begun]

@@ -100,12 +100,15 @@ def test_the_first_step_screens_kinds_and_averages(problem: Problem) -> None:
 
 
 def test_the_best_kinds_are_searched_first(problem: Problem) -> None:
-    """Kinds that were screened are searched by their loss, others not at all, also if time is short."""
+    """Kinds that were screened are searched by their loss, others not at all, nor hopeless ones."""
     [first] = _codes(_plan(problem))
-    told = _screened("net", "linear", seconds=0.2)
+    told = _screened("trees", "kernel", "net", "linear", seconds=0.2)
     screened = scored(0.8).model_copy(update={"report": told, "code_seconds": 5.0})
     later = _codes(_plan(problem, (first, screened)))
     assert [each.draft.kind for each in later] == ["linear", "net"]
+    tried = [(first, screened), *((work, _ended(0.7)) for work in later)]
+    [last] = _codes(_plan(problem, *tried))
+    assert last.draft.kind == "kernel"  # trees have four times the least loss
     short: dict[str, Any] = {"budget": Budget(seconds=100.0), "refit": True}
     assert _codes(_plan(problem, (first, screened), **short))
     slow = screened.model_copy(update={"report": _screened("net", "linear", seconds=9.0)})
