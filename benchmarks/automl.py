@@ -88,8 +88,8 @@ import pandas as pd
 from autogluon.tabular import TabularPredictor
 folder, seconds, kind, threads = sys.argv[1], float(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 train, test = (pd.read_csv(f"{folder}/{part}.csv") for part in ("train", "test"))
-metric = "rmse" if kind == "number" else "log_loss"
-model = TabularPredictor("y", eval_metric=metric, verbosity=0, path="models").fit(
+task, metric = ("regression", "rmse") if kind == "number" else (None, "log_loss")
+model = TabularPredictor("y", problem_type=task, eval_metric=metric, verbosity=0, path="models").fit(
     train.drop(columns=["id"]), time_limit=seconds, presets="best_quality", num_cpus=threads, num_gpus=0,
     dynamic_stacking=False,
 )
