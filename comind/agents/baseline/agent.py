@@ -1,7 +1,14 @@
 """What the baseline does as an agent; which step comes next is said in searching.py."""
 
-from comind.agents.baseline.searching import AVERAGE, Search
-from comind.baseline import fit_program, found_in, kinds_for, why_no_kinds
+from comind.agents.baseline.searching import AVERAGE, FIRST, MEMBERS, SEARCH_SHARE, Search
+from comind.baseline import (
+    affordable,
+    fit_program,
+    found_in,
+    kinds_for,
+    screened_in,
+    why_no_kinds,
+)
 from comind.campaign.agent import Agent
 from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.outcome import CodeResult
@@ -11,7 +18,8 @@ from comind.domain.value import Value
 
 __all__ = ["BaselineAgent", "Nothing"]
 
-_SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
+_SCREEN_SHARE = 0.4  # of the first attempt's time
+_FIRST_SHARE = 0.5  # of what is left of it to fit models; the rest is for their refit
 
 
 class Nothing(Value):
@@ -45,14 +53,16 @@ class BaselineAgent(Agent):
         return Nothing()
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
-        """Run a search, then a program with what it found; or the program of an average alone."""
+        """Run a search or a screening, then a program with what it found; or an average's program."""
         draft = work.draft
         if not draft.codebase:
             return CodeResult(report="Nobody implements drafts without a language model.")
+        if draft.kind == FIRST:
+            return self._first_average(work, context)
         if draft.kind == AVERAGE:
             context.step("Average models of several kinds.", draft.codebase)
             return CodeResult(report=draft.method)
-        seconds = _SEARCH_SHARE * context.seconds_left
+        seconds = SEARCH_SHARE * context.seconds_left
         searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
         found = found_in(searched.output)
         if found is None or not context.steps_left:
@@ -62,3 +72,26 @@ class BaselineAgent(Agent):
         code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
         context.step("Fit with the best settings.", code)
         return CodeResult(report=f"{draft.method} It found:\n{found.model_dump_json()}")
+
+    def _first_average(self, work: Code, context: CodeContext) -> CodeResult:
+        """Try each kind on one fold, then average the best of those that there is time for.
+
+        Which these are follows from what the log holds, so a replay fits the same.
+        """
+        given = work.budget.seconds
+        screening = context.run(
+            "Try each kind of model on one fold.",
+            work.draft.codebase,
+            seconds=_SCREEN_SHARE * given,
+            scratch=True,
+        )
+        screened = screened_in(screening.output)
+        lines = "\n".join(each.model_dump_json() for each in screened)
+        kinds = affordable(screened, _FIRST_SHARE * (given - screening.seconds), MEMBERS)
+        if not kinds or not context.steps_left:
+            return CodeResult(report=f"No kind of model could be fitted in time.\n{lines}")
+        context.step(
+            "Average models of several kinds.",
+            fit_program(self.problem, self.seed, dict.fromkeys(kinds)),
+        )
+        return CodeResult(report=f"An average of {', '.join(kinds)}; on one fold:\n{lines}")

@@ -1,8 +1,9 @@
 """What the baseline's search tries next, as a function of the campaign's log.
 
-The first step averages several kinds of models, each with settings that are often good. Then a round
-searches the settings of each kind, an attempt each, with a fixed number of evaluations that doubles from
-round to round, and averages the best of all kinds. Time decides which steps are begun and where a search
+The first step tries each kind of model on one fold, with settings that are often good, and averages the
+best of those that there is time for. Then a round searches the settings of each kind, the best first, an
+attempt each, with a fixed number of evaluations that doubles from round to round, and averages the best
+of all kinds. Time decides which steps are begun and where a search
 is cut; all of that is in the log. Rounds end where time does, or where one has found nothing better.
 """
 
@@ -10,24 +11,37 @@ import math
 from statistics import median
 from typing import NamedTuple
 
-from comind.baseline import Found, fit_program, found_in, search_program
+from comind.baseline import (
+    Found,
+    Screened,
+    fit_program,
+    found_in,
+    screen_program,
+    screened_in,
+    search_program,
+)
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
 
-__all__ = ["AVERAGE", "Search"]
+__all__ = ["AVERAGE", "FIRST", "MEMBERS", "SEARCH_SHARE", "Search"]
 
 AVERAGE = "average"
 """Kind of the drafts that average models of several kinds."""
+FIRST = "first average"
+"""Kind of the draft that screens kinds before it averages them."""
+MEMBERS = 6
+"""Of an average, at most."""
+SEARCH_SHARE = 0.6
+"""Of an attempt's time; the rest is to fit with what was found."""
 
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
 _KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
 _BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
-_MEMBERS = 6  # of an average
-_FIRST_MEMBERS = 3  # of the first average, where there is little time
-_IMPORT_SECONDS = 15.0  # what a recipe takes at most that does little but import libraries
+_HOPELESS = 3.0  # times the least loss on one fold: such a kind is not searched
+_EVALUATED = 2  # settings, at least, that a search has time for
 _LEAST_SECONDS = 10.0  # of an attempt
 _START_SECONDS = 5.0  # of an interpreter of its own
 _CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
@@ -69,18 +83,18 @@ class Search:
         self._kinds = kinds
         mine = [each for each in state.works.attempts() if each.work.draft.codebase]
         self._tried = [_Tried(each, _found(each)) for each in mine]
-        self._ends = [n for n, each in enumerate(self._tried) if each.kind == AVERAGE]
+        self._ends = [n for n, each in enumerate(self._tried) if each.kind in (AVERAGE, FIRST)]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
         self._rounds = len(self._ends) - 1  # that were made; the first average ends none
+        self._screened = {each.kind: each for each in _screened(self._tried[:1])}
 
     def next(self) -> Decision:
         """Return the attempts to begin now, or why the search is over."""
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
         if not self._tried:
-            fits = self._average_seconds() <= self._first_room()
-            return [self._average()] if fits else self._late()
+            return [self._first()] if self._first_room() >= _LEAST_SECONDS else self._late()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
         fitting, slots = [kind for kind in self._wanted() if self._fits(kind)], self._slots()
@@ -132,7 +146,9 @@ class Search:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
         if not self._rounds:
-            return [kind for kind in self._kinds if kind not in begun]
+            least = min((each.loss for each in self._screened.values()), default=0.0)
+            hopeless = {k for k, each in self._screened.items() if each.loss > _HOPELESS * least}
+            return [kind for kind in self._screened or self._kinds if kind not in begun | hopeless]
         best = self._best(self._before)
         ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._rounds - 1]]
         return [kind for kind in ordered if kind not in begun]
@@ -141,7 +157,9 @@ class Search:
         return self._search_seconds(kind) + self._average_seconds() <= self._room()
 
     def _search_seconds(self, kind: str) -> float:
-        """Return about how long the next search of a kind takes."""
+        """Return how long a search of a kind takes that tries a few settings; it is cut at its time."""
+        if kind in self._screened:
+            return _START_SECONDS + _EVALUATED * self._screened[kind].fit_seconds / SEARCH_SHARE
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
         if same:
             return 2 * same[-1]
@@ -188,28 +206,27 @@ class Search:
     def _members(self) -> dict[str, Found | None]:
         """Return the best settings that were found, and kinds that are still to be searched."""
         best = self._best(self._tried)
-        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
+        found = sorted(best, key=lambda kind: best[kind].loss)[:MEMBERS]
         searched = {each.kind for each in self._tried}
         members: dict[str, Found | None] = {kind: best[kind] for kind in found}
-        members |= {kind: None for kind in self._kinds if kind not in searched}
-        few = not self._tried and self._is_short()
-        return dict(list(members.items())[: _FIRST_MEMBERS if few else _MEMBERS])
-
-    def _is_short(self) -> bool:
-        """Whether there is little time, as seen from what the recipe took."""
-        recipe = self._recipe_seconds()
-        return recipe > _IMPORT_SECONDS and self._state.seconds_left() < _MEMBERS * recipe
+        others = self._screened or self._kinds
+        members |= {kind: None for kind in others if kind not in searched}
+        return dict(list(members.items())[:MEMBERS])
 
     def _average_seconds(self) -> float:
         """Return about how long it takes to fit one more average."""
-        averages = [each.fit_seconds for each in self._before if each.kind == AVERAGE]
-        if not averages:  # like the recipe's, which averages models, too
-            recipe = self._recipe_seconds()
-            return max(_START_SECONDS, recipe / 2 if self._is_short() else recipe)
-        if not averages[0]:
-            return _LEAST_SECONDS
+        averages = [each.fit_seconds for each in self._before if each.kind in (AVERAGE, FIRST)]
         found = sum(each.seconds for each in self._members().values() if each)
-        return max(averages[0], found)
+        return max((averages and averages[0]) or _LEAST_SECONDS, found)
+
+    def _first(self) -> Code:
+        draft = Draft(
+            title="average of the best kinds of models",
+            method=f"Each of {', '.join(self._kinds)} on one fold, then a weighted average of the best.",
+            codebase=screen_program(self._problem, self._seed, self._kinds),
+            kind=FIRST,
+        )
+        return self._code(draft, Operator.ENSEMBLE, ())
 
     def _average(self) -> Code:
         members = self._members()
@@ -245,12 +262,8 @@ class Search:
         return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
 
     def _first_room(self) -> float:
-        """Return the same for the first average, which little time shall not keep from being made.
-
-        What is left for the refit is what the slower one takes, as most of that is to import libraries.
-        """
-        slower = max(self._average_seconds(), self._recipe_seconds())
-        refit = slower if self._state.spec.refit else 0.0
+        """Return the same for the first average, which leaves time for its own refit."""
+        refit = self._recipe_seconds() if self._state.spec.refit else 0.0
         return self._left_beside(self._closing() + refit)
 
     def _closing(self) -> float:
@@ -262,6 +275,13 @@ class Search:
 
 
 def _found(attempt: Attempt) -> Found | None:
-    if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == AVERAGE:
+    averaged = attempt.work.draft.kind in (AVERAGE, FIRST)
+    if attempt.outcome is None or attempt.score is None or averaged:
         return None
     return found_in(attempt.outcome.report)
+
+
+def _screened(tried: list[_Tried]) -> tuple[Screened, ...]:
+    """Return what the first attempt has screened; nothing in logs of former versions."""
+    outcomes = [each.attempt.outcome for each in tried if each.kind == FIRST]
+    return screened_in(outcomes[0].report) if outcomes and outcomes[0] else ()

@@ -1,9 +1,10 @@
-"""Search settings by cross-validation, then average the models of all folds.
+"""Screen kinds of models on one fold, search settings by cross-validation, average models of all folds.
 
-A search tries the settings that it starts from, then a fixed number of others, half of them at random
-(Bergstra and Bengio 2012) and half near the best ones so far. A program that hands in has the settings
-that were found written into it, and searches no more. Of several models the
-weights are selected greedily on their out-of-fold predictions (Caruana et al. 2004).
+A screening tells what each kind gives with its own settings, and how long that takes. A search tries the
+settings that it starts from, then a fixed number of others, half of them at random (Bergstra and Bengio
+2012) and half near the best ones so far. A program that hands in has the settings that were found
+written into it, and searches no more. Of several models the weights are selected greedily on their
+out-of-fold predictions (Caruana et al. 2004).
 """
 
 import json
@@ -22,7 +23,7 @@ from comind.baseline.recipes.sampling import Sampler
 from comind.baseline.recipes.tables import Tables, hand_in
 from comind.baseline.recipes.task import Task
 
-__all__ = ["fit_and_hand_in", "search"]
+__all__ = ["fit_and_hand_in", "screen", "search"]
 
 HOPELESS = 1.02  # times the best loss, on two folds: the other folds are not tried
 PICKS = 20  # of models, with replacement
@@ -39,15 +40,19 @@ class Study(NamedTuple):
     parts: list[Any]
 
 
-def studies_of(task: Task, tables: Tables, kinds: list[Kind]) -> list[Study]:
+def studies_of(
+    task: Task, tables: Tables, kinds: list[Kind], seen: dict[Any, list[Any]] | None = None
+) -> list[Study]:
     """Return goals, folds and features for each kind of model; kinds that see the same share it.
+
+    `seen` holds features from one call to the next.
 
     Matrices here are small: a second thread of BLAS gains nothing, and waits for the first one.
     """
     threadpool_limits(1, user_api="blas")
     goals = goals_of(task, tables.train)
     folds = folds_of(tables.train, goals[0], task.seed)
-    seen: dict[Any, list[Any]] = {}
+    seen = {} if seen is None else seen
     for kind in kinds:
         if kind.encode not in seen:
             seen[kind.encode] = kind.encode(task, tables)
@@ -113,6 +118,25 @@ def rounds_found(models: list[Model]) -> int:
     """Return the mean number of rounds of those models that have any; 0 where none has."""
     found = [model.rounds for model in models if model.rounds]
     return round(float(np.mean(found))) if found else 0
+
+
+def screen(task: Task, tables: Tables, kinds: list[tuple[str, Kind]]) -> None:
+    """Print the loss of each kind on the first fold, and its seconds, as a line of JSON a kind.
+
+    A kind that fails has no loss; the others are tried all the same.
+    """
+    seen: dict[Any, list[Any]] = {}
+    for name, kind in kinds:
+        begun = time.monotonic()
+        try:
+            [study] = studies_of(task, tables, [kind], seen)
+            found = tried(study._replace(folds=study.folds[:1]), kind, kind.start, [])
+        except Exception as error:  # noqa: BLE001 - whatever a library raises on these data
+            print(f"{name}: {type(error).__name__}: {error}", flush=True)
+            continue
+        seconds = round(time.monotonic() - begun, 3)
+        told = {"kind": name, "loss": float(found.losses[0]), "seconds": seconds}
+        print(json.dumps(told), flush=True)
 
 
 def search(task: Task, tables: Tables, kind: Kind, evaluations: int, start: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,17 @@ import pytest
 import torch
 from threadpoolctl import threadpool_limits
 
-from comind.baseline import Found, fit_program, found_in, kinds_for, search_program, why_no_kinds
+from comind.baseline import (
+    Found,
+    affordable,
+    fit_program,
+    found_in,
+    kinds_for,
+    screen_program,
+    screened_in,
+    search_program,
+    why_no_kinds,
+)
 from comind.baseline.recipes.encoding import columns_for_trees
 from comind.baseline.recipes.folds import folds_of
 from comind.baseline.recipes.goals import Goal, answer, goals_of, raw_loss
@@ -99,7 +110,7 @@ def test_kinds_follow_from_data_and_packages(tmp_path: Path) -> None:
     texts = problem.model_copy(update={"shape": DataShape.TEXT})
     assert not {"naive Bayes", "weighted words"} & set(kinds_for(texts, _ALL))
     labels = texts.model_copy(update={"answer_kind": AnswerKind.LABEL, "metric": "accuracy"})
-    assert kinds_for(labels, _ALL)[:2] == ("words", "naive Bayes")
+    assert kinds_for(labels, _ALL)[:2] == ("naive Bayes", "words")
     ordered = labels.model_copy(update={"metric": "quadratic-weighted-kappa"})
     assert "naive Bayes" not in kinds_for(ordered, _ALL)
     wide = problem.model_copy(update={"target_columns": tuple("abcde")})
@@ -224,6 +235,33 @@ def test_an_average_needs_no_search(tmp_path: Path) -> None:
     said = _run(fit_program(problem, 0, dict.fromkeys(("LightGBM", "linear", "trees"))), tmp_path)
     assert "y: weights [" in said
     assert len(pd.read_csv(tmp_path / "submission.csv")) == problem.test_rows
+
+
+def test_kinds_are_screened_on_one_fold(tmp_path: Path) -> None:
+    """Each kind has a loss and seconds, the least loss first; one that fails stops no other."""
+    problem = _numbers(tmp_path)
+    kinds = ("linear", "naive Bayes", "nearest neighbours")  # the second learns nothing but classes
+    said = _run(screen_program(problem, 0, kinds), tmp_path)
+    assert "naive Bayes: " in said
+    screened = screened_in(said)
+    assert {each.kind for each in screened} == {"linear", "nearest neighbours"}
+    assert screened[0].loss <= screened[1].loss
+    assert all(each.seconds > 0 for each in screened)
+    assert not (tmp_path / "submission.csv").exists()
+    assert screened_in('{"kind": "linear", "loss": NaN, "seconds": 1}\nnothing') == ()
+
+
+def test_what_is_affordable_fits_together() -> None:
+    """Kinds are taken in their order as long as time lasts, five folds each."""
+    screened = screened_in(
+        "\n".join(
+            json.dumps({"kind": kind, "loss": number, "seconds": seconds})
+            for number, (kind, seconds) in enumerate([("a", 1.0), ("b", 9.0), ("c", 1.0), ("d", 1.0)])
+        )
+    )
+    assert affordable(screened, 12.0, 6) == ("a", "c")
+    assert affordable(screened, 100.0, 2) == ("a", "b")
+    assert affordable(screened, 1.0, 6) == ()
 
 
 def test_what_a_search_printed_is_read() -> None:

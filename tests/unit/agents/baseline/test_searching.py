@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.searching import AVERAGE
-from comind.baseline import Found
+from comind.agents.baseline.searching import AVERAGE, FIRST
+from comind.baseline import Found, Screened, fit_program
 from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.events import CampaignEvent, EnvironmentRead
@@ -28,7 +28,7 @@ from tests.unit.baseline import tiny
 from tests.unit.campaign.samples import failed, scored
 from tests.unit.campaign.world import World, hand_in
 
-_KINDS = ("linear", "trees", "histograms", "kernel", "net", "nearest neighbours")
+_KINDS = ("linear", "nearest neighbours", "kernel", "trees", "histograms", "net")
 
 
 @pytest.fixture
@@ -69,6 +69,14 @@ def _ended(value: float, loss: float = 0.5, seconds: float = 10.0) -> CodeOutcom
     return scored(value).model_copy(update=update)
 
 
+def _screened(*kinds: str, seconds: float = 1.0) -> str:
+    """Return what a screening prints in which each kind has a smaller loss than the one before it."""
+    return "\n".join(
+        Screened(kind=kind, loss=1 / number, seconds=seconds).model_dump_json()
+        for number, kind in enumerate(kinds, start=1)
+    )
+
+
 def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
     """With one iteration, as in the profile `quick`, nothing follows attempt 0."""
     assert isinstance(_plan(problem, iterations=1), Done)
@@ -84,11 +92,27 @@ def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
     assert wide.reason.startswith("5 targets")
 
 
-def test_the_first_step_averages(problem: Problem) -> None:
-    """After attempt 0 comes one average of kinds, which the searches wait for."""
+def test_the_first_step_screens_kinds_and_averages(problem: Problem) -> None:
+    """After attempt 0 comes one average of the best kinds, which the searches wait for."""
     [first] = _codes(_plan(problem))
-    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, AVERAGE, Operator.ENSEMBLE)
+    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, FIRST, Operator.ENSEMBLE)
     assert isinstance(_plan(problem, (first, None)), Wait)
+
+
+def test_the_best_kinds_are_searched_first(problem: Problem) -> None:
+    """Kinds that were screened are searched by their loss, others not at all, nor hopeless ones."""
+    [first] = _codes(_plan(problem))
+    told = _screened("trees", "kernel", "net", "linear", seconds=0.2)
+    screened = scored(0.8).model_copy(update={"report": told, "code_seconds": 5.0})
+    later = _codes(_plan(problem, (first, screened)))
+    assert [each.draft.kind for each in later] == ["linear", "net"]
+    tried = [(first, screened), *((work, _ended(0.7)) for work in later)]
+    [last] = _codes(_plan(problem, *tried))
+    assert last.draft.kind == "kernel"  # trees have four times the least loss
+    short: dict[str, Any] = {"budget": Budget(seconds=100.0), "refit": True}
+    assert _codes(_plan(problem, (first, screened), **short))
+    slow = screened.model_copy(update={"report": _screened("net", "linear", seconds=9.0)})
+    assert isinstance(_plan(problem, (first, slow), **short), Done)
 
 
 def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
@@ -108,7 +132,7 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
     assert average.draft.kind == AVERAGE
     assert len(average.parents) == len(_KINDS)
     later = _codes(_plan(problem, *tried, (average, _ended(0.9))))
-    assert later[0].draft.title == "trees, 16 evaluations"
+    assert later[0].draft.title == f"{kinds[1]}, 16 evaluations"  # it had the least loss
     assert "'strength': 1.0" in later[0].draft.codebase  # it goes on from what was found
 
 
@@ -163,26 +187,21 @@ def _run_out(problem: Problem, *, gain: float, **spec: Any) -> str:
     return decision.reason
 
 
-@pytest.mark.parametrize(
-    ("left", "took", "members"),
-    [(34.0, 10.0, 6), (34.0, 20.0, 0), (60.0, 20.0, 3), (200.0, 20.0, 6)],
-)
+@pytest.mark.parametrize(("left", "took", "begun"), [(34.0, 10.0, True), (34.0, 20.0, False)])
 def test_a_short_campaign_makes_its_first_average(
-    problem: Problem, left: float, took: float, members: int
+    problem: Problem, left: float, took: float, *, begun: bool
 ) -> None:
-    """A minute is enough for one; where attempt 0 took much of the time it is one of fewer kinds."""
+    """A minute is enough for one, but where attempt 0 took much of the time."""
     recipe = scored(0.7).model_copy(update={"code_seconds": took})
     machine = Machine(system="Linux", cores=2, memory_bytes=1 << 34)
     read = EnvironmentRead(environment=Environment(python="3.11.7", machine=machine))
     told: dict[str, Any] = {"iterations": None, "refit": True, "blend": True, "attempt_seconds": 3600.0}
     state = state_of(read, *baseline(recipe), budget=Budget(seconds=30.0 + left), **told)
     planned = _agent(problem).plan(state)
-    if not members:
-        assert isinstance(planned, Done)
-        return
-    [first] = _codes(planned)
-    assert first.draft.title == f"average of {members} kinds of models"
-    assert 10 <= first.budget.seconds < left - took
+    assert isinstance(planned, Done) is not begun
+    if begun:
+        [first] = _codes(planned)
+        assert 10 <= first.budget.seconds < left - took
 
 
 def test_later_steps_leave_time_for_blend_and_proof(problem: Problem) -> None:
@@ -207,8 +226,6 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
     world.cells = {work.draft.codebase: lambda workspace: said}
     found = Found.model_validate(json.loads(said)) if said.startswith("{") else None
     if found:
-        from comind.baseline import fit_program
-
         world.cells[fit_program(problem, 0, {work.draft.kind: found.settings})] = hand_in("0.8")
     work = work.model_copy(update={"budget": work.budget.model_copy(update={"steps": 4})})
     outcome = execute(_agent(problem), work, world.folder.work("attempt-001"), world.dependencies())
@@ -235,4 +252,42 @@ def test_a_search_without_settings_ends_its_attempt(tmp_path: Path, problem: Pro
     outcome, world = _carried_out(tmp_path, problem, "nothing")
     assert outcome.score is None
     assert "No settings" in outcome.report
+    assert len(world.ran) == 1
+
+
+def _first(root: Path, problem: Problem, said: str, *kinds: str) -> tuple[CodeOutcome, World]:
+    """Carry out the first average, whose screening prints `said`, with a program for some kinds."""
+    [work] = _codes(_plan(problem))
+    world = World(root)
+    world.cells = {work.draft.codebase: lambda workspace: said}
+    world.cells[fit_program(problem, 0, dict.fromkeys(kinds))] = hand_in("0.8")
+    budget = work.budget.model_copy(update={"steps": 4, "seconds": 100.0})
+    outcome = execute(
+        _agent(problem),
+        work.model_copy(update={"budget": budget}),
+        world.folder.work("attempt-001"),
+        world.dependencies(),
+    )
+    assert isinstance(outcome, CodeOutcome)
+    return outcome, world
+
+
+def test_what_takes_too_long_is_not_averaged(tmp_path: Path, problem: Problem) -> None:
+    """Kinds are averaged, the best first, as far as half of the time goes; no script screens."""
+    quick, slow = _screened("linear", "kernel"), _screened("trees", seconds=60.0)
+    outcome, world = _first(
+        tmp_path, problem, f"{slow}\nnet: ValueError: no\n{quick}", "kernel", "linear"
+    )
+    assert outcome.score is not None
+    assert ["screen(task, tables" in code for code in world.ran] == [True, False]
+    assert "screen(task, tables" not in outcome.code
+    assert outcome.report.startswith("An average of kernel, linear;")
+    assert '"kind":"trees"' in outcome.report
+
+
+def test_a_screening_without_a_kind_ends_its_attempt(tmp_path: Path, problem: Problem) -> None:
+    """Where no kind could be fitted in time, nothing is handed in, and the report says so."""
+    outcome, world = _first(tmp_path, problem, "linear: MemoryError: too much")
+    assert outcome.score is None
+    assert outcome.report.startswith("No kind of model could be fitted")
     assert len(world.ran) == 1
