@@ -23,9 +23,9 @@ from typing import Any
 import yaml
 
 from comind.campaign.events import FinalPicked, Ranked
-from comind.campaign.finish import pick
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
+from comind.campaign.pick import pick_simplest
 from comind.campaign.state import CampaignState
 from flows.result import result_of
 
@@ -195,7 +195,7 @@ def compared(picked: FinalPicked, state: CampaignState) -> dict[str, Ranked]:
         "best": min(singles, key=_expected),
         "first": singles[0],
         "delivered": places[picked.work_id],
-        "old": places[pick(picked.leaderboard, blended).work_id],
+        "old": places[pick_simplest(picked.leaderboard, blended).work_id],
     }
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.estimate import estimate_of, summary
+from comind.campaign.costs import estimate_of, summary
 from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state

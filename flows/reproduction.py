@@ -10,7 +10,7 @@ from comind.campaign.events import CampaignSpec
 from comind.campaign.folder import ProjectFolder, WorkFolder
 from comind.campaign.history import fold
 from comind.campaign.lineage import AttemptLineage, script_for
-from comind.campaign.script import Script
+from comind.campaign.script.derive import Script
 from comind.campaign.state import CampaignState
 from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError

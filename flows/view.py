@@ -24,6 +24,7 @@ from comind.campaign.attempt import (
     SessionOpened,
     WorkEvent,
 )
+from comind.campaign.costs import spend_by_role
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
@@ -45,7 +46,6 @@ from comind.campaign.events import (
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState
 from comind.campaign.history import apply as apply_work
-from comind.campaign.ledger import by_role
 from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState, apply
@@ -182,7 +182,7 @@ def _spent(spend: Spend, budget: Budget) -> str:
 
 def _by_role(watch: "_Watch") -> str:
     """Return what each role has spent so far, in one line."""
-    found = by_role(call for work in watch.works.values() for call in work.state.calls)
+    found = spend_by_role(call for work in watch.works.values() for call in work.state.calls)
     return " · ".join(
         f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
         f"{spend.model_seconds:.0f} s"

@@ -11,9 +11,8 @@ from comind.authoring.bench import AuthorBench
 from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
 from comind.campaign.budget import MeteredModel
 from comind.campaign.folder import WorkFolder
-from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
+from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome, WorkStopped
 from comind.campaign.recorder import RecordedModel, Recorder
-from comind.campaign.signals import WorkStopped
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of

@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.estimate import Expected
+from comind.campaign.costs import Expected
 from comind.campaign.events import CampaignSpec
 from comind.campaign.graph import graph_of_campaign
 from comind.campaign.journal import journal_of
 from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Purpose, Think
+from comind.campaign.plan import Code, Decision, Think
 from comind.campaign.state import CampaignState
+from comind.campaign.works import Purpose
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem

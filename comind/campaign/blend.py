@@ -1,23 +1,22 @@
 """A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-from typing import Protocol
 
 from comind.baseline.bundle import bundle
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.context import CodeContext
 from comind.campaign.events import BlendJudged, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.folds import fold_runs
 from comind.campaign.history import AttemptState, CellRun, fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.outcome import CodeResult, Submitted
+from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
-from comind.campaign.script import cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import derive
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.blend import Blend, BlendMember
@@ -25,46 +24,22 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
 from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.report import NO_FOLDS, BlendReport
+from comind.evaluation.report import ClosingGrader
 from comind.eventlog.log import read_log
-from comind.session.base import CellStatus
 from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
 
-__all__ = [
-    "BLEND_ROLE",
-    "Blender",
-    "Candidate",
-    "average_members",
-    "blend",
-    "candidates",
-    "members_on_validation",
-]
-
-BLEND_ROLE = "blend"
+__all__ = ["blend", "candidates", "members_on_validation"]
 
 _MOST_ASKED = 40  # the grader looks at the best of them that differ
 _LEAST_SECONDS = 5.0  # to open a session and to average files
 _SLOWER = 1.2  # of a refit: it has more rows
 
 
-class Blender(Protocol):
-    """Whoever knows the labels, and selects an average by them."""
-
-    def blend(
-        self, candidates: Sequence[Path], folds: Mapping[int, Sequence[Path]] = NO_FOLDS
-    ) -> BlendReport:
-        """Return the best average of validation submissions, given the best first.
-
-        With `folds`, the submissions of the same candidates for these: it is judged on their rows, too.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class _Candidate:
     """A step that was scored."""
 
     attempt: Attempt
@@ -77,7 +52,7 @@ class Candidate:
 def blend(
     campaign: Campaign,
     executor: Executor,
-    blender: Blender,
+    grader: ClosingGrader,
     progress: Callable[[CampaignState], None] | None = None,
 ) -> None:
     """Have scored steps averaged, where that is wanted and the grader finds an average worth having.
@@ -90,7 +65,7 @@ def blend(
         if campaign.state.judged is None:
             found = candidates(campaign.state, campaign.folder)
             if len(found) > 1:
-                campaign.record(_judged(found, campaign, blender))
+                campaign.record(_judged(found, campaign, grader))
                 failpoint("blend-judged")
         judged = campaign.state.judged
         if judged is not None and judged.blend is not None:
@@ -100,7 +75,9 @@ def blend(
     finish_begun(campaign, executor, progress)
 
 
-def members_on_validation(campaign: Campaign, blender: Blender, among: Sequence[str]) -> tuple[str, ...]:
+def members_on_validation(
+    campaign: Campaign, grader: ClosingGrader, among: Sequence[str]
+) -> tuple[str, ...]:
     """Return which of some attempts a blend has that the validation rows alone would choose.
 
     It is about what they handed in. None where no blend is wanted, or the grader finds none.
@@ -108,13 +85,13 @@ def members_on_validation(campaign: Campaign, blender: Blender, among: Sequence[
     found = candidates(campaign.state, campaign.folder, among) if campaign.state.spec.blend else []
     if len(found) <= 1:
         return ()
-    report = blender.blend([_validation(each, campaign.folder) for each in found])
+    report = grader.blend([_validation(each, campaign.folder) for each in found])
     return () if report.reason else tuple(found[place].attempt.id for place in report.members)
 
 
 def candidates(
     state: CampaignState, folder: CampaignFolder, among: Collection[str] | None = None
-) -> list[Candidate]:
+) -> list[_Candidate]:
     """Return the scored steps that can be averaged, the best first; of the same files only one.
 
     With `among` those alone that these attempts handed in.
@@ -126,7 +103,7 @@ def candidates(
         CampaignError: a submission was changed after it was graded.
     """
     toolbox: str | None = None
-    found: list[Candidate] = []
+    found: list[_Candidate] = []
     for attempt in state.works.best_first():
         given = attempt.work.resources.toolbox if attempt.work.resources else ""
         toolbox = given if toolbox is None else toolbox
@@ -135,7 +112,7 @@ def candidates(
     if among is not None:
         found = [each for each in found if each.attempt.id in among and _is_final(each)]
     found.sort(key=lambda each: each.value, reverse=True)
-    kept: dict[tuple[str, str], Candidate] = {}
+    kept: dict[tuple[str, str], _Candidate] = {}
     for each in found:
         kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
     best = list(kept.values())[:_MOST_ASKED]
@@ -144,27 +121,18 @@ def candidates(
     return best
 
 
-def average_members(work: Code, context: CodeContext) -> CodeResult:
-    """Run the program of a blend, which finds its members' submissions and averages them."""
-    step = context.step("Average the members' submissions.", work.draft.codebase)
-    if step.result.status is CellStatus.DIED and context.steps_left:
-        step = context.step("Average once more.", work.draft.codebase)
-    said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return CodeResult(report=said or work.draft.method)
-
-
-def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[Candidate]:
-    by_step: dict[int, Candidate] = {}
+def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[_Candidate]:
+    by_step: dict[int, _Candidate] = {}
     for cell in ran.cells:
         score = cell.report.score if cell.report is not None else None
         if score is not None and cell.submitted is not None:
             led = [*ran.replayable(cell.number), cell]
             seconds = round(sum(each.result.seconds for each in led if each.result), 3)
-            by_step[cell.step] = Candidate(attempt, cell.submitted, score.value, seconds)
+            by_step[cell.step] = _Candidate(attempt, cell.submitted, score.value, seconds)
     return list(by_step.values())
 
 
-def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) -> BlendJudged:
+def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: ClosingGrader) -> BlendJudged:
     left = campaign.state.seconds_left()
     if left < _LEAST_SECONDS:
         return BlendJudged(candidates=len(found), reason=f"{left:.0f} s are left")
@@ -177,7 +145,7 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
         runs = [ran.runs[each.attempt.id] for each in found]
         for place, number in enumerate(ran.folds):
             folds[number] = [campaign.folder.validation_of(each[place]) for each in runs]
-    report = blender.blend([_validation(each, campaign.folder) for each in found], folds)
+    report = grader.blend([_validation(each, campaign.folder) for each in found], folds)
     told = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
         return told.model_copy(update={"reason": report.reason or "nothing was gained"})
@@ -199,7 +167,7 @@ def _judged(found: Sequence[Candidate], campaign: Campaign, blender: Blender) ->
     return told.model_copy(update={"blend": chosen})
 
 
-def _refittable(found: Sequence[Candidate], state: CampaignState) -> list[Candidate]:
+def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Candidate]:
     """Return candidates of which any blend can be refitted in what is left, the best first.
 
     All of them where that fits, else the best steps of the best attempts; all, too, where no two
@@ -207,26 +175,26 @@ def _refittable(found: Sequence[Candidate], state: CampaignState) -> list[Candid
     """
     left = (state.seconds_left() - _LEAST_SECONDS) / _SLOWER - _LEAST_SECONDS
 
-    def fit(chosen: Sequence[Candidate]) -> bool:
+    def fit(chosen: Sequence[_Candidate]) -> bool:
         longest = sorted((each.seconds for each in chosen), reverse=True)[:MOST_MEMBERS]
         return math.fsum(longest) <= left
 
     if not state.spec.refit or fit(found):
         return list(found)
-    kept: dict[str, Candidate] = {}
+    kept: dict[str, _Candidate] = {}
     for each in found:
         if each.attempt.id not in kept and fit([*kept.values(), each]):
             kept[each.attempt.id] = each
     return list(kept.values()) if len(kept) > 1 else list(found)
 
 
-def _is_final(candidate: Candidate) -> bool:
+def _is_final(candidate: _Candidate) -> bool:
     """Whether a step is what its attempt handed in, which is what ran on folds."""
     final = candidate.attempt.submitted
     return final is not None and final.step == candidate.submitted.step
 
 
-def _check_files(candidate: Candidate, folder: CampaignFolder) -> None:
+def _check_files(candidate: _Candidate, folder: CampaignFolder) -> None:
     work, submitted = folder.work(candidate.attempt.id), candidate.submitted
     for path, sha256 in (
         (work.validation_submission(submitted.step), submitted.validation_sha256),
@@ -236,7 +204,7 @@ def _check_files(candidate: Candidate, folder: CampaignFolder) -> None:
             raise CampaignError(f"{path} was changed after it was graded")
 
 
-def _validation(candidate: Candidate, folder: CampaignFolder) -> Path:
+def _validation(candidate: _Candidate, folder: CampaignFolder) -> Path:
     return folder.work(candidate.attempt.id).validation_submission(candidate.submitted.step)
 
 
@@ -251,7 +219,7 @@ def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
     return Code(
         operator=Operator.BLEND,
         draft=draft,
-        role=BLEND_ROLE,
+        role=Operator.BLEND.value,
         parents=parents,
         inputs=tuple(dict.fromkeys(given for each in members for given in each.work.inputs)),
         session="script",

@@ -11,7 +11,7 @@ from typing import TypeVar
 from comind.campaign.attempt import WORK_EVENTS, RequestFailed
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
-from comind.campaign.signals import BudgetExceeded, DeadlineExceeded
+from comind.campaign.outcome import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.eventlog.log import read_log

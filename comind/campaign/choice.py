@@ -6,12 +6,16 @@ Pure arithmetic: who runs on folds, and how differences are measured, does not b
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
-__all__ = ["Choice", "Contender", "choose", "pooled_error"]
+from comind.domain.metric import Paired
+
+__all__ = ["Choice", "Contender", "Finalist", "choose", "eliminate", "pooled_error"]
 
 _TIE = 0.25  # standard errors of a difference on folds, within which other evidence decides
+_ERRORS = 1.0  # standard errors behind the best, beyond which a finalist is dropped (0013-pick-rules.md)
 _DRAWS = 20_000
 _SEED = 20261122  # fixed: the same scores always give the same confidence
 
@@ -93,6 +97,40 @@ def choose(
         confidence=_confidence(pick.work_id, behind, errors),
         shrinkage=own,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Finalist:
+    """Scores and validation submissions of one attempt on the split and on each fold so far."""
+
+    work_id: str
+    scores: tuple[float, ...]
+    """More is better."""
+    files: tuple[Path, ...]
+
+
+def eliminate(
+    finalists: Sequence[Finalist], rows: Sequence[int], compare: Callable[[Path, Path, int], Paired]
+) -> dict[str, str]:
+    """Return the finalists more than one standard error behind the best, each with a line that says so.
+
+    The best has the best mean over all rows, weighted by `rows`, the number of rows of each part; ties
+    go to the first. `compare(one, other, fold)` is the paired difference of two submissions.
+    """
+    best = max(finalists, key=lambda each: float(np.average(each.scores, weights=rows)))
+    found = {}
+    for finalist in finalists:
+        if finalist is best:
+            continue
+        files = enumerate(zip(best.files, finalist.files, strict=True))
+        pairs = [compare(one, other, number) for number, (one, other) in files]
+        behind = float(np.average([each.difference for each in pairs], weights=rows))
+        error = pooled_error([each.standard_error for each in pairs], rows)
+        if behind > _ERRORS * error:
+            found[finalist.work_id] = (
+                f"{finalist.work_id} is {behind:.3g} behind {best.work_id} (standard error {error:.3g})"
+            )
+    return found
 
 
 def pooled_error(errors: Sequence[float], rows: Sequence[int]) -> float:

@@ -18,15 +18,13 @@ from comind.campaign.attempt import (
     WrittenFile,
 )
 from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import HandIn
 from comind.campaign.history import AttemptState
 from comind.campaign.monitor import Monitor
-from comind.campaign.outcome import Submitted
+from comind.campaign.outcome import DeadlineExceeded, Submitted
+from comind.campaign.outputs import SubmissionCollector, list_files, written_since
 from comind.campaign.plan import Code
 from comind.campaign.ranking import rank
 from comind.campaign.recorder import Recorder, cell_identity, grading_identity
-from comind.campaign.signals import DeadlineExceeded
-from comind.campaign.written import files_in, written_since
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
@@ -185,7 +183,7 @@ class CodeContext(ThinkContext):
         """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
 
         Submissions are looked for under their usual names, or under those in `submission`; that a
-        named one was not written is told. What `HandIn` takes in with them is told of, too.
+        named one was not written is told. What `SubmissionCollector` takes in with them is told of, too.
 
         Raises:
             DeadlineExceeded: the attempt's seconds are used up.
@@ -235,8 +233,8 @@ class CodeContext(ThinkContext):
             session = self._live_session()
             allowed = min(self.work.budget.cell_seconds, most_seconds)
             seconds = min(allowed, self._live_seconds_left())
-            hand_in = HandIn(session.workspace, submission)
-            before = files_in(session.workspace)
+            hand_in = SubmissionCollector(session.workspace, submission)
+            before = list_files(session.workspace)
             watch = self._monitor(goal, code, seconds) if self._monitor is not None else None
             result = session.run(code, seconds=seconds, watch=watch)
             if watch is not None:
@@ -251,7 +249,7 @@ class CodeContext(ThinkContext):
                 result=result,
                 submitted=submitted,
                 refused=refused,
-                files=written_since(before, files_in(session.workspace)),
+                files=written_since(before, list_files(session.workspace)),
                 neighbours=self._updates() if hands_in and (submitted or failed) else (),
             )
 

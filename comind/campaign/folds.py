@@ -5,15 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.context import CodeContext
+from comind.campaign.choice import Finalist, eliminate
+from comind.campaign.comparison import Comparisons
 from comind.campaign.events import FoldFinished, FoldsPlanned, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code
-from comind.campaign.race import Compared, Runner, dropped
-from comind.campaign.script import Script, cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import Script, derive
 from comind.campaign.state import MOST_FINALISTS, CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
@@ -22,33 +22,16 @@ from comind.domain.spend import WorkBudget
 from comind.evaluation.blending import MOST_MEMBERS
 from comind.evaluation.splits.further import FoldCount
 from comind.eventlog.log import read_log
-from comind.session.base import CellStatus
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 
-__all__ = [
-    "FOLD_ROLE",
-    "FoldRuns",
-    "Members",
-    "Offer",
-    "fold_runs",
-    "no_folds",
-    "run_folds",
-    "run_on_fold",
-]
-
-FOLD_ROLE = "fold"
+__all__ = ["FoldRuns", "fold_runs", "run_folds"]
 
 _LEAST = 2  # that run, between whom there is something to choose
 _LEAST_SECONDS, _SLACK = 120.0, 5.0  # that a run may always take; times as long as the code took
 _STEPS = 2  # of a run, the second where the interpreter died
 _LOOKED_AT = 20  # of the best attempts: more cannot be told from the best one only by chance
 _OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
-
-Offer = Callable[[int], FoldCount]
-"""Says how many folds there are, up to a number that is asked for."""
-Members = Callable[[Sequence[str]], tuple[str, ...]]
-"""Says which of some attempts a blend has that the validation rows alone would choose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,18 +46,12 @@ class FoldRuns:
     """A line for each whose script failed."""
 
 
-def no_folds(most: int) -> FoldCount:
-    """Offer none, where nobody can make folds."""
-    del most
-    return FoldCount(0, "nobody can make folds here")
-
-
 def run_folds(
     campaign: Campaign,
     executor: Executor,
-    compared: Compared,
-    offer: Offer,
-    members: Members,
+    comparisons: Comparisons,
+    count_folds: Callable[[int], FoldCount],
+    members: Callable[[Sequence[str]], tuple[str, ...]],
     progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
     """Run the finalists on further folds, one fold after another, for as long as the time allows.
@@ -87,7 +64,7 @@ def run_folds(
     if not campaign.state.most_folds():
         return ""
     if campaign.state.fold_plan is None:
-        campaign.record(_planned(campaign.state, campaign.folder, compared, offer, members))
+        campaign.record(_planned(campaign.state, campaign.folder, comparisons, count_folds, members))
         failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
@@ -96,7 +73,7 @@ def run_folds(
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
         if number - 1 > max((each.fold for each in campaign.state.finished_folds), default=0):
-            campaign.record(_finished(campaign.state, campaign.folder, compared, number - 1))
+            campaign.record(_finished(campaign.state, campaign.folder, comparisons, number - 1))
             failpoint("fold-finished")
         runners = _runners(campaign.state, number)
         if len(runners) < _LEAST:
@@ -133,26 +110,18 @@ def fold_runs(state: CampaignState) -> FoldRuns:
     return FoldRuns(tuple(numbers), runs, notes)
 
 
-def run_on_fold(work: Code, context: CodeContext) -> CodeResult:
-    """Run a finalist's script where train.csv and validation.csv hold the rows of a fold.
-
-    An interpreter that died was perhaps killed from outside, so it is tried again.
-    """
-    step = context.step("Fit on the rows of a fold.", work.draft.codebase)
-    if step.result.status is CellStatus.DIED and context.steps_left:
-        step = context.step("Fit once more.", work.draft.codebase)
-    said = step.refused or step.result.error.strip().rpartition("\n")[2]
-    return CodeResult(report=said or work.draft.method)
-
-
 def _planned(
-    state: CampaignState, folder: CampaignFolder, compared: Compared, offer: Offer, members: Members
+    state: CampaignState,
+    folder: CampaignFolder,
+    comparisons: Comparisons,
+    count_folds: Callable[[int], FoldCount],
+    members: Callable[[Sequence[str]], tuple[str, ...]],
 ) -> FoldsPlanned:
     """Return who runs, as far as time allows: who ties with the best, then members of a blend."""
     first, *others = state.works.best_first()[:_LOOKED_AT]
     if not others:
         return FoldsPlanned(reason="one attempt alone has a score")
-    tied = [first, *(each for each in others if not _clear(compared, folder, first, each))]
+    tied = [first, *(each for each in others if not _clear(comparisons, folder, first, each))]
     best, left_out = _able(tied, folder)
     told = FoldsPlanned(left_out=left_out)
 
@@ -164,7 +133,7 @@ def _planned(
         few = f"no attempt is within noise of {first.id}"
     if len(best) < _LEAST and not state.spec.blend:
         return none(few)
-    count = offer(state.most_folds())
+    count = count_folds(state.most_folds())
     if not count.folds:
         return none(count.reason)
     chosen = members(_able(state.works.best_first(), folder)[0])
@@ -206,7 +175,7 @@ def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str
 
 
 def _finished(
-    state: CampaignState, folder: CampaignFolder, compared: Compared, number: int
+    state: CampaignState, folder: CampaignFolder, comparisons: Comparisons, number: int
 ) -> FoldFinished:
     """Return who runs on after a fold: who is not dropped, and a blend's members where time allows."""
     assert state.fold_plan is not None
@@ -219,8 +188,8 @@ def _finished(
         rows = [score.rows for score in scores]
         values = (score.value for score in scores)
         signed = tuple(value.value if value.maximize else -value.value for value in values)
-        runners.append(Runner(each, signed, tuple(folder.validation_of(part) for part in parts)))
-    behind = dropped(runners, rows, compared)
+        runners.append(Finalist(each, signed, tuple(folder.validation_of(part) for part in parts)))
+    behind = eliminate(runners, rows, comparisons.compare)
     near = [each for each in names if each not in behind]
     going = [each for each in names if each in near or each in state.fold_plan.members]
     if state.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
@@ -229,9 +198,9 @@ def _finished(
     return FoldFinished(fold=number, continuing=tuple(going), dropped=told)
 
 
-def _clear(compared: Compared, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
+def _clear(comparisons: Comparisons, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
     """Whether one attempt is worse than the first one beyond doubt."""
-    return compared.compare(folder.validation_of(first), folder.validation_of(other)).clear
+    return comparisons.compare(folder.validation_of(first), folder.validation_of(other)).clear
 
 
 def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
@@ -275,7 +244,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
             method="The same script on other rows.",
             codebase=_program(_script(attempt, campaign.folder)),
         ),
-        role=FOLD_ROLE,
+        role=Operator.FOLD.value,
         parents=(work_id,),
         # What other attempts left was fitted on the fold's rows.
         inputs=tuple(given for given in attempt.work.inputs if "/" in given),

@@ -10,7 +10,8 @@ from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
-from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
 from comind.campaign.state import CampaignState
 from comind.domain.blend import Blend
 from comind.domain.draft import Draft

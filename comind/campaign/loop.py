@@ -1,38 +1,46 @@
 """The loop of a campaign: plan, hand out work, apply outcomes, until there is nothing left to do."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import Protocol
 
+from comind.campaign.comparison import compare_errors
 from comind.campaign.events import (
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
-    ErrorsCompared,
     WorkFinished,
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Code, Compare, Decision, Done, Think, Wait
-from comind.campaign.schedule import time_shortage
+from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ComindError, ServiceError
+from comind.evaluation.report import ClosingGrader
 from comind.eventlog.store import EventStore
 from comind.system.failpoints import failpoint
 
 __all__ = [
+    "BaselineFirst",
     "Campaign",
-    "Comparing",
     "Executor",
     "Finished",
     "Planner",
     "finish_begun",
     "read_state",
     "run",
+    "time_shortage",
 ]
+
+_LEAST_SECONDS = 60.0  # of an attempt, before it is known how long a step takes
+_LEAST_STEPS = 2  # of an attempt, the second of which is perhaps scored
+_LEAST_SHARE = 0.1  # of the campaign's time; more is not asked for to begin an attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +59,22 @@ class Planner(Protocol):
         ...
 
 
-Comparing = Callable[[CampaignState, CampaignFolder], ErrorsCompared]
-"""Compares the errors of attempts (`campaign/comparison.py`)."""
+@dataclass(frozen=True, slots=True)
+class BaselineFirst:
+    """Plans the baseline before everything that an agent plans."""
+
+    agent: Planner
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan attempt 0 where it is wanted, and wait for it; then ask the agent."""
+        if state.spec.baseline and not len(state.works):
+            draft = Draft(title="baseline", method="A plain model from a well-kept library.")
+            budget = state.work_budget(whole=True)
+            return [Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=budget)]
+        attempts = state.works.attempts()[:1]
+        if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):
+            return Wait()
+        return self.agent.plan(state)
 
 
 class Executor(Protocol):
@@ -98,7 +120,7 @@ def run(
     planner: Planner,
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
-    compare: Comparing | None = None,
+    grader: ClosingGrader | None = None,
 ) -> CampaignEnded:
     """Run `campaign` until its agent is done or its budget is; returns which, not yet recorded.
 
@@ -119,7 +141,7 @@ def run(
     while True:
         if changed and halted is None:
             try:
-                ending = _hand_out(campaign, planner, executor, out, compare)
+                ending = _hand_out(campaign, planner, executor, out, grader)
             except ServiceError as error:  # the grader is gone; what is out comes back first
                 halted = error
         if not out:
@@ -166,13 +188,13 @@ def _hand_out(
     planner: Planner,
     executor: Executor,
     out: set[str],
-    compare: Comparing | None,
+    grader: ClosingGrader | None,
 ) -> CampaignEnded | None:
     """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
     limit = campaign.state.exhausted()
     if limit is not None:
         return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
-    decision = _decided(campaign, planner, compare)
+    decision = _decided(campaign, planner, grader)
     if isinstance(decision, Done):
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
@@ -197,7 +219,7 @@ def _hand_out(
 
 
 def _decided(
-    campaign: Campaign, planner: Planner, compare: Comparing | None
+    campaign: Campaign, planner: Planner, grader: ClosingGrader | None
 ) -> list[Think | Code] | Wait | Done:
     """Return what the planner says, once it has had errors compared if it wants that.
 
@@ -205,8 +227,8 @@ def _decided(
         CampaignError: it wants a comparison that there cannot be.
     """
     decision = planner.plan(campaign.state)
-    if isinstance(decision, Compare) and compare is not None and campaign.state.may_compare():
-        campaign.record(compare(campaign.state, campaign.folder))
+    if isinstance(decision, Compare) and grader is not None and campaign.state.may_compare():
+        campaign.record(compare_errors(campaign.state, campaign.folder, grader))
         failpoint("errors-compared")
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):
@@ -223,3 +245,47 @@ def _clock(folder: CampaignFolder) -> float:
         return float(folder.clock.read_text())
     except (OSError, ValueError):
         return 0.0  # the log's own times are good enough
+
+
+def time_shortage(work: Think | Code, state: CampaignState) -> str:
+    """Return why `work` is not begun any more, in one line; empty where there is time for it.
+
+    Pure, by what earlier work has taken: a replay of the log decides the same.
+    """
+    left = state.open_seconds()
+    if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
+        return ""
+    needed = min(_attempt_seconds(state), _LEAST_SHARE * (state.budget.seconds or math.inf))
+    if isinstance(work, Think):
+        needed += _thinking_seconds(state)
+    if left >= needed:
+        return ""
+    return (
+        f"{left:.0f} s are left beside what the closing phase needs, and about {needed:.0f} s pass "
+        "until a new attempt is scored"
+    )
+
+
+def _attempt_seconds(state: CampaignState) -> float:
+    """Return about how long the first steps of an attempt take, by the attempts that have ended."""
+    took = [
+        attempt.outcome.spend.seconds / attempt.outcome.steps
+        for attempt in state.works.attempts()
+        if attempt.outcome is not None and attempt.outcome.steps and not attempt.work.is_platform_work
+    ]
+    return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
+
+
+def _thinking_seconds(state: CampaignState) -> float:
+    """Return about how long it takes until thoughts have led to an attempt, by those that did.
+
+    Of thoughts in a row that were begun side by side the sum counts, so this is rather too much.
+    """
+    rounds, begun = [], 0.0
+    for record in state.works:
+        if isinstance(record.work, Think):
+            begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
+        elif begun:
+            rounds.append(begun)
+            begun = 0.0
+    return max(0.0, median(rounds) - begun) if rounds else 0.0

@@ -1,7 +1,7 @@
 """How work ended."""
 
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -11,15 +11,18 @@ from comind.domain.spend import Spend
 from comind.domain.value import Value
 
 __all__ = [
+    "BudgetExceeded",
     "CellSummary",
     "CodeOutcome",
     "CodeResult",
+    "DeadlineExceeded",
     "Execution",
     "Failure",
     "FailureKind",
     "Outcome",
     "Submitted",
     "ThinkOutcome",
+    "WorkStopped",
 ]
 
 
@@ -126,3 +129,21 @@ class CodeOutcome(Value):
 
 
 Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]
+
+
+class WorkStopped(Exception):  # noqa: N818 - a signal, not an error
+    """The work ends here, with what it has."""
+
+    kind: ClassVar[FailureKind]
+
+
+class DeadlineExceeded(WorkStopped):
+    """The attempt's seconds are used up."""
+
+    kind = FailureKind.TIME
+
+
+class BudgetExceeded(WorkStopped):
+    """The campaign's tokens or money do not allow another call."""
+
+    kind = FailureKind.BUDGET

@@ -5,10 +5,9 @@ as values, so that it can be carried out in another process. Who plans and carri
 `Agent` (agent.py).
 """
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
 from comind.domain.blend import Blend
 from comind.domain.draft import Draft, Operator
@@ -16,18 +15,13 @@ from comind.domain.payload import Payload
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.domain.value import Value
-from comind.errors import LogError
 
 __all__ = [
     "BASELINE_ROLE",
-    "CLOSING",
     "Code",
     "Compare",
     "Decision",
     "Done",
-    "FactsT",
-    "Purpose",
-    "ResultT",
     "Think",
     "Wait",
     "Work",
@@ -37,12 +31,8 @@ __all__ = [
 BASELINE_ROLE = "baseline"
 """Role of attempt 0, which the platform plans and carries out; no model is asked."""
 
-CLOSING = (Operator.FOLD, Operator.BLEND, Operator.REFIT)
-"""What the platform plans when no attempt follows any more; no agent is told of it."""
-
-FactsT = TypeVar("FactsT", bound=Value)
-ResultT = TypeVar("ResultT", bound=Value)
-ValueT = TypeVar("ValueT", bound=Value)
+_CLOSING = (Operator.FOLD, Operator.BLEND, Operator.REFIT)
+_PLATFORM_ROLES = (BASELINE_ROLE, *(operator.value for operator in _CLOSING))
 
 
 class Think(Value):
@@ -55,51 +45,6 @@ class Think(Value):
     """What it thinks about."""
     resources: Resources | None = None
     """What attempts have to work with; filled in by the platform. None in old logs."""
-
-
-@dataclass(frozen=True, slots=True)
-class Purpose(Generic[FactsT, ResultT]):
-    """A kind of `Think` that an agent registers: whose model it asks, what it takes and what it finds.
-
-    The log stores facts and result as JSON; agents handle values alone.
-    """
-
-    name: str
-    role: str
-    facts: type[FactsT]
-    result: type[ResultT]
-
-    def work(self, facts: FactsT) -> Think:
-        """Return the work of thinking about `facts`."""
-        return Think(purpose=self.name, facts=Payload.of(facts))
-
-    def facts_of(self, work: Think) -> FactsT:
-        """Return what `work` thinks about.
-
-        Raises:
-            LogError: the facts are not of this purpose's type.
-        """
-        return _read(work.facts, self.facts, self.name)
-
-    def result_of(self, payload: Payload) -> ResultT:
-        """Return what was found.
-
-        Raises:
-            LogError: the result is not of this purpose's type.
-        """
-        return _read(payload, self.result, self.name)
-
-
-def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:
-    try:
-        return payload.read(kind)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise LogError(
-            f"a recorded {purpose} is no {kind.__name__}: {place}: {first['msg']}",
-            hint="go on with the version of the agent that started the campaign",
-        ) from None
 
 
 class Code(Value):
@@ -126,6 +71,16 @@ class Code(Value):
     """Of a blend, and of its refit: what is averaged."""
     fold: int = 0
     """Of a run on a fold: its number, from 1; 0 is the split itself."""
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is a fold run, a blend or a refit, which the platform plans at the end."""
+        return self.operator in _CLOSING
+
+    @property
+    def is_platform_work(self) -> bool:
+        """Whether the platform runs it, without a model: the baseline and all closing work."""
+        return self.is_closing or self.role in _PLATFORM_ROLES
 
     @model_validator(mode="before")
     @classmethod

@@ -22,9 +22,8 @@ from comind.campaign.attempt import (
     WorkEvent,
 )
 from comind.campaign.history import AttemptState, apply
-from comind.campaign.outcome import Submitted
+from comind.campaign.outcome import Submitted, WorkStopped
 from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.signals import WorkStopped
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage

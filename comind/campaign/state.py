@@ -25,7 +25,7 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
-from comind.campaign.plan import CLOSING, Code, Think
+from comind.campaign.plan import Code, Think
 from comind.campaign.works import Attempt, WorkItems
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
@@ -40,7 +40,6 @@ __all__ = [
     "CAMPAIGN_LOG",
     "MOST_COMPARISONS",
     "MOST_FINALISTS",
-    "MOST_FOLDS",
     "Best",
     "CampaignState",
     "apply",
@@ -50,7 +49,7 @@ MOST_COMPARISONS = 10
 """Tables of errors in one campaign (docs/security.md)."""
 MOST_FINALISTS = 8
 """Attempts that run on the first fold, beside members of a blend."""
-MOST_FOLDS = 4
+_MOST_FOLDS = 4
 """Folds beside the split's own validation rows, where nobody says another number."""
 
 _REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
@@ -207,7 +206,7 @@ class CampaignState:
 
     def most_folds(self) -> int:
         """Return on how many further folds finalists may run; none where the simplest is picked."""
-        wanted = MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
+        wanted = _MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
         return wanted if self.spec.pick == "best" else 0
 
     def fold_seconds(self, took: float, finalists: int) -> float:
@@ -261,11 +260,11 @@ class CampaignState:
 def _name_of(work: Think | Code) -> str:
     if isinstance(work, Think):
         return "think"
-    return work.operator.value if work.operator in CLOSING else "attempt"
+    return work.operator.value if work.is_closing else "attempt"
 
 
 def _is_attempt(work: Think | Code) -> bool:
-    return isinstance(work, Code) and work.operator not in CLOSING
+    return isinstance(work, Code) and not work.is_closing
 
 
 def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:

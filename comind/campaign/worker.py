@@ -1,24 +1,21 @@
 """Carry out one piece of work, from wherever its log stands, to its outcome."""
 
+import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from comind.baseline import Program
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
-from comind.campaign.baseline import run_programs
-from comind.campaign.blend import BLEND_ROLE, average_members
+from comind.campaign.attempt import WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.budget import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
 from comind.campaign.context import CodeContext, Models, Neighbours, Ports, ThinkContext
 from comind.campaign.folder import CampaignFolder, WorkFolder
-from comind.campaign.folds import FOLD_ROLE, run_on_fold
 from comind.campaign.history import AttemptState, CellRun
 from comind.campaign.monitor import MONITOR_ROLE, CellMonitor, Monitor, MonitorSettings
-from comind.campaign.neighbours import NeighbourLogs
 from comind.campaign.outcome import (
     CellSummary,
     CodeOutcome,
@@ -28,12 +25,12 @@ from comind.campaign.outcome import (
     FailureKind,
     Outcome,
     ThinkOutcome,
+    WorkStopped,
 )
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
-from comind.campaign.refit import REFIT_ROLE, refit
+from comind.campaign.running import NeighbourLogs
 from comind.campaign.script.cells import ran_part
-from comind.campaign.signals import WorkStopped
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
@@ -50,7 +47,11 @@ __all__ = ["Dependencies", "execute"]
 
 T = TypeVar("T")
 
-_PLATFORM_ROLES = (BASELINE_ROLE, BLEND_ROLE, FOLD_ROLE, REFIT_ROLE)  # no model is asked
+_CLOSING_GOALS = {
+    Operator.FOLD: ("Fit on the rows of a fold.", "Fit once more."),
+    Operator.BLEND: ("Average the members' submissions.", "Average once more."),
+    Operator.REFIT: ("Fit on all labelled rows.", "Fit once more."),
+}
 _MESSAGE_LENGTH = 200
 # Of what an outcome keeps, in characters; the ends are kept.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
@@ -161,20 +162,47 @@ def _code(
     dependencies: Dependencies,
     records: Sequence[Record[WorkEvent]],
 ) -> CodeResult:
-    if work.operator is Operator.REFIT:
-        return refit(work, context)
-    if work.operator is Operator.FOLD:
-        return run_on_fold(work, context)
-    if work.operator is Operator.BLEND:
-        return average_members(work, context)
+    if work.is_closing:
+        return _run_closing(work, context)
     if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
-        return run_programs(dependencies.baseline(), context, records)
+        return _run_baseline(dependencies.baseline(), context, records)
     return agent.code(work, context)
+
+
+def _run_closing(work: Code, context: CodeContext) -> CodeResult:
+    """Run the program of a fold run, a blend or a refit; retry once if its interpreter died.
+
+    The program ran before, so its interpreter may have been killed from outside.
+    """
+    goal, retry = _CLOSING_GOALS[work.operator]
+    step = context.step(goal, work.draft.codebase)
+    if step.result.status is CellStatus.DIED and context.steps_left:
+        step = context.step(retry, work.draft.codebase)
+    said = step.refused or step.result.error.strip().rpartition("\n")[2]
+    return CodeResult(report=said or work.draft.method)
+
+
+def _run_baseline(
+    programs: Sequence[Program], context: CodeContext, records: Iterable[Record[WorkEvent]]
+) -> CodeResult:
+    """Run one program after another, the best first, until one is scored.
+
+    A former version recorded its programs in the log, as replies of a model; these go first.
+    """
+    replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
+    former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
+    for program in [*former, *programs[len(former) :]]:
+        if not context.steps_left:
+            break
+        context.step(f"Run the recipe for {program.name}.", program.code)
+        if context.state.best is not None:
+            return CodeResult(report=f"The baseline: the recipe for {program.name}.")
+    return CodeResult(report="No recipe of the baseline had a score.")
 
 
 def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Monitor | None:
     """Return who watches the cells; our own code needs nobody."""
-    if dependencies.monitor is None or work.role in _PLATFORM_ROLES:
+    if dependencies.monitor is None or work.is_platform_work:
         return None
     meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
     model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
@@ -183,7 +211,7 @@ def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Moni
 
 def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
     """Return who tells of other attempts; our own code asks nobody."""
-    if work.role in _PLATFORM_ROLES:
+    if work.is_platform_work:
         return tuple
     return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
 

@@ -2,17 +2,24 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Generic
+from typing import Generic, TypeVar
 
 from immutables import Map
+from pydantic import ValidationError
 
 from comind.campaign.outcome import CodeOutcome, Failure, Outcome, Submitted, ThinkOutcome
-from comind.campaign.plan import CLOSING, Code, FactsT, Purpose, ResultT, Think
+from comind.campaign.plan import Code, Think
 from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
+from comind.domain.payload import Payload
+from comind.domain.value import Value
 from comind.errors import LogError
 
-__all__ = ["Attempt", "Thought", "WorkItems", "WorkRecord"]
+__all__ = ["Attempt", "Purpose", "Thought", "WorkItems", "WorkRecord"]
+
+FactsT = TypeVar("FactsT", bound=Value)
+ResultT = TypeVar("ResultT", bound=Value)
+ValueT = TypeVar("ValueT", bound=Value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +70,51 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class Purpose(Generic[FactsT, ResultT]):
+    """A kind of `Think` that an agent registers: whose model it asks, what it takes and what it finds.
+
+    The log stores facts and result as JSON; agents handle values alone.
+    """
+
+    name: str
+    role: str
+    facts: type[FactsT]
+    result: type[ResultT]
+
+    def work(self, facts: FactsT) -> Think:
+        """Return the work of thinking about `facts`."""
+        return Think(purpose=self.name, facts=Payload.of(facts))
+
+    def facts_of(self, work: Think) -> FactsT:
+        """Return what `work` thinks about.
+
+        Raises:
+            LogError: the facts are not of this purpose's type.
+        """
+        return _read(work.facts, self.facts, self.name)
+
+    def result_of(self, payload: Payload) -> ResultT:
+        """Return what was found.
+
+        Raises:
+            LogError: the result is not of this purpose's type.
+        """
+        return _read(payload, self.result, self.name)
+
+
+def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:
+    try:
+        return payload.read(kind)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise LogError(
+            f"a recorded {purpose} is no {kind.__name__}: {place}: {first['msg']}",
+            hint="go on with the version of the agent that started the campaign",
+        ) from None
+
+
+@dataclass(frozen=True, slots=True)
 class Thought(Generic[FactsT, ResultT]):
     """A `Think` with its facts and, once it has ended, its result or why there is none."""
 
@@ -101,7 +153,7 @@ class WorkItems:
 
         A blend is none of them: agents plan by these, and what it says of the labels is not for them.
         """
-        return [each for each in self.codes() if each.work.operator not in CLOSING]
+        return [each for each in self.codes() if not each.work.is_closing]
 
     def best_first(self, *, blends: bool = False) -> list[Attempt]:
         """Return the scored attempts, the best first; of equals the one that was planned first."""

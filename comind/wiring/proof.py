@@ -10,11 +10,12 @@ from pathlib import Path
 from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import SUBMISSION_BYTES
 from comind.campaign.history import CellRun, fold
 from comind.campaign.loop import read_state
+from comind.campaign.outputs import SUBMISSION_BYTES
 from comind.campaign.plan import Code
-from comind.campaign.script import Script, all_cells, cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import Script, all_cells, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
 from comind.eventlog.log import read_log

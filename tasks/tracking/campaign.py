@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
+from comind.campaign.costs import calls_csv, spend_by_role
 from comind.campaign.events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
@@ -19,12 +20,10 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.finish import as_csv
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.history import AttemptState
 from comind.campaign.history import fold as fold_work
-from comind.campaign.ledger import as_csv as ledger_csv
-from comind.campaign.ledger import by_role
+from comind.campaign.pick import leaderboard_csv
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
@@ -167,7 +166,7 @@ class CampaignTracker:
     def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
         """Write what was picked and how sure that is."""
         self._parent.tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
-        self._parent.texts({"leaderboard.csv": as_csv(picked.leaderboard)})
+        self._parent.texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
         self._parent.tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
         if not picked.evidence:
             return
@@ -283,7 +282,7 @@ class CampaignTracker:
 
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""
-        found = by_role(call for state in self._states().values() for call in state.calls)
+        found = spend_by_role(call for state in self._states().values() for call in state.calls)
         names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
         values: dict[str, float] = {}
         for role, spend in found.items():
@@ -302,7 +301,7 @@ class CampaignTracker:
         return {work_id: state for work_id, (_, state) in self._read.items()}
 
     def _ledger(self) -> str:
-        return ledger_csv({work_id: state.calls for work_id, state in self._states().items()})
+        return calls_csv({work_id: state.calls for work_id, state in self._states().items()})
 
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)

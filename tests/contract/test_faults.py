@@ -9,12 +9,11 @@ import pytest
 from comind.agents.comind import CoMind
 from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.baseline import BaselineFirst
 from comind.campaign.budget import BudgetLedger
 from comind.campaign.finish import finish
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import fold
-from comind.campaign.loop import Campaign, run
+from comind.campaign.loop import BaselineFirst, Campaign, run
 from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies

@@ -9,7 +9,7 @@ from comind.agents.aide.community import by_votes, notes_for
 from comind.agents.aide.tree import AideParameters, good, grow
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext
-from comind.campaign.estimate import Expected, ExpectedCalls
+from comind.campaign.costs import Expected, ExpectedCalls
 from comind.campaign.events import CampaignSpec
 from comind.campaign.journal import journal_of, plain
 from comind.campaign.outcome import CodeResult

@@ -16,7 +16,7 @@ from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.estimate import Expected
+from comind.campaign.costs import Expected
 from comind.campaign.events import CampaignSpec
 from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait

@@ -10,8 +10,9 @@ from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Purpose, Think
+from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.state import CampaignState, apply
+from comind.campaign.works import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.payload import Payload

@@ -183,6 +183,6 @@ class Simulated(World):
         executor = _Executor(self)
         with campaign:
             ending = run(campaign, self.agent, executor)
-            no_refit = finish(campaign, executor, self.grader, offer=self.offer)
+            no_refit = finish(campaign, executor, self.grader, count_folds=self.count_folds)
             detail = "; ".join(filter(None, (ending.detail, no_refit)))
             return campaign.record(ending.model_copy(update={"detail": detail}))

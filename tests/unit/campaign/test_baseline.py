@@ -4,8 +4,8 @@ from pathlib import Path
 
 from comind.baseline import Program
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.baseline import BaselineFirst
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.loop import BaselineFirst
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
 from comind.campaign.state import CampaignState

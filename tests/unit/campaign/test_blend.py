@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.blend import BLEND_ROLE, candidates
+from comind.campaign.blend import candidates
 from comind.campaign.events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
+from comind.campaign.finish import plan_refit
 from comind.campaign.graph import graph_of_campaign
 from comind.campaign.journal import journal_of
 from comind.campaign.lineage import lineage_of, script_for
 from comind.campaign.loop import read_state
 from comind.campaign.outcome import Submitted
-from comind.campaign.refit import plan_refit
 from comind.campaign.state import CampaignState
 from comind.campaign.works import WorkItems
 from comind.domain.community import CommunityView
@@ -75,7 +75,7 @@ def test_steps_with_errors_of_their_own_are_averaged(state: CampaignState) -> No
     blend = state.works.blend()
     assert blend is not None
     assert blend.id == "blend-000"
-    assert (blend.work.role, blend.work.operator.value) == (BLEND_ROLE, "blend")
+    assert (blend.work.role, blend.work.operator.value) == ("blend", "blend")
     assert blend.work.blend is not None
     members = blend.work.blend.members
     assert 2 <= len(members) <= 5

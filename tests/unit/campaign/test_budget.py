@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from comind.campaign.attempt import RequestFailed
 from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
-from comind.campaign.signals import BudgetExceeded, DeadlineExceeded
+from comind.campaign.outcome import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ModelReply, ModelRequest, Usage

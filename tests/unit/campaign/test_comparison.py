@@ -1,7 +1,6 @@
 """How far errors go together is asked where the planner wants it, recorded, and read back."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -52,7 +51,7 @@ def _run(world: World, grader: _Errors, agent: TinyAgent) -> CampaignState:
     campaign = world.campaign(ensemble=True, coders=1)
     executor = ThreadExecutor(world.folder, agent, world.dependencies())
     try:
-        run(campaign, agent, executor, compare=partial(compare_errors, comparer=grader))
+        run(campaign, agent, executor, grader=grader)
         return campaign.state
     finally:
         campaign.close()

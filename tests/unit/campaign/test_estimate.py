@@ -1,7 +1,7 @@
 """The estimate before the start: one line, from what the agent expects to ask for."""
 
 from comind.agents.comind import CoMind
-from comind.campaign.estimate import Expected, ExpectedCalls, estimate_of, summary
+from comind.campaign.costs import Expected, ExpectedCalls, estimate_of, summary
 from comind.campaign.events import CampaignSpec
 from comind.domain.spend import Budget
 from comind.llm.base import Usage

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.events import Ranked
-from comind.campaign.finish import as_csv, pick
-from comind.campaign.refit import REFIT_ROLE
+from comind.campaign.pick import leaderboard_csv, pick_simplest
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.blend import Blend, BlendMember
@@ -58,7 +57,7 @@ BEST = _ranked("attempt-003", 0.90, behind=None, lines=120, seconds=300)
 )
 def test_ties_go_to_the_simpler_then_the_faster(other: Ranked, chosen: str, why: str) -> None:
     """Only what cannot be told from the best score is a tie, and the reason is stated."""
-    final = pick((BEST, other))
+    final = pick_simplest((BEST, other))
     assert final.work_id == chosen
     assert why in final.reason
 
@@ -72,18 +71,18 @@ def test_a_blend_is_picked_where_it_is_the_best() -> None:
     blended = Attempt("blend-000", work, scored(0.91))
     first = _ranked("blend-000", 0.91, behind=None, lines=900)
     other = _ranked("attempt-003", 0.90, behind=(0.01, 0.02), lines=5)
-    final = pick((first, other), blended)
+    final = pick_simplest((first, other), blended)
     assert final.work_id == "blend-000"
     assert "an average of 2 scored steps" in final.reason
     assert "by 0.012 (standard error 0.004)" in final.reason
     behind = _ranked("blend-000", 0.89, behind=(0.01, 0.02), lines=900)
-    assert pick((BEST, behind), blended).work_id == "attempt-003"
+    assert pick_simplest((BEST, behind), blended).work_id == "attempt-003"
 
 
 def test_a_leaderboard_is_a_table() -> None:
     """Rank, score with interval and distance to the best stand in one row an attempt."""
     other = _ranked("attempt-001", 0.89, behind=(0.01, 0.02))
-    rows = list(csv.DictReader(as_csv((BEST, other)).splitlines()))
+    rows = list(csv.DictReader(leaderboard_csv((BEST, other)).splitlines()))
     assert [(row["rank"], row["attempt"], row["score"]) for row in rows] == [
         ("1", "attempt-003", "0.9"),
         ("2", "attempt-001", "0.89"),
@@ -106,13 +105,13 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
     picked = state.works[state.picked.work_id].outcome
     assert picked is not None
     assert picked.kind == "code"
-    assert (refit.work.role, refit.work.parents) == (REFIT_ROLE, (state.picked.work_id,))
+    assert (refit.work.role, refit.work.parents) == ("refit", (state.picked.work_id,))
     assert refit.work.draft.codebase == picked.code
     assert refit.outcome.code == picked.code
     assert refit.outcome.score is None
     assert state.delivered() == refit
     assert refit.submitted is not None
-    assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())
+    assert all(attempt.work.role != "refit" for attempt in state.works.attempts())
     assert state.best is not None
 
 

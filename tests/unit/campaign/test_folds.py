@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.events import FoldsPlanned
-from comind.campaign.folds import FOLD_ROLE, fold_runs
+from comind.campaign.folds import fold_runs
 from comind.campaign.loop import read_state
 from comind.campaign.plan import Decision
 from comind.campaign.state import CampaignState
@@ -56,7 +56,7 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
     assert runs == [((finalist,), fold) for fold, running in both for finalist in running]
     gone = set(finalists) - set(first.continuing)
     assert {line.split()[0] for line in first.dropped} == gone != set()
-    assert all(each.work.role == FOLD_ROLE for each in state.works.fold_runs())
+    assert all(each.work.role == "fold" for each in state.works.fold_runs())
     picked = state.picked
     assert picked is not None
     assert picked.folds == 2

@@ -6,8 +6,8 @@ import pytest
 
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import HandIn
 from comind.campaign.outcome import Submitted
+from comind.campaign.outputs import SubmissionCollector
 from comind.system.files import hash_file
 
 _OTHER = SubmissionNames(validation="v.csv", test="t.csv")
@@ -39,7 +39,7 @@ def test_a_pair_is_found(
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     folder = WorkFolder(tmp_path / "attempt")
-    hand_in = HandIn(workspace, named)
+    hand_in = SubmissionCollector(workspace, named)
     for name in written:
         (workspace / name).write_text(name)
     submitted, said = hand_in.collect(folder, 1)
@@ -55,10 +55,10 @@ def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
     for name in _USUAL:
         (tmp_path / name).write_text("old")
     folder = WorkFolder(tmp_path / "attempt")
-    assert HandIn(tmp_path, None).collect(folder, 1) == (None, "")
-    named = HandIn(tmp_path, SubmissionNames())
+    assert SubmissionCollector(tmp_path, None).collect(folder, 1) == (None, "")
+    named = SubmissionCollector(tmp_path, SubmissionNames())
     assert named.collect(folder, 1) == (None, "validation_submission.csv was not written by this cell")
-    again = HandIn(tmp_path, None)
+    again = SubmissionCollector(tmp_path, None)
     (tmp_path / "validation_submission.csv").write_text("new")
     assert again.collect(folder, 1) == (None, "submission.csv was not written by this cell")
 
@@ -71,7 +71,7 @@ def _hand_in_beside(
     workspace.mkdir()
     for name in old:
         (workspace / name).write_text("old")
-    hand_in = HandIn(workspace, None)
+    hand_in = SubmissionCollector(workspace, None)
     for name in (*_USUAL, *files):
         (workspace / name).write_text(name)
     submitted, said = hand_in.collect(folder, 1)
@@ -98,7 +98,7 @@ def test_files_that_are_taken_away_do_not_count(tmp_path: Path) -> None:
     """A cell that deletes a nomination nominates nothing."""
     for name in ("out_of_fold.csv", "nominated.txt"):
         (tmp_path / name).write_text("old")
-    hand_in = HandIn(tmp_path, None)
+    hand_in = SubmissionCollector(tmp_path, None)
     for name in ("out_of_fold.csv", "nominated.txt"):
         (tmp_path / name).unlink()
     for name in _USUAL:
@@ -111,7 +111,7 @@ def test_files_that_are_taken_away_do_not_count(tmp_path: Path) -> None:
 def test_a_nomination_can_be_written_again(tmp_path: Path) -> None:
     """Each cell that writes the file nominates its own pair, however little it writes."""
     for step in (1, 2):
-        hand_in = HandIn(tmp_path, None)
+        hand_in = SubmissionCollector(tmp_path, None)
         for name in _USUAL:
             (tmp_path / name).write_text(f"{name} {step}")
         (tmp_path / "nominated.txt").open("w").close()
@@ -125,7 +125,7 @@ def test_out_of_fold_predictions_that_cannot_be_read_cost_the_pair_nothing(
     kind: str, tmp_path: Path
 ) -> None:
     """The pair is taken in, and what is wrong with the file beside it is one line."""
-    hand_in = HandIn(tmp_path, None)
+    hand_in = SubmissionCollector(tmp_path, None)
     for name in _USUAL:
         (tmp_path / name).write_text(name)
     path = tmp_path / "out_of_fold.csv"

@@ -20,8 +20,8 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
+from comind.campaign.costs import calls_csv, spend_by_role
 from comind.campaign.history import AttemptState, apply, fold
-from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
@@ -68,8 +68,8 @@ def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
     ended = apply(state, records_of(WorkEnded(outcome=CodeOutcome()))[0])
     assert _timeless(ended.spend) == _timeless(state.owed), "what is open at the end is lost"
     assert ended.open_call is None
-    assert sum(by_role(ended.calls).values(), Spend()) == _timeless(ended.spend)
-    assert as_csv({"attempt-000": ended.calls}).count("\n") == len(ended.calls) + 1
+    assert sum(spend_by_role(ended.calls).values(), Spend()) == _timeless(ended.spend)
+    assert calls_csv({"attempt-000": ended.calls}).count("\n") == len(ended.calls) + 1
 
 
 @given(work_events(), st.integers(0, 30))

@@ -31,7 +31,6 @@ from comind.campaign.monitor import (
 )
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
@@ -356,7 +355,7 @@ def test_a_stop_is_fed_back_and_paid_for(tmp_path: Path) -> None:
     assert "The loss explodes" in world.model.requests[-1].messages[-1].content
 
 
-@pytest.mark.parametrize("role", [BASELINE_ROLE, REFIT_ROLE])
+@pytest.mark.parametrize("role", [BASELINE_ROLE, "refit"])
 def test_our_own_code_is_not_watched(tmp_path: Path, role: str) -> None:
     """The baseline and the refit run to their end or their deadline."""
     world = _world(tmp_path, verdict=STOP)

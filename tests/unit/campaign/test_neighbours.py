@@ -13,8 +13,8 @@ from comind.campaign.attempt import WORK_EVENTS, CellEnded, Neighbour
 from comind.campaign.context import CodeContext, Models, Ports
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.neighbours import NeighbourLogs
 from comind.campaign.recorder import Recorder
+from comind.campaign.running import NeighbourLogs
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.eventlog.log import EventLog, read_log

@@ -13,7 +13,8 @@ from pydantic import ValidationError
 
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import Code, Purpose, Think
+from comind.campaign.plan import Code, Think
+from comind.campaign.works import Purpose
 from comind.domain.payload import Payload
 from comind.domain.value import Value
 from comind.errors import LogError

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.race import Compared, Runner, dropped
+from comind.campaign.choice import Finalist, eliminate
+from comind.campaign.comparison import Comparisons
 from comind.testing import ColumnGrader
 
 _ROWS = (300, 100)
@@ -20,13 +21,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _race(place: Path, scores: list[tuple[float, float]], noise: float) -> dict[str, str]:
-    runners = []
+    finalists = []
     for number, each in enumerate(scores):
         files = tuple(place / f"{number}-{part}" for part in range(len(each)))
         for file, score in zip(files, each, strict=True):
             file.write_text(repr(score))
-        runners.append(Runner(f"r{number}", each, files))
-    return dropped(runners, _ROWS, Compared(ColumnGrader(noise=noise)))
+        finalists.append(Finalist(f"r{number}", each, files))
+    return eliminate(finalists, _ROWS, Comparisons(ColumnGrader(noise=noise)).compare)
 
 
 def test_who_is_beyond_one_standard_error_is_dropped(place: Path) -> None:

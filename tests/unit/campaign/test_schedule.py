@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.campaign.events import CampaignEvent, FinalPicked, Ranked, WorkFinished, WorkPlanned
+from comind.campaign.finish import plan_refit
+from comind.campaign.loop import time_shortage
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.refit import plan_refit
-from comind.campaign.schedule import time_shortage
 from comind.campaign.state import CampaignState, apply
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.history import CellRun
-from comind.campaign.script import RanCell, ScriptKind, all_cells, cells_of, derive
+from comind.campaign.script.cells import RanCell, cells_of
+from comind.campaign.script.derive import ScriptKind, all_cells, derive
 from comind.session.base import CellResult, CellStatus
 
 _NAMES = SubmissionNames()

@@ -30,8 +30,9 @@ from comind.campaign.outcome import (
     Outcome,
     ThinkOutcome,
 )
-from comind.campaign.plan import Code, Purpose, Think
+from comind.campaign.plan import Code, Think
 from comind.campaign.worker import execute
+from comind.campaign.works import Purpose
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError

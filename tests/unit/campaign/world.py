@@ -103,7 +103,7 @@ class World:
             persistent=work.session == "notebook",
         )
 
-    def offer(self, most: int) -> FoldCount:
+    def count_folds(self, most: int) -> FoldCount:
         return FoldCount(min(most, self.folds), "" if most <= self.folds else "no more rows")
 
     def campaign(self, **spec: object) -> Campaign:
@@ -118,7 +118,7 @@ class World:
         )
         try:
             ending = run(campaign, self.agent, executor)
-            finish(campaign, executor, self.grader, offer=self.offer)
+            finish(campaign, executor, self.grader, count_folds=self.count_folds)
             return campaign.record(ending)
         finally:
             campaign.close()

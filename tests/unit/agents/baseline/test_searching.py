@@ -15,7 +15,8 @@ from comind.campaign.events import CampaignEvent, EnvironmentRead
 from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
-from comind.campaign.script import cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import derive
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator

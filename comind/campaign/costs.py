@@ -1,12 +1,28 @@
-"""Estimate what a campaign will take before it starts, from the calls that its agent expects to make."""
+"""Estimate what model calls will cost before a campaign starts, and sum up what they did cost.
 
-from collections.abc import Callable
+A call whose reply reports a plausible token count is charged at that count. All others (broken off,
+without a plausible count, or in flight when their process was killed) are charged at their bound: a
+token for each byte sent, the longest reply allowed, at the full price.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from comind.domain.spend import Budget
+from comind.campaign.history import Call
+from comind.domain.spend import Budget, Spend
 from comind.llm.base import Usage
 
-__all__ = ["Estimate", "Expected", "ExpectedCalls", "estimate_of", "summary"]
+__all__ = [
+    "Estimate",
+    "Expected",
+    "ExpectedCalls",
+    "calls_csv",
+    "estimate_of",
+    "spend_by_role",
+    "summary",
+]
 
 
 class ExpectedCalls(NamedTuple):
@@ -67,3 +83,29 @@ def _round(tokens: int) -> str:
         if tokens >= size:
             return f"{tokens / size:.1f} {letter}"
     return str(tokens)
+
+
+def spend_by_role(calls: Iterable[Call]) -> dict[str, Spend]:
+    """Return what each role spent on calls that have ended; in order of appearance."""
+    found: dict[str, Spend] = {}
+    for call in calls:
+        if call.ended is not None:
+            found[call.role] = found.get(call.role, Spend()) + call.spend
+    return found
+
+
+_COLUMNS = [name for name in Spend.model_fields if name not in ("seconds", "calls")]
+
+
+def calls_csv(calls: Mapping[str, Iterable[Call]]) -> str:
+    """Return the ledger of work, by its id, as a table: a line for each call that has ended."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["work", "call", "role", "model", *_COLUMNS])
+    for work_id, mine in calls.items():
+        for call in mine:
+            if call.ended is not None:
+                spend = call.spend.model_dump()
+                row = [round(spend[name], 9) for name in _COLUMNS]
+                table.writerow([work_id, call.number, call.role, call.model, *row])
+    return text.getvalue()
