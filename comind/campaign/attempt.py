@@ -1,8 +1,7 @@
-"""Everything that can happen while work is carried out; `history` reads what it amounts to.
+"""Define the events in the log of one piece of work; `history` folds them.
 
-Each piece of work has a log of its own, written by whoever carries it out. An effect (a model call, a
-cell, a grading) is a pair of events under one ordinal: the first says that it is under way, the
-second what came of it.
+An effect (a model call, a cell, a grading) is a pair of events with one ordinal: the first is written
+before it is performed, the second holds its result.
 """
 
 from typing import Annotated, Literal
@@ -39,7 +38,7 @@ __all__ = [
 
 
 class SubmissionNames(Value):
-    """The two files that a step hands in, relative to its working directory."""
+    """The two files that a step submits, relative to its working directory."""
 
     validation: str = "validation_submission.csv"
     test: str = "submission.csv"
@@ -49,15 +48,15 @@ class WrittenFile(Value):
     """A file that a cell wrote into its working directory."""
 
     name: str
-    """Relative to the working directory, cut to a bounded length; untrusted."""
+    """Relative to the working directory, truncated; untrusted."""
     size: int
     """In bytes."""
 
 
 class Neighbour(Value):
-    """How far another attempt of the campaign has come.
+    """Progress of another attempt of the campaign.
 
-    Title and goal are a model's words, each cut to one short line; untrusted.
+    Title and goal were written by a model, each truncated to one short line; untrusted.
     """
 
     id: str
@@ -66,28 +65,28 @@ class Neighbour(Value):
     score: MetricValue | None = None
     """The best so far."""
     goal: str = ""
-    """What the cell was for that scored it."""
+    """Goal of the cell with that score."""
     ended: bool = False
 
 
 class CallSent(Value):
-    """A model is being asked."""
+    """A request is about to be sent to a model."""
 
     type: Literal["call-sent"] = "call-sent"
     ordinal: int
     fingerprint: str
-    """Hash of the request: a recorded reply answers this request and no other."""
+    """Hash of the request; a recorded reply is replayed for this request only."""
     fingerprint_version: int = 1
-    """Version 1 hashed requests otherwise: its replies are known by their place in the log alone."""
+    """Replies of version 1, which hashed requests differently, are matched by position in the log."""
     role: str
     model: str
     bound: Usage
     context_tokens: int | None = None
-    """What the work takes its model to read, from its first call to its end; None in older logs."""
+    """Context window assumed for the work, from its first call to its end; None in older logs."""
 
 
 class CallAnswered(Value):
-    """The model's reply, word for word."""
+    """The model's reply, verbatim."""
 
     type: Literal["call-answered"] = "call-answered"
     ordinal: int
@@ -95,26 +94,26 @@ class CallAnswered(Value):
 
 
 class RequestFailed(Value):
-    """The endpoint was busy, down or broken; the call is still under way and may be tried again."""
+    """The endpoint was busy, down or broken; the call may be retried."""
 
     type: Literal["try-failed"] = "try-failed"
     message: str
     booked: Usage
-    """Nothing where it surely did no work, else the most that it can have taken."""
+    """Charged usage: zero if the server certainly did no work, else the request's bound."""
 
 
 class CallFailed(Value):
-    """The call came to nothing; it will be made again when the work goes on, unless it is at fault."""
+    """The call failed; it is repeated when the work is resumed, unless the request is at fault."""
 
     type: Literal["call-failed"] = "call-failed"
     ordinal: int
     message: str
     at_fault: bool = False
-    """Whether this very request cannot be answered: what follows in the log knows of that."""
+    """Whether this request can never be answered; a replay then raises the same error."""
 
 
 class CellStarted(Value):
-    """A cell is running."""
+    """A cell is about to run."""
 
     type: Literal["cell-started"] = "cell-started"
     ordinal: int
@@ -123,22 +122,22 @@ class CellStarted(Value):
     code: str
     submission: SubmissionNames | None = None
     scratch: bool = False
-    """Whether nothing that follows needs it: no script has it, and no new session runs it again."""
+    """Whether nothing later depends on it: it is left out of scripts and of session replays."""
 
 
 class CellEnded(Value):
-    """A cell has ended; with a fresh pair of submissions, their content."""
+    """A cell has ended; with the hashes of a new pair of submissions, if it wrote one."""
 
     type: Literal["cell-ended"] = "cell-ended"
     ordinal: int
     result: CellResult
     submitted: Submitted | None = None
     refused: str = ""
-    """Why the files that were named could not be taken in; of a pair, its out-of-fold predictions."""
+    """Why the named files, or with a valid pair its out-of-fold predictions, were rejected."""
     files: tuple[WrittenFile, ...] = ()
-    """What it wrote, the newest last; of many, the last ones."""
+    """The files it wrote, newest last; only the last ones of many."""
     neighbours: tuple[Neighbour, ...] = ()
-    """The news of other attempts that this one is told with it; nothing in old logs."""
+    """Progress of other attempts, shown to the agent with this result; empty in old logs."""
 
 
 class MonitorVerdict(BaseModel):
@@ -152,15 +151,14 @@ class MonitorVerdict(BaseModel):
 
 
 class MonitorAsked(Value):
-    """A model is being asked about the running cell.
+    """A request about the running cell is about to be sent to the monitor's model.
 
-    It is asked beside the cell and is no effect of its own: whoever plays the log back gets the
-    cell's end as it was and asks nobody.
+    It is not an effect: a replay returns the cell's recorded end and sends no request.
     """
 
     type: Literal["monitor-asked"] = "monitor-asked"
     seconds: float
-    """How long the cell had been running."""
+    """Running time of the cell so far."""
     evidence: tuple[Evidence, ...]
     fingerprint: str
     model: str
@@ -168,37 +166,37 @@ class MonitorAsked(Value):
 
 
 class MonitorHeard(Value):
-    """What came of the question; without a reply, why there is none."""
+    """The result of the monitor's request; without a reply, the reason in `failure`."""
 
     type: Literal["monitor-heard"] = "monitor-heard"
     seconds: float
     reply: ModelReply | None = None
     verdict: MonitorVerdict | None = None
     accepted: bool = False
-    """Whether the cell was stopped for it."""
+    """Whether the cell was stopped."""
     failure: str = ""
-    """Why it was not, although a stop was wanted or nothing usable was said."""
+    """Why the reply was rejected or is missing."""
     lost: bool = False
-    """Whether nobody knows what it took, as nobody waited or it broke off; booked at its bound."""
+    """Whether its usage is unknown (timeout or broken connection); charged at its bound."""
 
 
 class Graded(Value):
-    """The grader's verdict on the submissions of a step."""
+    """The grader's report on the submissions of a step."""
 
     type: Literal["graded"] = "graded"
     ordinal: int
     submitted: Submitted
     report: GradeReport
     gain: Paired | None = None
-    """How much better it is than the attempt's leader before it, on the same rows."""
+    """Paired difference to the attempt's previous leader; positive is better."""
     out_of_fold: GradeReport | None = None
-    """The verdict on its predictions for rows of train.csv; None where it handed in none."""
+    """Report on its out-of-fold predictions; None if it submitted none."""
     nominee: Paired | None = None
-    """How much better the nominated step is, where this one is the new leader."""
+    """Paired difference of the nominated step to this one, if this one is the new leader."""
 
 
 class SessionOpened(Value):
-    """An interpreter was started and, after a restart, brought back to where it was."""
+    """An interpreter was started and, after a restart, its cells were replayed."""
 
     type: Literal["session-opened"] = "session-opened"
     sandbox: str
@@ -206,11 +204,11 @@ class SessionOpened(Value):
     replayed_cells: int = 0
     replayed_seconds: float = 0.0
     threads: int = 0
-    """Cores that its libraries may use at once; 0 where nothing was said."""
+    """Thread limit of its libraries; 0 if not set."""
 
 
 class WorkEnded(Value):
-    """The work's outcome; always the last event."""
+    """The outcome of the work; always the last event."""
 
     type: Literal["work-ended"] = "work-ended"
     outcome: Outcome

@@ -1,4 +1,4 @@
-"""Everything that can happen to a campaign, in the past tense."""
+"""Define the events in a campaign's log."""
 
 from typing import Annotated, Literal
 
@@ -39,13 +39,13 @@ __all__ = [
 
 
 NO_COMMUNITY = "none"
-"""In place of a community folder: the campaign reads none."""
+"""Value of `CampaignSpec.community` for a campaign without a community."""
 
-_SUREST = 0.99  # no larger probability is told: draws from normal values say no more
+_MOST_CONFIDENT = 0.99  # larger estimates from 20,000 normal draws are not reported as such
 
 
 class CampaignSpec(Value):
-    """What a user asked for: one agent on one competition with one seed under one budget."""
+    """Configuration of a campaign: one agent, competition, seed and budget."""
 
     id: Name
     competition: Name
@@ -53,9 +53,9 @@ class CampaignSpec(Value):
     agent: str
     """Name of its entry point in the group `comind.agents`."""
     agent_origin: str = ""
-    """The distribution that the agent came from, and its version."""
+    """Distribution of the agent, and its version."""
     parameters: dict[str, JsonValue] = {}
-    """The agent's own, complete as of the campaign's start."""
+    """The agent's parameters, with the defaults as of the campaign's start."""
     model: str
     seed: int
     split_seed: int = 0
@@ -64,57 +64,57 @@ class CampaignSpec(Value):
     steps: int = Field(ge=1)
     attempt_seconds: float = Field(gt=0)
     round_share: float = Field(default=1.0, gt=0, le=1)
-    """Of the campaign's time: the most that an attempt gets while another round can follow."""
+    """Largest share of the campaign's time for one attempt while another round can follow."""
     cell_seconds: float = Field(gt=0)
     baseline: bool = True
     refit: bool = True
     blend: bool = False
     """Whether scored steps are averaged at the end; False in older logs."""
     folds: Literal["auto"] | Annotated[int, Field(ge=0)] = 0
-    """On how many further folds the finalists run again at the end; none in older logs."""
+    """Number of further folds on which the finalists run at the end; none in older logs."""
     pick: Literal["best", "simplest"] = "simplest"
-    """Which attempt is the final one: the best expected test score, or the simplest that ties with the
-    best validation score, as in older logs."""
+    """How the final attempt is picked: the best expected test score, or (older logs) the simplest that
+    ties with the best validation score."""
     ensemble: bool = False
-    """Whether agents may have errors compared, and combine attempts by that; False in older logs."""
+    """Whether agents may have errors compared to choose ensemble members; False in older logs."""
     monitor: bool = True
     push: bool = False
-    """Whether data and ref go to the remotes at the end."""
+    """Whether data and ref are pushed to the remotes at the end."""
     prove: bool = True
-    """Whether the scripts of published solutions are run, to show that they give the same."""
+    """Whether the scripts of published solutions are run to verify their submissions."""
     sandbox: str
     packages: tuple[str, ...] = ()
-    """Names of packages that attempts may have installed."""
+    """Names of packages that attempts may install."""
     store: StoreFolders = StoreFolders()
     """The user's own models and datasets."""
     community: str = NO_COMMUNITY
-    """Folder of what others published on the competition."""
+    """Folder with the competition's public notebooks, discussions and datasets."""
     as_of: AwareDatetime | None = None
-    """Nothing that the community did later may have any influence; None for no such limit."""
+    """Cut-off: nothing the community did later is visible; None for no cut-off."""
     notebooks: int = Field(default=10, ge=0)
     discussions: int = Field(default=10, ge=0)
     budget: Budget = Budget()
     models: dict[str, ModelSettings] = {}
-    """By role; `default` for the others. Complete as of the campaign's start."""
+    """Settings by role, `default` for the others, as of the campaign's start."""
     traffic: Traffic = Traffic()
 
 
 class CampaignOpened(Value):
-    """A user asked for a campaign; always the first event."""
+    """A campaign was created; always the first event."""
 
     type: Literal["campaign-opened"] = "campaign-opened"
     spec: CampaignSpec
 
 
 class EnvironmentRead(Value):
-    """What work that is planned from now on runs in; written again when it has changed."""
+    """The environment of work planned from now on; written again when it changes."""
 
     type: Literal["environment-read"] = "environment-read"
     environment: Environment
 
 
 class SplitMade(Value):
-    """The data is split and the rules of the game are fixed, once for the whole campaign."""
+    """The data was split and the metric fixed, once for the whole campaign."""
 
     type: Literal["split-made"] = "split-made"
     key: Name
@@ -125,17 +125,17 @@ class SplitMade(Value):
     maximize: bool
     validation_rows: int
     rule: str = ""
-    """How rows were held back, and why in this way; for people."""
+    """The split's rule and the reason for it, in words."""
     warnings: tuple[str, ...] = ()
     """A line for each way in which validation is easier than test."""
     folds: int = 0
-    """Of the fold vector that all attempts find; 0 in older logs, whose attempts find none."""
+    """Number of cross-validation folds in the fold vector that attempts get; 0 (older logs): none."""
 
 
 class CommunityRead(Value):
-    """What the community knows, as work that is planned from now on sees it.
+    """The community snapshot for work planned from now on.
 
-    Once for the whole campaign, or once a day where a competition is followed while it runs.
+    Once per campaign, or once a day if a live competition is followed.
     """
 
     type: Literal["community-read"] = "community-read"
@@ -147,11 +147,11 @@ class CommunityRead(Value):
     discussions: int
     datasets: int
     left_out: int
-    """How many lines the snapshot has on what could not be used."""
+    """Number of the snapshot's lines on items that could not be used."""
 
 
 class WorkPlanned(Value):
-    """The agent asked for work; from now on it is in flight."""
+    """Work was planned; from now on it is in flight."""
 
     type: Literal["work-planned"] = "work-planned"
     id: Name
@@ -159,7 +159,7 @@ class WorkPlanned(Value):
 
 
 class WorkFinished(Value):
-    """Work has an outcome, good or bad."""
+    """Work has an outcome."""
 
     type: Literal["work-finished"] = "work-finished"
     id: Name
@@ -167,53 +167,53 @@ class WorkFinished(Value):
 
 
 class FoldsPlanned(Value):
-    """Which attempts run again on further folds of the labelled rows, and on how many at most.
+    """The attempts to run on further folds of the labelled rows, and the number of folds.
 
-    Once at each end of a campaign; the time decides how many runs there are in the end.
+    Once at each end of a campaign; the time left may allow fewer runs.
     """
 
     type: Literal["folds-planned"] = "folds-planned"
     finalists: tuple[Name, ...] = ()
-    """Attempts that cannot be told from the best one, the best first; none where nothing runs."""
+    """Attempts within noise of the best one, best first; empty if nothing runs."""
     members: tuple[Name, ...] = ()
-    """Of the blend that the grader finds by validation alone, as far as they run; finalists may be
-    among them. They run on all folds, so that a blend can be judged on these."""
+    """Members of the blend selected on validation alone, as far as they run; may overlap with
+    `finalists`. They run on all folds, so that a blend can be judged on these."""
     folds: int = 0
     reason: str = ""
-    """Why there are none, or why no more."""
+    """Why there are none, or no more."""
     left_out: tuple[str, ...] = ()
-    """A line for each attempt that cannot be told from the best one and does not run: why not."""
+    """A line for each attempt within noise of the best one that does not run, with the reason."""
 
     @property
     def runners(self) -> tuple[str, ...]:
-        """All that run on the first fold, finalists first."""
+        """All attempts that run on the first fold, finalists first."""
         return tuple(dict.fromkeys((*self.finalists, *self.members)))
 
 
 class FoldFinished(Value):
-    """Who runs on after a fold that is not the last one; written before the next one is planned."""
+    """The attempts left after a fold other than the last; written before the next fold is planned."""
 
     type: Literal["fold-finished"] = "fold-finished"
     fold: int
     continuing: tuple[Name, ...]
-    """One alone runs no further."""
+    """If only one is left, no further fold runs."""
     dropped: tuple[str, ...] = ()
-    """A line for each that does not go on: how far it is behind."""
+    """A line for each eliminated attempt: how far it is behind."""
 
 
 class ErrorsCompared(Value):
-    """The grader has said how far the errors of the best attempts go together."""
+    """The grader reported the correlations between the errors of the best attempts."""
 
     type: Literal["errors-compared"] = "errors-compared"
     attempts: tuple[str, ...]
-    """The best first."""
+    """Best first."""
     correlations: tuple[tuple[float, ...], ...] = ()
-    """Of each attempt with each one before it: twentieths from 0 to 1."""
+    """Lower triangle: of each attempt with each one before it, rounded to twentieths from 0 to 1."""
     reason: str = ""
-    """Why that is not told; then it never is in this campaign."""
+    """Why the grader refuses; it then refuses for the whole campaign."""
 
     def correlation(self, one: str, other: str) -> float | None:
-        """Return how far the errors of two attempts go together; None where that is not known."""
+        """Return the correlation between the errors of two attempts; None if unknown."""
         if self.reason or one == other or not {one, other} <= set(self.attempts):
             return None
         first, second = sorted((self.attempts.index(one), self.attempts.index(other)))
@@ -233,66 +233,66 @@ class ErrorsCompared(Value):
 
 
 class BlendJudged(Value):
-    """The grader has looked for an average of scored steps that is better than each of them.
+    """The grader searched for an average of scored steps that is better than each of them.
 
-    Once at each end of a campaign; where there is only one step there is nothing to look for.
+    Once at each end of a campaign with at least two scored steps.
     """
 
     type: Literal["blend-judged"] = "blend-judged"
     candidates: int
-    """How many steps differ from each other."""
+    """Number of distinct steps."""
     folds: int = 0
-    """On how many folds the candidates had run; it was judged on the rows of these, too."""
+    """Number of folds on which the candidates had run, and whose rows were used as well."""
     blend: Blend | None = None
     reason: str = ""
     """Why there is none."""
 
 
 class Ranked(Value):
-    """A scored attempt's place on the campaign's leaderboard."""
+    """One entry of the campaign's leaderboard."""
 
     work_id: Name
     score: ValidationScore
     code_lines: int
     seconds: float
-    """How long its code ran."""
+    """Running time of its code."""
     behind: Paired | None = None
-    """How much worse it is than the best score, on the same rows; None for the best itself."""
+    """Paired difference to the best score; None for the best itself."""
     folds: tuple[float, ...] = ()
-    """Its scores on further folds, one after another; fewer for what was dropped on the way."""
+    """Scores on further folds, in order; fewer if it was eliminated."""
     expected: float | None = None
-    """Its expected score on other rows, by all that it scored; None where the simplest is picked."""
+    """Expected score on other rows, by all its scores; None under the rule `simplest`."""
 
     @property
     def tied(self) -> bool:
-        """Whether it cannot be told from the best score."""
+        """Whether it is within noise of the best score."""
         return self.behind is None or self.behind.tie
 
 
 class FinalPicked(Value):
-    """One attempt's submission is the campaign's; `reason` says why this one."""
+    """The attempt whose submission is the campaign's, and why."""
 
     type: Literal["final-picked"] = "final-picked"
     work_id: Name
     reason: str
     leaderboard: tuple[Ranked, ...]
     folds: int = 0
-    """On how many further folds finalists were compared."""
+    """Number of further folds on which finalists were compared."""
     confidence: float | None = None
-    """How probable it is that no other attempt is better, from 0 to 1; None where that was not asked."""
+    """Probability that no other attempt is better, from 0 to 1; None if not estimated."""
     shrinkage: float | None = None
-    """How much worse it scores on folds than on the first validation rows, in units of the metric; of a
-    pick that ran on none the mean over those that did."""
+    """Drop of its score from validation to folds, in units of the metric; for a pick without folds the
+    mean over attempts with folds."""
     notes: tuple[str, ...] = ()
     """Why there are no more folds, and why an attempt did not run on them."""
 
     @property
     def evidence(self) -> str:
-        """What the pick rests on and how sure it is, in one line; empty where nobody asked."""
+        """Confidence and shrinkage of the pick, in one line; empty if not estimated."""
         if self.confidence is None:
             return ""
         folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
-        sure = "over 99%" if self.confidence > _SUREST else f"{self.confidence:.0%}"
+        sure = "over 99%" if self.confidence > _MOST_CONFIDENT else f"{self.confidence:.0%}"
         told = [f"{sure} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
             better = "better" if self.shrinkage >= 0 else "worse"
@@ -304,31 +304,31 @@ Proof = Literal["identical", "equivalent", "unproved"]
 
 
 class ScriptProved(Value):
-    """The standalone script of an attempt was run in a fresh interpreter."""
+    """The standalone script of an attempt was run in a new interpreter."""
 
     type: Literal["script-proved"] = "script-proved"
     id: Name
     """The attempt's."""
     proof: Proof
-    """How far the submissions that it wrote agree with those that were graded."""
+    """Agreement of its submissions with the graded ones."""
     kind: str
-    """How the script came to be: derived, or all cells in their order."""
+    """`ScriptKind`: derived, or all cells in order."""
     script_sha256: str
     reason: str = ""
     """What differs, or why it could not be run."""
     seconds: float = 0.0
-    """How long it ran."""
+    """Running time."""
 
 
 class CampaignResumed(Value):
-    """A process took the campaign up again; the budget may have been raised."""
+    """A new process resumed the campaign, perhaps with another budget."""
 
     type: Literal["campaign-resumed"] = "campaign-resumed"
     budget: Budget
 
 
 class CampaignEnded(Value):
-    """Nothing is in flight and nothing will be: the agent is done, or the budget is."""
+    """The campaign ended: the agent is done or the budget exhausted, and no work is in flight."""
 
     type: Literal["campaign-ended"] = "campaign-ended"
     reason: Literal["done", "budget"]

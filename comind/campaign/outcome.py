@@ -1,4 +1,4 @@
-"""How work ended."""
+"""Outcomes of work, and the exceptions that end it early."""
 
 from enum import StrEnum
 from typing import Annotated, ClassVar, Literal
@@ -27,16 +27,16 @@ __all__ = [
 
 
 class FailureKind(StrEnum):
-    """Why work has no result."""
+    """Reason why work has no result."""
 
-    NO_SUBMISSION = "no-submission"  # every step ran, none handed in two valid files
+    NO_SUBMISSION = "no-submission"  # every step ran, none submitted two valid files
     CODE = "code"  # the last cells ended in an error
-    REPLY = "reply"  # the model's replies did not have the promised form
-    TIME = "time"  # the attempt's time was over
-    BUDGET = "budget"  # the campaign's tokens or money were over
+    REPLY = "reply"  # the model's replies did not match the schema
+    TIME = "time"  # the attempt's deadline passed
+    BUDGET = "budget"  # the campaign's token or dollar budget is exhausted
     SESSION = "session"  # the kernel could not be kept alive
     REPLAY = "replay"  # resumed with other code or prompts than it was started with
-    INTERNAL = "internal"  # a fault of ours
+    INTERNAL = "internal"  # a bug in CoMind
 
 
 class Failure(Value):
@@ -47,83 +47,83 @@ class Failure(Value):
 
 
 class CodeResult(Value):
-    """What a coding role says at the end of an attempt."""
+    """What a coding role returns at the end of an attempt."""
 
     report: str = ""
     title: str = ""
-    """What the best solution is by now, where that is not what was planned."""
+    """Of the best solution, if it differs from the draft."""
 
 
 class Execution(Value):
-    """A program that ran, and how it ended; bounded, so that later work can be told of it."""
+    """A program that ran, and its result; truncated, so that it fits into later prompts."""
 
     program: str
-    """With the cells that its interpreter had run before; its end, where it is long."""
+    """With the cells that its interpreter had run before; truncated at the start."""
     output: str = ""
-    """The end of what it printed."""
+    """Last part of stdout."""
     error: str = ""
-    """The end of its traceback, or why it had to be stopped; empty where nothing went wrong."""
+    """Last part of the traceback, or why it was stopped; empty if it ran to the end."""
 
 
 class CellSummary(Value):
-    """One cell of an attempt in short, for those who learn from it later."""
+    """One cell of an attempt in short, for later prompts and reports."""
 
     step: int
     goal: str
     result: str
-    """Its score, or the last line of its error, or how long it ran."""
+    """Its score, the last line of its error, or its running time."""
     code: str = ""
-    """The part of it that ran; empty where the best submission did not come from it."""
+    """The part that ran; empty if the best submission does not depend on it."""
     output: str = ""
-    """The end of what it printed."""
+    """Last part of stdout."""
 
 
 class Submitted(Value):
-    """The pair of files that one step handed in, by content, and what it wrote with them."""
+    """Content hashes of the pair of files that one step submitted."""
 
     step: int
     validation_sha256: str
     test_sha256: str
     out_of_fold_sha256: str = ""
-    """Of its predictions for rows of train.csv; empty where it wrote none that could be taken in."""
+    """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
     nominated: bool = False
-    """Whether it named this pair as the attempt's pick."""
+    """Whether the step nominated this pair as the attempt's result."""
 
 
 class ThinkOutcome(Value):
-    """How a `Think` ended."""
+    """Outcome of a `Think`."""
 
     kind: Literal["think"] = "think"
     result: Payload = Payload()
-    """Of the type that the agent registered for the purpose."""
+    """Of the purpose's `result` type."""
     failure: Failure | None = None
     spend: Spend = Spend()
 
 
 class CodeOutcome(Value):
-    """How an attempt ended; without a valid submission there is no score but a failure."""
+    """Outcome of a `Code`; without a valid submission it has a failure instead of a score."""
 
     kind: Literal["code"] = "code"
     score: ValidationScore | None = None
     submitted: Submitted | None = None
     out_of_fold: ValidationScore | None = None
-    """The score of the predictions for rows of train.csv that were handed in with it, if any were."""
+    """Score of the out-of-fold predictions submitted with it, if any."""
     code: str = ""
-    """The cells that led to the submission, in order."""
+    """The cells that the submission depends on, in order."""
     code_seconds: float = 0.0
-    """How long these cells ran."""
+    """Running time of these cells."""
     last: Execution | None = None
-    """What ran last, whether or not it was scored; None where nothing ran."""
+    """What ran last, scored or not; None if nothing ran."""
     steps: int = 0
     cells: tuple[CellSummary, ...] = ()
     """What the agent ran, oldest first; empty in older logs."""
     report: str = ""
     title: str = ""
-    """What the best solution is, where that is not what was planned."""
+    """Of the best solution, if it differs from the draft."""
     opening_score: ValidationScore | None = None
-    """What the public notebook that it started from scored here as it is; None where it did not run."""
+    """Score of the unchanged public notebook that it started from; None if that did not run."""
     prepared: bool | None = None
-    """Whether the draft's preparation ran well; None where there was none."""
+    """Whether the draft's preparation ran without error; None if there was none."""
     failure: Failure | None = None
     spend: Spend = Spend()
 
@@ -131,19 +131,19 @@ class CodeOutcome(Value):
 Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]
 
 
-class WorkStopped(Exception):  # noqa: N818 - a signal, not an error
-    """The work ends here, with what it has."""
+class WorkStopped(Exception):  # noqa: N818 - control flow, caught by the worker
+    """End the work here and keep its results so far."""
 
     kind: ClassVar[FailureKind]
 
 
 class DeadlineExceeded(WorkStopped):
-    """The attempt's seconds are used up."""
+    """The attempt's deadline has passed."""
 
     kind = FailureKind.TIME
 
 
 class BudgetExceeded(WorkStopped):
-    """The campaign's tokens or money do not allow another call."""
+    """The campaign's token or dollar budget does not allow another call."""
 
     kind = FailureKind.BUDGET

@@ -1,8 +1,6 @@
-"""Work as values: what an agent plans, and what a worker carries out, now or after a restart.
+"""Define work as values: what an agent plans and a worker executes, also in another process.
 
-Work is `Think` (model calls only) or `Code` (a session in a sandbox). It carries everything it needs
-as values, so that it can be carried out in another process. Who plans and carries it out is an
-`Agent` (agent.py).
+Work is `Think` (model calls only) or `Code` (a session in a sandbox). An `Agent` (agent.py) plans it.
 """
 
 from typing import Annotated, Any, Literal
@@ -29,7 +27,7 @@ __all__ = [
 
 
 BASELINE_ROLE = "baseline"
-"""Role of attempt 0, which the platform plans and carries out; no model is asked."""
+"""Role of attempt 0, which the platform plans and executes without a model."""
 
 _CLOSING = (Operator.FOLD, Operator.BLEND, Operator.REFIT)
 _PLATFORM_ROLES = (BASELINE_ROLE, *(operator.value for operator in _CLOSING))
@@ -40,37 +38,37 @@ class Think(Value):
 
     kind: Literal["think"] = "think"
     purpose: str
-    """Name of the `Purpose` that the agent registered for this kind of thinking."""
+    """Name of a `Purpose` that the agent registered."""
     facts: Payload = Payload()
-    """What it thinks about."""
+    """Input, of the purpose's `facts` type."""
     resources: Resources | None = None
-    """What attempts have to work with; filled in by the platform. None in old logs."""
+    """Compute and packages of attempts; filled in by the platform. None in old logs."""
 
 
 class Code(Value):
-    """One attempt: a draft, and a session to implement it in."""
+    """One attempt: a draft, and a session in which it is implemented."""
 
     kind: Literal["code"] = "code"
     operator: Operator
     draft: Draft
     role: str = "coding_agent"
-    """Which of the campaign's models is asked."""
+    """The role whose model is called."""
     parents: tuple[str, ...] = ()
-    """Ids of the work that this draft came from."""
+    """Ids of the work that this draft was made from."""
     inputs: tuple[str, ...] = ()
-    """What is mounted: ids of attempts, whose published solution lies at `input/solutions/<id>`, and
-    community items `owner/name`, whose files lie at `input/<owner>/<name>`."""
+    """Mounts: ids of attempts, whose published solutions are mounted at `input/solutions/<id>`, and
+    community items `owner/name`, mounted at `input/<owner>/<name>`."""
     session: Literal["notebook", "script"] = "notebook"
     """A persistent notebook, or a fresh interpreter for each step."""
     budget: WorkBudget
     resources: Resources | None = None
-    """What it has to work with; filled in by the platform. None in old logs."""
+    """Compute and packages; filled in by the platform. None in old logs."""
     opening_version: int = 0
-    """Of the cells that the agent runs by itself; those of older versions must stay as they were."""
+    """Version of the cells that the agent runs by itself; a replay needs older versions unchanged."""
     blend: Blend | None = None
-    """Of a blend, and of its refit: what is averaged."""
+    """What is averaged; only of a blend and of its refit."""
     fold: int = 0
-    """Of a run on a fold: its number, from 1; 0 is the split itself."""
+    """Number of the fold, from 1; 0 is the split itself."""
 
     @property
     def is_closing(self) -> bool:
@@ -85,7 +83,7 @@ class Code(Value):
     @model_validator(mode="before")
     @classmethod
     def _renamed(cls, values: Any) -> Any:
-        """Read `opening_version` under the name that it has in older logs, too."""
+        """Migrate `edition`, the name of `opening_version` in older logs."""
         if isinstance(values, dict) and "edition" in values:
             return {"opening_version" if name == "edition" else name: values[name] for name in values}
         return values
@@ -95,19 +93,19 @@ Work = Annotated[Think | Code, Field(discriminator="kind")]
 
 
 class Wait(Value):
-    """Nothing to hand out until something in flight has finished."""
+    """Plan nothing until work in flight has finished."""
 
 
 class Done(Value):
-    """Nothing more to do, ever; `reason` is shown to the user."""
+    """End the campaign; `reason` is shown to the user."""
 
     reason: str
 
 
 class Compare(Value):
-    """Have the errors of the best scored attempts compared, then ask again what to do.
+    """Have the grader compare the errors of the best scored attempts, then plan again.
 
-    Only where `CampaignState.may_compare`; what comes of it is `CampaignState.compared`.
+    Only valid if `CampaignState.may_compare()`; the result is `CampaignState.compared`.
     """
 
 

@@ -1,4 +1,4 @@
-"""What a campaign's events amount to."""
+"""Fold a campaign's events to its state, and compute limits for what is planned next."""
 
 import math
 from dataclasses import dataclass, replace
@@ -46,17 +46,16 @@ __all__ = [
 ]
 
 MOST_COMPARISONS = 10
-"""Tables of errors in one campaign (docs/security.md)."""
+"""Error comparisons per campaign (docs/security.md)."""
 MOST_FINALISTS = 8
-"""Attempts that run on the first fold, beside members of a blend."""
-_MOST_FOLDS = 4
-"""Folds beside the split's own validation rows, where nobody says another number."""
+"""Attempts that run on the first fold, besides members of a blend."""
 
-_REFIT_FACTOR = 1.5  # of what the code took: more rows, and an interpreter of its own
-_START_SECONDS = 15.0  # to open a session and to look through a submission
-_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and an interpreter of its own
-_KEPT_FINALISTS = 5  # time is kept back for so many on all folds; eight take less, as some are dropped
-_UNDIVIDED = 1.5  # shares of an attempt: less than that goes to one attempt
+_MOST_FOLDS = 4  # the default, besides the split's own validation rows
+_REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
+_START_SECONDS = 15.0  # to open a session and to check a submission
+_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
+_RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
+_UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,47 +69,46 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class CampaignState:
-    """Everything that planning may look at; made by `apply` alone."""
+    """The state that planning depends on; created by `apply` only."""
 
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
-    """What the campaign ran in, one after another."""
+    """In order of time."""
     ran_in: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
-    """By work, which of the environments it ended in."""
+    """Index into `environments` by work id, as of its end."""
     proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
-    """By attempt, what became of its script."""
+    """By attempt."""
     split: SplitMade | None = None
     communities: tuple[CommunityRead, ...] = ()
-    """What was known of the community; more than one snapshot where it is followed over time."""
+    """Snapshots in order of time; more than one if a live competition is followed."""
     knew: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
-    """By work, which of the snapshots was the newest when it was planned."""
+    """Index of the newest snapshot by work id, as of its planning."""
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
-    """Of finished work; `seconds` are the campaign's own."""
+    """Of finished work; `seconds` are the campaign's."""
     works: WorkItems = WorkItems()  # noqa: RUF009 - frozen, safe to share
     best: Best | None = None
-    """Of finished attempts; agents plan by it, so a blend never is."""
+    """Of finished attempts; never a blend, as agents plan by it."""
     fold_plan: FoldsPlanned | None = None
-    """Who runs on further folds; since the last attempt was planned."""
+    """Reset when an attempt is planned."""
     finished_folds: tuple[FoldFinished, ...] = ()
-    """Who went on after each of these folds."""
     compared: ErrorsCompared | None = None
-    """How far the errors of the best attempts went together when that was last asked."""
+    """The newest comparison of errors."""
     comparisons: int = 0
-    """How often it was."""
+    """Number of comparisons so far."""
     judged: BlendJudged | None = None
-    """What was said of a blend since the last attempt was planned."""
+    """Reset when an attempt is planned."""
     picked: FinalPicked | None = None
     before_pick: int = 0
-    """How many pieces of work had been planned when it was picked."""
+    """Number of planned pieces of work as of the pick."""
     ended: CampaignEnded | None = None
 
     @property
     def spec(self) -> CampaignSpec:
-        """What the user asked for.
+        """The campaign's configuration.
 
         Raises:
-            LogError: the campaign has no first event.
+            LogError: the log does not begin with `CampaignOpened`.
         """
         if self.opened is None:
             raise LogError("the campaign's log does not begin with its opening")
@@ -118,22 +116,22 @@ class CampaignState:
 
     @property
     def community(self) -> CommunityRead | None:
-        """The newest snapshot of the community, or None where none is read."""
+        """The newest snapshot of the community; None without one."""
         return self.communities[-1] if self.communities else None
 
     def known_to(self, work_id: str) -> tuple[CommunityRead, ...]:
-        """Return the snapshots that a piece of work can draw on, its own first, then older ones."""
+        """Return the snapshots visible to a piece of work, newest first."""
         newest = self.knew.get(work_id, len(self.communities) - 1)
         return self.communities[newest::-1] if newest >= 0 else ()
 
     def resources(self) -> Resources | None:
-        """Return what an attempt that is planned now has to work with; None where nobody has looked."""
+        """Return the resources of an attempt planned now; None if no environment was recorded."""
         return resources_of(self.environments[-1], self.spec.coders) if self.environments else None
 
     def environment_of(self, work_id: str) -> Environment | None:
-        """Return what finished work ran in: the newest that has the toolbox it was planned for.
+        """Return the environment of finished work: the newest with the toolbox it was planned for.
 
-        None where that was not recorded.
+        None if it was not recorded.
         """
         number = self.ran_in.get(work_id, -1)
         known = self.environments[number::-1] if number >= 0 else ()
@@ -142,13 +140,13 @@ class CampaignState:
         return next(fitting, known[0] if known else None)
 
     def comparable(self) -> tuple[str, ...]:
-        """Return the attempts whose errors are compared if that is asked now, the best first."""
+        """Return the attempts whose errors a comparison would cover now, best first."""
         return tuple(each.id for each in self.works.best_first()[:MOST_COMPARED])
 
     def may_compare(self) -> bool:
-        """Whether the planner may ask for a comparison: it is wanted, new, and not one too many.
+        """Return whether `Compare` is valid now: enabled, with new attempts, and within the limit.
 
-        Each table tells something of the validation labels, so their number is bounded.
+        The number of comparisons is bounded, since each leaks information on the validation labels.
         """
         known, asked = self.compared, self.comparable()
         if not self.spec.ensemble or self.comparisons >= MOST_COMPARISONS or len(asked) <= 1:
@@ -156,7 +154,7 @@ class CampaignState:
         return known is None or (not known.reason and not set(asked) <= set(known.attempts))
 
     def refit(self) -> Attempt | None:
-        """Return the finished, valid refit of the final pick, if there is one."""
+        """Return the finished, valid refit of the final pick, if any."""
         picked = self.picked.work_id if self.picked else None
         refits = (each for each in self.works.refits() if each.work.parents == (picked,))
         return next((each for each in refits if each.submitted), None)
@@ -167,28 +165,28 @@ class CampaignState:
         return self.works.attempt(chosen.work_id) if chosen else None
 
     def delivered(self) -> Attempt | None:
-        """Return whose submission is the campaign's: the pick's or its refit's, else the best so far."""
+        """Return the attempt whose submission is delivered: the refit, else the pick, else the best."""
         return self.refit() or self.chosen()
 
     def free_slots(self) -> int:
-        """Return how many more attempts can run at once."""
+        """Return how many more attempts can run concurrently."""
         coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
         return max(0, self.spec.coders - coding)
 
     def seconds_left(self) -> float:
-        """Return what is left of the campaign's time; infinite without a limit."""
+        """Return the rest of the campaign's time; infinite without a limit."""
         limit = self.budget.seconds
         return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
 
     def closing_seconds(self) -> float:
-        """Return the seconds that are kept back for folds, blend and refit of the best code so far.
+        """Return the seconds reserved for folds, blend and refit of the best code so far.
 
-        It is no more than a share of the campaign's time.
+        At most `closing_time_share` of the campaign's time.
         """
         limit = self.budget.seconds
         if limit is None:
             return 0.0
-        ending, finalists = self.ending_seconds(), min(_KEPT_FINALISTS, len(self.works.best_first()))
+        ending, finalists = self.ending_seconds(), min(_RESERVED_FINALISTS, len(self.works.best_first()))
         folds = 0.0
         if self.most_folds() and finalists > 1 and self.best is not None:
             took = self._code_seconds(self.best.work_id)
@@ -196,7 +194,7 @@ class CampaignState:
         return min(self.budget.closing_time_share * limit, ending + folds)
 
     def ending_seconds(self, members: int = 1) -> float:
-        """Return about how long a blend, and the refit of so many of the best programs, take."""
+        """Estimate the seconds for a blend and the refit of the `members` best programs."""
         if self.best is None:
             return 0.0
         best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
@@ -205,12 +203,12 @@ class CampaignState:
         return refit + (_START_SECONDS if self.spec.blend else 0.0)
 
     def most_folds(self) -> int:
-        """Return on how many further folds finalists may run; none where the simplest is picked."""
+        """Return the largest number of further folds; 0 under the rule `simplest`."""
         wanted = _MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
         return wanted if self.spec.pick == "best" else 0
 
     def fold_seconds(self, took: float, finalists: int) -> float:
-        """Return about how long a fold takes, for so many whose code took so many seconds at most."""
+        """Estimate the seconds for one fold of `finalists` attempts of at most `took` seconds each."""
         return math.ceil(finalists / self.spec.coders) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
 
     def _code_seconds(self, work_id: str) -> float:
@@ -218,14 +216,14 @@ class CampaignState:
         return outcome.code_seconds if outcome is not None else 0.0
 
     def open_seconds(self) -> float:
-        """Return the seconds that are left for new work; infinite without a limit."""
+        """Return the seconds left for new attempts; infinite without a limit."""
         return max(0.0, self.seconds_left() - self.closing_seconds())
 
     def work_budget(self, *, whole: bool = False) -> WorkBudget:
-        """Return the limits of an attempt that is planned now.
+        """Return the limits of an attempt planned now.
 
-        It gets no more than its share of the campaign's time, so that another round can build on it, and
-        nothing of what is kept back; with `whole` all that is left, as nothing follows it.
+        It gets at most `round_share` of the campaign's time, so that another round can build on it, and
+        nothing of what is reserved; with `whole` it gets all that is left, as nothing follows it.
         """
         left = self.seconds_left() if whole else self.open_seconds()
         seconds = min(self.spec.attempt_seconds, left)
@@ -240,10 +238,10 @@ class CampaignState:
         )
 
     def exhausted(self) -> str | None:
-        """Return the name of the limit that is reached, or None."""
+        """Return the name of the exhausted limit, or None."""
         if self.open_seconds() <= 0:
             return "time limit"
-        tokens, usd = self.budget.open_tokens, self.budget.open_usd  # the rest is for what is under way
+        tokens, usd = self.budget.open_tokens, self.budget.open_usd  # the rest is for work in flight
         if tokens is not None and self.spend.tokens >= tokens:
             return "token limit"
         if usd is not None and self.spend.usd >= usd > 0:
@@ -251,7 +249,7 @@ class CampaignState:
         return None
 
     def next_id(self, work: Think | Code) -> str:
-        """Return the id of `work` if it is planned next."""
+        """Return the id for `work` if it is planned next."""
         name = _name_of(work)
         count = sum(_name_of(record.work) == name for record in self.works)
         return f"{name}-{count:03d}"
@@ -277,8 +275,6 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
     match record.event:
         case CampaignOpened(spec=spec):
             return replace(state, opened=spec, budget=spec.budget)
-        case EnvironmentRead() | SplitMade() | CommunityRead() as found:
-            return _with_given(state, found)
         case WorkPlanned(id=work_id, work=work):
             return replace(
                 state,
@@ -296,58 +292,57 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )
-        case (
-            ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
-        ) as told:
-            return _with_told(state, told)
         case ScriptProved(id=work_id) as proved:
             return replace(state, proofs=state.proofs.set(work_id, proved))
         case CampaignResumed(budget=budget):
-            # With an end taken back, more attempts may follow, or there is time for folds now, and
-            # another final pick.
+            # After an end that is withdrawn, more attempts or folds may run, so the pick is repeated.
             if state.ended:
                 state = replace(state, picked=None, fold_plan=None, finished_folds=())
             return replace(state, budget=budget, ended=None)
         case CampaignEnded() as ended:
             return replace(state, ended=ended)
+        case other:
+            return _with_result(state, other)
 
 
 CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), apply)
 
 
-def _with_given(
-    state: CampaignState, found: EnvironmentRead | SplitMade | CommunityRead
+
+def _with_result(
+    state: CampaignState,
+    event: EnvironmentRead
+    | SplitMade
+    | CommunityRead
+    | ErrorsCompared
+    | FoldsPlanned
+    | FoldFinished
+    | BlendJudged
+    | FinalPicked,
 ) -> CampaignState:
-    match found:
+    match event:
         case EnvironmentRead(environment=environment):
             return replace(state, environments=(*state.environments, environment))
         case SplitMade():
-            return replace(state, split=found)
+            return replace(state, split=event)
         case CommunityRead():
-            return replace(state, communities=(*state.communities, found))
-
-
-def _with_told(
-    state: CampaignState,
-    told: ErrorsCompared | FoldsPlanned | FoldFinished | BlendJudged | FinalPicked,
-) -> CampaignState:
-    match told:
+            return replace(state, communities=(*state.communities, event))
         case ErrorsCompared():
-            return replace(state, compared=told, comparisons=state.comparisons + 1)
+            return replace(state, compared=event, comparisons=state.comparisons + 1)
         case FoldsPlanned():
-            return replace(state, fold_plan=told, finished_folds=())
+            return replace(state, fold_plan=event, finished_folds=())
         case FoldFinished():
-            return replace(state, finished_folds=(*state.finished_folds, told))
+            return replace(state, finished_folds=(*state.finished_folds, event))
         case BlendJudged():
-            return replace(state, judged=told)
+            return replace(state, judged=event)
         case FinalPicked():
-            return replace(state, picked=told, before_pick=len(state.works))
+            return replace(state, picked=event, before_pick=len(state.works))
 
 
 def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
-    """Return the better of the best so far and a new outcome; among equals the one planned first.
+    """Return the better of the best so far and a new outcome; ties go to the one planned first.
 
-    So the best does not depend on which of two parallel attempts happens to finish first.
+    So the best does not depend on which of two concurrent attempts finishes first.
     """
     best, work = state.best, state.works[work_id].work
     if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:

@@ -1,4 +1,4 @@
-"""All work of a campaign, as a value."""
+"""Hold all work of a campaign as an immutable value, and read it back typed."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -32,13 +32,13 @@ class WorkRecord:
 
     @property
     def in_flight(self) -> bool:
-        """Whether it has been handed out and not come back."""
+        """Whether it was submitted to the executor and has no outcome yet."""
         return self.outcome is None
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A `Code` and how it ended."""
+    """A `Code` with its outcome."""
 
     id: str
     work: Code
@@ -46,22 +46,22 @@ class Attempt:
 
     @property
     def submitted(self) -> Submitted | None:
-        """What it handed in, if it did."""
+        """Its best submission, if it made one."""
         return self.outcome.submitted if self.outcome else None
 
     @property
     def score(self) -> ValidationScore | None:
-        """What the best that it handed in scored, if anything did."""
+        """Validation score of its best submission, if it has one."""
         return self.outcome.score if self.outcome else None
 
     @property
     def title(self) -> str:
-        """What it is by its report, else what was planned."""
+        """Title of the report, else of the draft."""
         return (self.outcome.title if self.outcome else "") or self.work.draft.title
 
     @property
     def result(self) -> str:
-        """How it ended, in words."""
+        """Score or failure, in one line."""
         if self.outcome is None:
             return "running"
         if self.outcome.score is not None:
@@ -71,9 +71,9 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Purpose(Generic[FactsT, ResultT]):
-    """A kind of `Think` that an agent registers: whose model it asks, what it takes and what it finds.
+    """A kind of `Think` that an agent registers: the role it calls, and the types of input and result.
 
-    The log stores facts and result as JSON; agents handle values alone.
+    The log stores both as JSON; agents see values only.
     """
 
     name: str
@@ -82,22 +82,22 @@ class Purpose(Generic[FactsT, ResultT]):
     result: type[ResultT]
 
     def work(self, facts: FactsT) -> Think:
-        """Return the work of thinking about `facts`."""
+        """Return a `Think` with this purpose and these facts."""
         return Think(purpose=self.name, facts=Payload.of(facts))
 
     def facts_of(self, work: Think) -> FactsT:
-        """Return what `work` thinks about.
+        """Return the facts of `work` as a value.
 
         Raises:
-            LogError: the facts are not of this purpose's type.
+            LogError: they are not of this purpose's type.
         """
         return _read(work.facts, self.facts, self.name)
 
     def result_of(self, payload: Payload) -> ResultT:
-        """Return what was found.
+        """Return the result in `payload` as a value.
 
         Raises:
-            LogError: the result is not of this purpose's type.
+            LogError: it is not of this purpose's type.
         """
         return _read(payload, self.result, self.name)
 
@@ -110,13 +110,13 @@ def _read(payload: Payload, kind: type[ValueT], purpose: str) -> ValueT:
         place = ".".join(str(part) for part in first["loc"])
         raise LogError(
             f"a recorded {purpose} is no {kind.__name__}: {place}: {first['msg']}",
-            hint="go on with the version of the agent that started the campaign",
+            hint="resume with the version of the agent that started the campaign",
         ) from None
 
 
 @dataclass(frozen=True, slots=True)
 class Thought(Generic[FactsT, ResultT]):
-    """A `Think` with its facts and, once it has ended, its result or why there is none."""
+    """A `Think` with its facts and, once it has ended, its result or failure."""
 
     id: str
     facts: FactsT
@@ -126,7 +126,7 @@ class Thought(Generic[FactsT, ResultT]):
 
 @dataclass(frozen=True, slots=True)
 class WorkItems:
-    """Work in the order it was planned; a change returns a new value that shares the rest."""
+    """Work in the order it was planned; a persistent collection, so updates share structure."""
 
     _records: Map[int, WorkRecord] = field(default_factory=Map)
     _numbers: Map[str, int] = field(default_factory=Map)
@@ -141,33 +141,33 @@ class WorkItems:
         return self._records[self._numbers[work_id]]
 
     def number(self, work_id: str) -> int:
-        """Return the place of `work_id` in the order of planning."""
+        """Return the position of `work_id` in the order of planning."""
         return self._numbers[work_id]
 
     def in_flight(self) -> list[WorkRecord]:
-        """Return what was planned and has not finished, oldest first."""
+        """Return planned work without an outcome, oldest first."""
         return [record for record in self if record.in_flight]
 
     def attempts(self) -> list[Attempt]:
-        """Return all attempts, the baseline among them, oldest first.
+        """Return all attempts with the baseline, oldest first.
 
-        A blend is none of them: agents plan by these, and what it says of the labels is not for them.
+        Closing work is excluded: agents plan by these, and a blend would leak labels to them.
         """
         return [each for each in self.codes() if not each.work.is_closing]
 
     def best_first(self, *, blends: bool = False) -> list[Attempt]:
-        """Return the scored attempts, the best first; of equals the one that was planned first."""
+        """Return the scored attempts, and `blends` too, best first; ties in order of planning."""
         tried = self.rankable() if blends else self.attempts()
         found = [(each.score.value, each) for each in tried if each.score is not None]
         return [each for _, each in sorted(found, key=lambda pair: pair[0], reverse=True)]
 
     def rankable(self) -> list[Attempt]:
-        """Return attempts and blends, all that can be the final pick, oldest first."""
+        """Return attempts and blends, the candidates for the final pick, oldest first."""
         apart = (Operator.REFIT, Operator.FOLD)
         return [each for each in self.codes() if each.work.operator not in apart]
 
     def blend(self) -> Attempt | None:
-        """Return the blend of all attempts so far; None where it is still to be planned."""
+        """Return the blend planned after the last attempt; None if there is none yet."""
         last = self.rankable()[-1:]
         return last[0] if last and last[0].work.operator is Operator.BLEND else None
 
@@ -176,18 +176,18 @@ class WorkItems:
         return [each for each in self.codes() if each.work.operator is Operator.REFIT]
 
     def fold_runs(self) -> list[Attempt]:
-        """Return the runs of finalists on folds, oldest first."""
+        """Return the fold runs of finalists, oldest first."""
         return [each for each in self.codes() if each.work.operator is Operator.FOLD]
 
     def codes(self) -> list[Attempt]:
-        """Return attempts, runs on folds, blends and refits, oldest first."""
+        """Return attempts, fold runs, blends and refits, oldest first."""
         return [self.attempt(record.id) for record in self if isinstance(record.work, Code)]
 
     def attempt(self, work_id: str) -> Attempt:
-        """Return one attempt, a run on a fold, a blend or a refit.
+        """Return one attempt, fold run, blend or refit.
 
         Raises:
-            LogError: that work is none of these.
+            LogError: that work is a `Think`.
         """
         work, outcome = self[work_id].work, self[work_id].outcome
         if not isinstance(work, Code):
@@ -198,7 +198,7 @@ class WorkItems:
         """Return all `Think` work of one purpose, oldest first.
 
         Raises:
-            LogError: what was recorded is not of the purpose's types.
+            LogError: recorded facts or results are not of the purpose's types.
         """
         found = []
         for record in self:
@@ -211,10 +211,10 @@ class WorkItems:
         return found
 
     def planned(self, work_id: str, work: Think | Code) -> "WorkItems":
-        """Return these and one more.
+        """Return a copy with one more piece of work.
 
         Raises:
-            LogError: there is work of this id already.
+            LogError: the id is taken.
         """
         if work_id in self._numbers:
             raise LogError(f"{work_id} was planned twice")
@@ -226,10 +226,10 @@ class WorkItems:
         )
 
     def finished(self, work_id: str, outcome: Outcome) -> "WorkItems":
-        """Return these with the outcome of one.
+        """Return a copy with the outcome of one piece of work.
 
         Raises:
-            LogError: no work of this id is in flight.
+            LogError: no work with this id is in flight.
         """
         number = self._numbers.get(work_id)
         if number is None or not self._records[number].in_flight:
