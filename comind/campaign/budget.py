@@ -1,4 +1,4 @@
-"""The campaign's purse, and the meter that pays from it: limits hold whatever runs at once."""
+"""Reserve budget for model requests, rate-limit and retry them; hard limits hold under concurrency."""
 
 import math
 import threading
@@ -24,33 +24,33 @@ __all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_o
 
 T = TypeVar("T", ModelReply, Embedded)
 
-_LEAST_SECONDS = 1.0  # with less left a call is given up
-_CALLS_OF_ITS_OWN = 6  # failures of one call while others succeed, after which it is the call's fault
+_LEAST_SECONDS = 1.0  # with less time left there is no retry
+_MOST_FAILURES = 6  # of one call while others succeed; then the request itself is at fault
 
 
 class BudgetLedger:
-    """Tokens and money of one campaign; a try reserves its worst case and settles for what it took.
+    """Tokens and dollars of one campaign; each request reserves its worst case and settles its usage.
 
-    The last share of both is kept back for calls that bring work to its end. Time is not kept here:
-    work carries its own deadline.
+    The last share of both is reserved for calls that close work. Deadlines are kept by the work itself.
+    Thread-safe.
     """
 
     def __init__(self, budget: Budget, spent: Spend) -> None:
         self._budget = budget
         self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
-        """What is spent for good, with all tokens as prompt tokens."""
+        """Settled usage, with all tokens as prompt tokens."""
         self._held = Usage()
         self._settled = threading.Condition()
 
     @contextmanager
     def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
-        """Hold `bound` for one try; without a settlement it counts as spent.
+        """Reserve `bound` for one request; charged in full unless `Reservation.actual` is set.
 
-        While only what others hold is in the way, it waits for them. A `closing` try may be paid from
-        the share that is kept back.
+        Blocks while only the reservations of others stand in the way. A `closing` request may use the
+        reserved share.
 
         Raises:
-            BudgetExceeded: the try could exceed the budget.
+            BudgetExceeded: the request could exceed the budget.
         """
         with self._settled:
             while (over := self._over(_sum(self._held, bound), closing=closing)) is not None:
@@ -69,7 +69,7 @@ class BudgetLedger:
                 self._settled.notify_all()
 
     def _over(self, more: Usage, *, closing: bool) -> str | None:
-        """Return in words which limit `more` would exceed, if any."""
+        """Return the limit that `more` would exceed, as a message; None if none."""
         limits, spent = self._budget, self.spent
         tokens = limits.tokens if closing else limits.open_tokens
         usd = limits.usd if closing else limits.open_usd
@@ -81,21 +81,21 @@ class BudgetLedger:
 
 
 def ledger_of(campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
-    """Return a purse with what the logs of all the campaign's work leave of `budget`."""
+    """Return a ledger of `budget`, charged with the usage in the logs of all the campaign's work."""
     works = (fold(read_log(log, WORK_EVENTS)) for log in campaign.logs())
     return BudgetLedger(budget, sum((work.owed for work in works), Spend()))
 
 
 @dataclass(slots=True)
 class Reservation:
-    """What is held for one try."""
+    """Budget reserved for one request."""
 
     actual: Usage | None = None
-    """What the try really took, once that is known."""
+    """Usage of the request, once it is known."""
 
 
 def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
-    """Return tokens and dollars together; rounded so that what is taken back leaves nothing."""
+    """Add tokens and dollars; rounded, so that a released reservation leaves exactly zero."""
     return Usage(
         prompt_tokens=one.tokens + sign * other.tokens,
         usd=max(0.0, round(one.usd + sign * other.usd, 12)),
@@ -104,39 +104,39 @@ def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """Asks the gate for leave and the purse for money, and tries again what may succeed."""
+    """Sends requests under a rate limiter and a budget ledger, with retries."""
 
     ledger: BudgetLedger
     limiter: RateLimiter
     note: Callable[[RequestFailed], None] | None = None
-    """Records a try that failed; without it, nothing is tried twice."""
+    """Records a failed request; None disables retries."""
     seconds_left: Callable[[], float] = lambda: math.inf
-    """How long an answer is of any use."""
+    """Returns the seconds until the deadline."""
 
     def call(
         self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
     ) -> T:
-        """Return what came of a call to `model`, tried again as long as that makes sense.
+        """Return the result of `attempt`, which sends one request to `model`; retry with backoff.
 
-        One `attempt` takes `about` so many tokens, and `bound` at most.
+        One request takes about `about` tokens, and at most `bound`.
 
         Raises:
-            BudgetExceeded: the next try could exceed the budget.
-            DeadlineExceeded: the work's time is over before the endpoint is well, or has answered.
+            BudgetExceeded: the next request could exceed the budget.
+            DeadlineExceeded: the deadline passes before the endpoint recovers or answers.
             ModelServiceError: the endpoint refuses, or is gone.
-            ReplyError: this very request cannot be answered.
+            ReplyError: this request failed six times while others succeeded.
         """
         failures, answered, not_before = 0, self.limiter.successes, -math.inf
         while True:
             if not self.limiter.enter(
                 model, about, not_before=not_before, seconds_left=self.seconds_left()
             ):
-                raise DeadlineExceeded(f"the model {model} was not to be had while there was time")
+                raise DeadlineExceeded(f"the model {model} was not available before the deadline")
             try:
                 return self._try(model, attempt, bound, closing=closing)
             except ModelBusyError as error:
                 failures += 1
-                over = self.seconds_left() < _LEAST_SECONDS  # perhaps it was we who waited no longer
+                over = self.seconds_left() < _LEAST_SECONDS  # perhaps our own timeout ended it
                 try:
                     if self.note is not None:
                         booked = bound if error.billed else Usage()
@@ -148,15 +148,15 @@ class Meter:
                         not_before = self.limiter.failed(error, failures)
                 if over:
                     raise DeadlineExceeded(
-                        f"the model {model} did not answer while there was time"
+                        f"the model {model} did not answer before the deadline"
                     ) from None
                 if self.note is None:
                     raise
-                if failures >= _CALLS_OF_ITS_OWN and self.limiter.successes > answered:
+                if failures >= _MOST_FAILURES and self.limiter.successes > answered:
                     raise ReplyError(f"{error}, {failures} times, while others were answered") from None
 
     def _try(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
-        """Make one try; tell the gate of every end but a failure that may be tried again."""
+        """Send one request; report every end to the limiter, except a failure that may be retried."""
         try:
             with self.ledger.reserve(bound, closing=closing) as reservation:
                 try:
@@ -179,7 +179,7 @@ class Meter:
 
 
 class MeteredModel:
-    """A model whose calls pass a meter."""
+    """A chat model with metered requests."""
 
     def __init__(self, model: ChatModel, meter: Meter) -> None:
         self._model = model
@@ -189,11 +189,11 @@ class MeteredModel:
         self.reply_tokens = model.reply_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that one try of `request` can cost."""
+        """Return the worst-case usage of one request."""
         return self._model.bound(request)
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the reply to `request`; raises what the meter raises."""
+        """Return the reply to `request`; raises as `Meter.call` does."""
         bound = self._model.bound(request)
         request = request.within(bound)
         about = prompt_tokens(request.messages) + request.max_tokens
@@ -207,7 +207,7 @@ class MeteredModel:
 
 
 class MeteredEmbedder:
-    """An embedder whose calls pass a meter."""
+    """An embedder with metered requests."""
 
     def __init__(self, embedder: Embedder, meter: Meter) -> None:
         self._embedder = embedder
@@ -215,12 +215,12 @@ class MeteredEmbedder:
         self.name = embedder.name
 
     def bound(self, texts: Sequence[str]) -> Usage:
-        """Return the most that one try can cost."""
+        """Return the worst-case usage of one request."""
         return self._embedder.bound(texts)
 
     def embed(self, texts: Sequence[str]) -> Embedded:
-        """Return a vector for each text; raises what the meter raises."""
+        """Return an embedding for each text; raises as `Meter.call` does."""
         bound, about = self.bound(texts), sum(map(count_tokens, texts))
-        # The gate knows refusals by name, and a server may have one name for all that it does.
+        # The limiter keeps refusals by name, and a server may use one name for chat and embeddings.
         name = f"{self.name} (embeddings)"
         return self._meter.call(name, partial(self._embedder.embed, texts), bound, about)

@@ -1,4 +1,4 @@
-"""What an agent may do while it carries out work; every effect goes through the recorder."""
+"""Contexts through which agents call models, run cells and have submissions graded, all recorded."""
 
 import math
 import time
@@ -41,64 +41,64 @@ __all__ = ["CodeContext", "Models", "Neighbours", "Ports", "Step", "ThinkContext
 T = TypeVar("T", bound=BaseModel)
 
 Neighbours = Callable[[], tuple[Neighbour, ...]]
-"""Tells how far the other attempts of the campaign have come, the best first."""
+"""Returns the progress of the campaign's other attempts, best first."""
 
-_MOST_UPDATES = 3  # on other attempts, with one step
+_MOST_UPDATES = 3  # neighbours reported with one step
 
 
 class Models(NamedTuple):
-    """What agents may ask, already metered."""
+    """The models of an agent's work, with metered requests."""
 
     chat: ChatModel
-    """Recorded, too."""
+    """Recorded as well."""
     embedder: Embedder | None = None
 
 
 class ThinkContext:
-    """Model calls, recorded; enough for a `Think`."""
+    """Context of a `Think`: recorded model calls."""
 
     def __init__(self, recorder: Recorder, models: Models, resources: Resources | None = None) -> None:
         self._recorder = recorder
         self._models = models
         self.resources = resources
-        """What attempts have to work with, as of when this work was planned; None in old logs."""
+        """Compute and packages of attempts, as of when this work was planned; None in old logs."""
 
     @property
     def state(self) -> AttemptState:
-        """What has happened so far; the same during a replay as it was then."""
+        """The state so far; a replay sees the same state at the same point."""
         return self._recorder.state
 
     @property
     def context_tokens(self) -> int:
-        """How much the model reads, prompt and reply together."""
+        """Context window of the model in tokens, prompt and reply together."""
         return self._models.chat.context_tokens
 
     def reply_tokens(self, asked: int) -> int:
-        """Return how many tokens a reply may have, thoughts aside, where so many are asked for.
+        """Return the token limit for a reply of `asked` tokens, reasoning tokens not counted.
 
-        A user's limit goes first, be it more or less; nothing goes beyond a share of the context.
+        A limit set by the user takes precedence, larger or smaller, up to a share of the context window.
         """
         chat = self._models.chat
         return min(chat.reply_tokens or asked, reply_share(chat.context_tokens))
 
     def ask(self, prompt: Prompt, reply_type: type[T]) -> Answer[T]:
-        """Return the model's reply as a `reply_type`, with its text.
+        """Return the model's completion parsed as a `reply_type`, with its text.
 
         Raises:
-            ReplyError: the replies did not have the promised form, after the stated retries.
+            ReplyError: the replies do not match the schema, after the prompt's retries.
             ModelServiceError: the endpoint is unreachable or refuses.
         """
         return ask(self._models.chat, prompt, reply_type)
 
     def rank(self, query: str, texts: Sequence[str], *, top: int) -> tuple[int, ...]:
-        """Return the indices of the texts nearest to a query, the nearest first.
+        """Return the indices of the `top` texts nearest to `query`, nearest first.
 
-        By the embedding model of the role `embeddings`; by BM25 where there is none, where it fails for
-        good, and where the budget does not allow it. Ties go by index. Blank texts come last; for a
-        blank query the rest stays in order.
+        Uses the embedding model of the role `embeddings`; falls back to BM25 if there is none, if it
+        fails permanently, or if the budget does not allow it. Ties go by index. Blank texts come last;
+        for a blank query the order stays.
 
         Raises:
-            DeadlineExceeded: the endpoint is not well before the work's time is over.
+            DeadlineExceeded: the endpoint does not recover before the work's deadline.
             ModelServiceError: the endpoint is unreachable.
         """
         return rank(self._recorder, self._models.embedder, query, texts, top=top)
@@ -106,38 +106,38 @@ class ThinkContext:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What came of one cell."""
+    """Result of one cell."""
 
     code: str
     result: CellResult
     files: tuple[WrittenFile, ...] = ()
-    """What it wrote, the newest last."""
+    """The files it wrote, newest last."""
     report: GradeReport | None = None
-    """The verdict on the submissions that the step handed in."""
+    """The grader's report on its submissions."""
     gain: Paired | None = None
-    """How much better it is than the attempt's best score before it, on the same rows."""
+    """Paired difference to the attempt's previous best score; positive is better."""
     refused: str = ""
-    """Why the files it named could not be taken in."""
+    """Why the files it named were rejected."""
     neighbours: tuple[Neighbour, ...] = ()
-    """Other attempts of which something is new; told with steps that failed or handed something in."""
+    """Other attempts with progress since the last report; with failed or submitting steps only."""
     out_of_fold: GradeReport | None = None
-    """The verdict on its predictions for rows of train.csv; None where it handed in none."""
+    """Report on its out-of-fold predictions; None if it submitted none."""
     followed: bool | None = None
-    """Whether it is the attempt's pick now, as it was nominated; None where it was not."""
+    """Whether its nomination made it the attempt's pick; None if it was not nominated."""
 
 
 class Ports(NamedTuple):
-    """What a workbench reaches beside its models."""
+    """What a `CodeContext` uses besides its models."""
 
     open_session: Callable[[], Session]
     grader: Grader
     monitor: Monitor | None = None
-    """Watches the cells, but not those that only bring a new session back."""
+    """Monitors cells, except those replayed into a new session."""
     neighbours: Neighbours = tuple
 
 
 class CodeContext(ThinkContext):
-    """A session, a grader and a clock besides the model; what a `Code` needs."""
+    """Context of a `Code`: model calls, a session with a deadline, and a grader."""
 
     def __init__(
         self,
@@ -147,50 +147,50 @@ class CodeContext(ThinkContext):
         models: Models,
         ports: Ports,
     ) -> None:
-        """Set up the bench of an attempt; no session is opened before the first live cell."""
+        """Set up the context of an attempt; the session opens with the first cell not replayed."""
         super().__init__(recorder, models, work.resources)
         self.work = work
         self._folder = folder
         self._open_session, self._grader, self._monitor, self._neighbours = ports
-        self._told: dict[str, Neighbour] = {}
+        self._reported: dict[str, Neighbour] = {}
         self._session: Session | None = None
 
     @property
     def steps_left(self) -> int:
-        """Cells that may still be run."""
+        """Number of cells that may still be run."""
         return self.work.budget.steps - self.state.steps
 
     @property
     def seconds_left(self) -> float:
-        """Seconds of the attempt that are left, as of the last effect."""
+        """Seconds until the attempt's deadline, as of the last recorded effect."""
         return self.work.budget.seconds - self.state.spend.seconds
 
     def run(
         self, goal: str, code: str, *, seconds: float = math.inf, scratch: bool = False
     ) -> CellResult:
-        """Run one cell that hands nothing in, whatever it writes, for so many seconds at most.
+        """Run one cell without collecting submissions, with a timeout of `seconds`.
 
-        With `scratch` nothing that follows needs what it leaves behind, so that no script has it.
+        With `scratch` nothing later depends on it, so scripts and session replays leave it out.
 
         Raises:
-            DeadlineExceeded: the attempt's seconds are used up.
-            SandboxError: no session can be had.
+            DeadlineExceeded: the attempt's deadline has passed.
+            SandboxError: no session can be opened.
         """
-        ended = self._run_cell(goal, code, None, hands_in=False, most_seconds=seconds, scratch=scratch)
+        ended = self._run_cell(goal, code, None, submits=False, timeout=seconds, scratch=scratch)
         return ended.result
 
     def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
-        """Run one cell, take in the two submissions that it wrote, if any, and have them graded.
+        """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
 
-        Submissions are looked for under their usual names, or under those in `submission`; that a
-        named one was not written is told. What `SubmissionCollector` takes in with them is told of, too.
+        `submission` names the files if they are not the default ones; a missing named file is reported
+        in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
 
         Raises:
-            DeadlineExceeded: the attempt's seconds are used up.
-            SandboxError: no session can be had.
+            DeadlineExceeded: the attempt's deadline has passed.
+            SandboxError: no session can be opened.
             GraderError: the grader is gone.
         """
-        ended = self._run_cell(goal, code, submission, hands_in=True)
+        ended = self._run_cell(goal, code, submission, submits=True)
         step = Step(code, ended.result, ended.files, refused=ended.refused, neighbours=ended.neighbours)
         if ended.submitted is None:
             return step
@@ -208,7 +208,7 @@ class CodeContext(ThinkContext):
         )
 
     def close(self) -> None:
-        """End the session, if one was opened."""
+        """Close the session, if one was opened."""
         if self._session is not None:
             self._session.close()
             self._session = None
@@ -219,8 +219,8 @@ class CodeContext(ThinkContext):
         code: str,
         submission: SubmissionNames | None,
         *,
-        hands_in: bool,
-        most_seconds: float = math.inf,
+        submits: bool,
+        timeout: float = math.inf,
         scratch: bool = False,
     ) -> CellEnded:
         ordinal = self._recorder.next_ordinal()
@@ -231,36 +231,35 @@ class CodeContext(ThinkContext):
 
         def run() -> CellEnded:
             session = self._live_session()
-            allowed = min(self.work.budget.cell_seconds, most_seconds)
-            seconds = min(allowed, self._live_seconds_left())
-            hand_in = SubmissionCollector(session.workspace, submission)
+            seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left())
+            collector = SubmissionCollector(session.workspace, submission)
             before = list_files(session.workspace)
             watch = self._monitor(goal, code, seconds) if self._monitor is not None else None
             result = session.run(code, seconds=seconds, watch=watch)
             if watch is not None:
                 watch.close()
             submitted, refused, failed = None, "", result.status is not CellStatus.OK
-            if hands_in and result.status in (CellStatus.OK, CellStatus.ERROR):
-                submitted, refused = hand_in.collect(self._folder, number)
+            if submits and result.status in (CellStatus.OK, CellStatus.ERROR):
+                submitted, refused = collector.collect(self._folder, number)
             if submitted is None and failed:
-                refused = ""  # what went wrong with the cell says more
+                refused = ""  # the cell's own error says more
             return CellEnded(
                 ordinal=ordinal,
                 result=result,
                 submitted=submitted,
                 refused=refused,
                 files=written_since(before, list_files(session.workspace)),
-                neighbours=self._updates() if hands_in and (submitted or failed) else (),
+                neighbours=self._updates() if submits and (submitted or failed) else (),
             )
 
         ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
-        self._told |= {each.id: each for each in ended.neighbours}
+        self._reported |= {each.id: each for each in ended.neighbours}
         failpoint("cell-recorded")
         return ended
 
     def _updates(self) -> tuple[Neighbour, ...]:
-        """Return the neighbours that have changed since this attempt was told of them."""
-        changed = [each for each in self._neighbours() if self._told.get(each.id) != each]
+        """Return the neighbours that have changed since they were last reported."""
+        changed = [each for each in self._neighbours() if self._reported.get(each.id) != each]
         return tuple(changed[:_MOST_UPDATES])
 
     def _live_seconds_left(self) -> float:
@@ -275,7 +274,7 @@ class CodeContext(ThinkContext):
         def grade() -> Graded:
             test = self._folder.test_submission(submitted.step)
             if self.work.operator is Operator.REFIT:
-                report = self._grader.check(test)  # it has learnt from the validation rows
+                report = self._grader.check(test)  # it was fitted on the validation rows
                 return Graded(ordinal=ordinal, submitted=submitted, report=report)
             report = self._grader.grade(self._folder.validation_submission(submitted.step), test)
             gain = nominee = None
@@ -302,7 +301,7 @@ class CodeContext(ThinkContext):
         return self._grader.compare(validation(one.step), validation(other.step))
 
     def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
-        """Return the verdict on a step's out-of-fold predictions; a fault with them is one, too."""
+        """Return the report on a step's out-of-fold predictions; an unreadable file gives a report."""
         if not submitted.out_of_fold_sha256:
             return None
         try:

@@ -1,7 +1,7 @@
-"""What the events of one piece of work amount to: its model calls, its cells, and what it spent.
+"""Fold the events of one piece of work to its model calls, cells, submissions and spend.
 
-This is the one place where the beginning and the end of a call or a cell are paired. Budget, ledger,
-traces, live view, lineage and scripts read the calls and cells that are found here.
+Only here are the start and end events of calls and cells paired. Budget, traces, live view, lineage and
+scripts read the result.
 """
 
 import math
@@ -43,12 +43,12 @@ __all__ = ["AttemptState", "Call", "CellRun", "FailedRequest", "Row", "apply", "
 
 T = TypeVar("T")
 
-_LOST = "no reply was recorded: the process ended while the call was under way"
+_LOST = "no reply was recorded: the process ended while the call was in flight"
 
 
 @dataclass(frozen=True, slots=True)
 class Row(Generic[T]):
-    """Values in order; a change returns a new row that shares the rest, whatever its length."""
+    """Persistent vector: `put` returns a new one that shares structure."""
 
     _values: Map[int, T] = Map()  # noqa: RUF009 - immutable, safe to share
 
@@ -60,17 +60,17 @@ class Row(Generic[T]):
 
     @property
     def last(self) -> T | None:
-        """The last value, if there is one."""
+        """The last value, or None."""
         return self._values.get(len(self) - 1)
 
     def put(self, number: int, value: T) -> "Row[T]":
-        """Return the row with `value` at `number`: instead of another one, or after the last."""
+        """Return a copy with `value` at index `number`, at most the length."""
         return Row(self._values.set(number, value))
 
 
 @dataclass(frozen=True, slots=True)
 class FailedRequest:
-    """A try that the endpoint did not answer, while its call went on."""
+    """A request of a call that failed and may have been retried."""
 
     at: datetime
     message: str
@@ -79,7 +79,7 @@ class FailedRequest:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One model call; open until its end, or the end of its process, is known."""
+    """One model call, with retries; open until it or its process ends."""
 
     number: int
     """Within its work, from 0."""
@@ -89,80 +89,80 @@ class Call:
     bound: Usage
     sent: datetime
     ordinal: int | None = None
-    """Number of the effect; the monitor's questions are none and have no number."""
+    """Of the effect; None for the monitor's calls, which are no effects."""
     cell: int | None = None
-    """Number of the running cell that the monitor asked about."""
+    """Number of the running cell that the monitor's call is about."""
     failed_requests: Row[FailedRequest] = Row()
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
-    """What is booked for it so far, failed tries included; `seconds` are not used."""
+    """Charged so far, failed requests included; `seconds` are not used."""
     ended: datetime | None = None
     reply: ModelReply | None = None
     verdict: MonitorVerdict | None = None
-    """What the monitor's model said of the cell."""
+    """Of the monitor's model on the cell."""
     failure: str = ""
-    """Why it came to nothing, or why the monitor's verdict did not count."""
+    """Why it failed, or why the monitor's verdict was rejected."""
     lost: bool = False
-    """Whether nobody knows what its last try took; booked at its bound."""
+    """Whether the usage of its last request is unknown; charged at its bound."""
 
     @property
     def last_request(self) -> datetime:
-        """When the last try began."""
+        """Start of the last request."""
         return self.failed_requests.last.at if self.failed_requests.last else self.sent
 
     @property
     def took(self) -> Spend:
-        """What the last try is booked at."""
+        """Charge for the last request."""
         if self.lost:
-            return _booked(self.bound, calls=1, lost_calls=1)
+            return _charge(self.bound, calls=1, lost_calls=1)
         if self.reply is None:
             return Spend()
         seconds = self.reply.seconds
-        return _booked(self.reply.usage, exact=self.reply.exact, calls=1, model_seconds=seconds)
+        return _charge(self.reply.usage, exact=self.reply.exact, calls=1, model_seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellRun(Cell):
-    """One run of a cell; without a result it is running, or was cut off."""
+    """One run of a cell; without a result it is running, or was interrupted."""
 
     number: int
-    """Within its work, from 0; a step has more than one run where its process was killed."""
+    """Within its work, from 0; a step runs again if its process was killed."""
     ordinal: int
     step: int
     names: SubmissionNames | None
-    """The files that it was to hand in, where they were named."""
+    """The files to submit, if not the default ones."""
     scratch: bool = False
-    """Whether nothing that follows needs it."""
+    """Whether nothing later depends on it."""
     started: datetime
     ended: datetime | None = None
     submitted: Submitted | None = None
     refused: str = ""
-    """Why the files that were named could not be taken in."""
+    """Why the named files were rejected."""
     report: GradeReport | None = None
-    """The grader's verdict on what it handed in."""
+    """The grader's report on its submissions."""
     out_of_fold: GradeReport | None = None
-    """The grader's verdict on its predictions for rows of train.csv."""
+    """The grader's report on its out-of-fold predictions."""
     gain: Paired | None = None
-    """How much better it is than the attempt's leader before it, on the same rows."""
+    """Paired difference to the attempt's previous leader; positive is better."""
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptState:
-    """What the events of one piece of work amount to."""
+    """State of one piece of work, folded from its log."""
 
     begun: datetime | None = None
     ended: datetime | None = None
     calls: Row[Call] = Row()
-    """All model calls in the order they were sent; only the last one can be open."""
+    """In the order they were sent; only the last one can be open."""
     cells: Row[CellRun] = Row()
-    """All runs of cells in the order they were started; each may have been cut off."""
+    """In the order they were started; each may have been interrupted."""
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
-    """What is booked for the calls; `seconds` are the work's own."""
+    """Charged for calls; `seconds` are the work's own."""
     best_score: ValidationScore | None = None
     best: Submitted | None = None
-    """The attempt's pick: the step with the best score, else a nominated one that ties with it."""
+    """The attempt's pick: a nominated step that ties with the leader, else the leader."""
     leader_score: ValidationScore | None = None
     leader: Submitted | None = None
-    """The step with the best score, whatever was nominated."""
+    """The step with the best score."""
     nominated: bool = False
     """Whether `best` was nominated."""
     sealed: bool | None = None
@@ -171,38 +171,37 @@ class AttemptState:
 
     @property
     def open_call(self) -> Call | None:
-        """The call that is under way, or was when its process was killed."""
+        """The call in flight, now or when the process was killed."""
         call = self.calls.last
         return call if call is not None and call.ended is None else None
 
     @property
     def open_cell(self) -> CellRun | None:
-        """The cell that is running, or was cut off."""
+        """The cell that is running, or was interrupted."""
         cell = self.cells.last
         return cell if cell is not None and cell.ended is None else None
 
     @property
     def best_cell(self) -> CellRun | None:
-        """The cell that handed in the best submission."""
+        """The cell with the best submission."""
         found = [cell for cell in self.cells if self.best and cell.submitted == self.best]
         return found[-1] if found else None
 
     @property
     def owed(self) -> Spend:
-        """The spend with the bound of the open call."""
+        """The spend, with the open call at its bound."""
         call = self.open_call
         return self.spend if call is None else self.spend + replace(call, lost=True).took
 
     @property
     def steps(self) -> int:
-        """The step whose cell was started last."""
+        """Number of the step started last."""
         return self.cells.last.step if self.cells.last else 0
 
     def replayable(self, before: int | None = None) -> list[CellRun]:
-        """Return the cells that bring a fresh interpreter to where one was, oldest first.
+        """Return the cells to run in a new interpreter to restore the session's state, oldest first.
 
-        A cell that had to be stopped would have to be stopped again, so it is left out, as are those
-        that are scratch, and those from the number `before` on.
+        Stopped cells, scratch cells, and cells from the number `before` on are left out.
         """
         found: list[CellRun] = []
         for cell in self.cells:
@@ -216,30 +215,30 @@ class AttemptState:
 
     @property
     def opening(self) -> list[CellRun]:
-        """The cells that ran to an end before a model was asked what to do."""
+        """The cells that ended before the first model call."""
         asked = next((call.ordinal for call in self.calls if call.ordinal is not None), math.inf)
         return [cell for cell in self.cells if cell.ordinal < asked and cell.result is not None]
 
     @property
     def last_error(self) -> str:
-        """Traceback of the last cell that ended, when that cell failed."""
+        """Traceback of the last cell that ended, if it failed."""
         results = [cell.result for cell in self.cells if cell.result is not None]
         return results[-1].error if results and results[-1].status is not CellStatus.OK else ""
 
     @property
     def last_report(self) -> GradeReport | None:
-        """The grader's last verdict."""
+        """The grader's last report."""
         reports = [cell.report for cell in self.cells if cell.report is not None]
         return reports[-1] if reports else None
 
 
 def fold(records: Iterable[Record[WorkEvent]], state: AttemptState | None = None) -> AttemptState:
-    """Return the state after `records`, which go on from `state`; any prefix of a work's log has one."""
+    """Return the state after `records`, starting from `state`; any prefix of a log is valid."""
     return reduce(apply, records, state or AttemptState())
 
 
 def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
-    """Return the state after one more record; the end of what has not begun changes nothing."""
+    """Return the state after one more record; an end without a start is ignored."""
     spend = state.spend.model_copy(update={"seconds": record.elapsed})
     state = replace(state, spend=spend, begun=state.begun or record.at)
     match record.event:
@@ -293,9 +292,9 @@ def _heard(
     if call is None:
         return state
     if isinstance(heard, RequestFailed):
-        failed = FailedRequest(at, heard.message, _booked(heard.booked, retries=1))
+        failed = FailedRequest(at, heard.message, _charge(heard.booked, retries=1))
         call = replace(call, failed_requests=call.failed_requests.put(len(call.failed_requests), failed))
-        return _book(state, call, failed.spend)
+        return _with_charge(state, call, failed.spend)
     match heard:
         case CallAnswered(reply=reply):
             call = replace(call, ended=at, reply=reply)
@@ -303,32 +302,32 @@ def _heard(
             call = replace(call, ended=at, failure=message)
         case MonitorHeard(reply=reply, verdict=verdict, failure=failure, lost=lost):
             call = replace(call, ended=at, reply=reply, verdict=verdict, failure=failure, lost=lost)
-    return _book(state, call, call.took)
+    return _with_charge(state, call, call.took)
 
 
 def _lose(state: AttemptState) -> AttemptState:
-    """Close a call that was under way when the process was killed: nobody will hear of it any more."""
+    """Close a call that was in flight when the process was killed, at its bound."""
     call = state.open_call
     if call is None:
         return state
     call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
-    return _book(state, call, call.took)
+    return _with_charge(state, call, call.took)
 
 
-def _book(state: AttemptState, call: Call, spend: Spend) -> AttemptState:
-    """Take in what has become of the last call, and what that took."""
+def _with_charge(state: AttemptState, call: Call, spend: Spend) -> AttemptState:
+    """Replace the last call, and charge `spend` to it and to the work."""
     call = replace(call, spend=call.spend + spend)
     return replace(state, calls=state.calls.put(call.number, call), spend=state.spend + spend)
 
 
-def _booked(usage: Usage, *, exact: bool = False, **counts: float) -> Spend:
-    """Return what a try took; what nobody counted is marked as a bound."""
+def _charge(usage: Usage, *, exact: bool = False, **counts: float) -> Spend:
+    """Return the spend for one request; usage that is not `exact` is also counted as a bound."""
     bound = {} if exact else {"bound_tokens": usage.tokens, "bound_usd": usage.usd}
     return Spend.model_validate({**usage.model_dump(), **bound, **counts})
 
 
 def _started(state: AttemptState, started: CellStarted, at: datetime) -> AttemptState:
-    state = _lose(state)  # such as a question about this very cell, which is started again
+    state = _lose(state)  # such as a monitor's call about this cell, which is started again
     cell = CellRun(
         number=len(state.cells),
         ordinal=started.ordinal,
@@ -357,7 +356,7 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
         cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
         state = replace(state, cells=state.cells.put(cell.number, cell))
     score = graded.report.score
-    if score is None:  # of a refit, only the form is looked at
+    if score is None:  # only the format of a refit is checked
         return replace(state, best=graded.submitted) if graded.report.valid else state
     leads = score.value.better_than(state.leader_score.value if state.leader_score else None)
     if leads:
@@ -373,5 +372,5 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
 
 
 def _ties(difference: Paired | None) -> bool:
-    """Whether a step is known to be within the noise of the leader."""
+    """Return whether a step is known to be within noise of the leader."""
     return difference is not None and difference.tie

@@ -1,4 +1,4 @@
-"""The loop of a campaign: plan, hand out work, apply outcomes, until there is nothing left to do."""
+"""Run a campaign: plan, submit work to an executor, record outcomes, until it ends; resumable."""
 
 import math
 import time
@@ -38,35 +38,35 @@ __all__ = [
     "time_shortage",
 ]
 
-_LEAST_SECONDS = 60.0  # of an attempt, before it is known how long a step takes
-_LEAST_STEPS = 2  # of an attempt, the second of which is perhaps scored
-_LEAST_SHARE = 0.1  # of the campaign's time; more is not asked for to begin an attempt
+_LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
+_LEAST_STEPS = 2  # of an attempt, the second of which may be scored
+_LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What came back for one piece of work: an outcome, or the reason why there can be none now."""
+    """Result of one piece of work: its outcome, or the error that prevented one for now."""
 
     work_id: str
     outcome: Outcome | ComindError
 
 
 class Planner(Protocol):
-    """Says what to do next; pure, called after every event that could change the answer."""
+    """Plans work from the campaign's state."""
 
     def plan(self, state: CampaignState) -> Decision:
-        """Say what to do next."""
+        """Return what to do next; pure, called after every event that could change the decision."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class BaselineFirst:
-    """Plans the baseline before everything that an agent plans."""
+    """Planner that runs the baseline before anything the agent plans."""
 
     agent: Planner
 
     def plan(self, state: CampaignState) -> Decision:
-        """Plan attempt 0 where it is wanted, and wait for it; then ask the agent."""
+        """Plan attempt 0 if the spec asks for it, wait for it, then delegate to the agent."""
         if state.spec.baseline and not len(state.works):
             draft = Draft(title="baseline", method="A plain model from a well-kept library.")
             budget = state.work_budget(whole=True)
@@ -78,40 +78,40 @@ class BaselineFirst:
 
 
 class Executor(Protocol):
-    """Carries out work, several pieces at once."""
+    """Executes work concurrently."""
 
     def submit(self, work_id: str, work: Think | Code) -> None:
-        """Hand out one piece of work; returns at once."""
+        """Start one piece of work; does not block."""
         ...
 
     def finished(self) -> list[Finished]:
-        """Wait a moment for work to come back; may return nothing."""
+        """Return work that has finished; blocks for a moment and may return nothing."""
         ...
 
 
 def read_state(folder: CampaignFolder) -> CampaignState:
-    """Return the state of a campaign that someone else may be running.
+    """Return the state of a campaign from its log, without a lock; another process may be running it.
 
     Raises:
-        LogError: its log was changed.
+        LogError: the log was changed.
     """
     return CAMPAIGN_LOG.read(folder.log)
 
 
 class Campaign(EventStore[CampaignState, CampaignEvent]):
-    """A campaign's log with the state it folds to; the only writer of both."""
+    """A campaign's log and the state it folds to; the only writer of both."""
 
     def __init__(self, folder: CampaignFolder, now: Callable[[], float] = time.monotonic) -> None:
-        """Open the campaign in `folder`, or an empty one; raises as any `EventStore`."""
+        """Open or create the campaign in `folder`; raises as `EventStore` does."""
         self.folder = folder
         super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder), now=now)
 
     def resume(self, budget: Budget | None = None) -> None:
-        """Say that a new process goes on, perhaps with another budget."""
+        """Record that a new process resumes the campaign, with another `budget` if given."""
         self.record(CampaignResumed(budget=budget or self.state.budget))
 
     def tick(self) -> None:
-        """Note how long the campaign has been running, so that a kill loses no more than a moment."""
+        """Save the campaign's running time, so that a kill loses little of it."""
         self.folder.clock.write_text(f"{self.elapsed:.3f}\n")
 
 
@@ -122,14 +122,15 @@ def run(
     progress: Callable[[CampaignState], None] | None = None,
     grader: ClosingGrader | None = None,
 ) -> CampaignEnded:
-    """Run `campaign` until its agent is done or its budget is; returns which, not yet recorded.
+    """Run `campaign` until the agent is done or a budget is exhausted; return the end, not yet recorded.
 
-    `progress` is called after every round with the state; what it does (tracking, versioning) is
-    repeated after a crash and must bear that. `compare` is called where the planner asks for that.
+    `progress` is a callback with the state after every round; it must be idempotent, as it is repeated
+    after a crash. `grader` answers comparisons that the planner asks for.
 
     Raises:
-        ServiceError: something is missing or refuses; what was in flight goes on when the campaign is
+        ServiceError: something is missing or refuses; work in flight continues when the campaign is
             resumed.
+        CampaignError: the planner asks for a comparison that is not allowed.
     """
     out = set()
     for record in campaign.state.works.in_flight():
@@ -141,8 +142,8 @@ def run(
     while True:
         if changed and halted is None:
             try:
-                ending = _hand_out(campaign, planner, executor, out, grader)
-            except ServiceError as error:  # the grader is gone; what is out comes back first
+                ending = _plan_and_submit(campaign, planner, executor, out, grader)
+            except ServiceError as error:  # the grader is gone; wait for work in flight first
                 halted = error
         if not out:
             break
@@ -167,7 +168,7 @@ def run(
 def finish_begun(
     campaign: Campaign, executor: Executor, progress: Callable[[CampaignState], None] | None = None
 ) -> None:
-    """Hand out what is in flight, plan nothing more, and return when all of it has come back.
+    """Execute the work in flight without planning more, and return when all of it has finished.
 
     Raises:
         ServiceError: as `run` does.
@@ -177,24 +178,22 @@ def finish_begun(
 
 
 class _Nothing:
-    """Plans nothing."""
-
     def plan(self, _state: CampaignState) -> Decision:
         return Done(reason="nothing more is planned")
 
 
-def _hand_out(
+def _plan_and_submit(
     campaign: Campaign,
     planner: Planner,
     executor: Executor,
     out: set[str],
     grader: ClosingGrader | None,
 ) -> CampaignEnded | None:
-    """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
+    """Plan once and submit what was planned; return the campaign's end, if it ends."""
     limit = campaign.state.exhausted()
     if limit is not None:
         return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
-    decision = _decided(campaign, planner, grader)
+    decision = _decide(campaign, planner, grader)
     if isinstance(decision, Done):
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
@@ -210,7 +209,7 @@ def _hand_out(
         work_id = campaign.state.next_id(work)
         campaign.record(WorkPlanned(id=work_id, work=work))
         fresh.append((work_id, work))
-    if fresh:  # all are recorded before any begins: a kill while one runs loses none of the others
+    if fresh:  # record all before starting any, so that a kill while one runs loses none
         failpoint("work-planned")
     for work_id, work in fresh:
         executor.submit(work_id, work)
@@ -218,14 +217,10 @@ def _hand_out(
     return ending
 
 
-def _decided(
+def _decide(
     campaign: Campaign, planner: Planner, grader: ClosingGrader | None
 ) -> list[Think | Code] | Wait | Done:
-    """Return what the planner says, once it has had errors compared if it wants that.
-
-    Raises:
-        CampaignError: it wants a comparison that there cannot be.
-    """
+    """Return the planner's decision, after a comparison of errors if it asks for one."""
     decision = planner.plan(campaign.state)
     if isinstance(decision, Compare) and grader is not None and campaign.state.may_compare():
         campaign.record(compare_errors(campaign.state, campaign.folder, grader))
@@ -233,24 +228,24 @@ def _decided(
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):
         raise CampaignError(
-            f"the agent {campaign.state.spec.agent} asks for a comparison that there cannot be",
-            hint="it is to ask where `may_compare` says so",
+            f"the agent {campaign.state.spec.agent} asks for a comparison that is not allowed",
+            hint="plan `Compare` only where `CampaignState.may_compare()` is true",
         )
     return decision
 
 
 def _clock(folder: CampaignFolder) -> float:
-    """Return how long the campaign had been running when it was last seen alive."""
+    """Return the running time that `Campaign.tick` saved last."""
     try:
         return float(folder.clock.read_text())
     except (OSError, ValueError):
-        return 0.0  # the log's own times are good enough
+        return 0.0  # the log's own times suffice
 
 
 def time_shortage(work: Think | Code, state: CampaignState) -> str:
-    """Return why `work` is not begun any more, in one line; empty where there is time for it.
+    """Return why there is no time for `work`, in one line; empty if there is.
 
-    Pure, by what earlier work has taken: a replay of the log decides the same.
+    Pure, by the running times of earlier work, so a replay of the log decides the same.
     """
     left = state.open_seconds()
     if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
@@ -267,7 +262,7 @@ def time_shortage(work: Think | Code, state: CampaignState) -> str:
 
 
 def _attempt_seconds(state: CampaignState) -> float:
-    """Return about how long the first steps of an attempt take, by the attempts that have ended."""
+    """Estimate the seconds for the first steps of an attempt, by the attempts that have ended."""
     took = [
         attempt.outcome.spend.seconds / attempt.outcome.steps
         for attempt in state.works.attempts()
@@ -277,9 +272,9 @@ def _attempt_seconds(state: CampaignState) -> float:
 
 
 def _thinking_seconds(state: CampaignState) -> float:
-    """Return about how long it takes until thoughts have led to an attempt, by those that did.
+    """Estimate the seconds of thinking before an attempt, by earlier rounds.
 
-    Of thoughts in a row that were begun side by side the sum counts, so this is rather too much.
+    Concurrent thoughts are summed, so this is an overestimate.
     """
     rounds, begun = [], 0.0
     for record in state.works:

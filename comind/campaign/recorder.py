@@ -1,8 +1,7 @@
-"""Effects that happen once: what is recorded is handed back, what is not is performed and recorded.
+"""Record effects, and replay them when work is resumed: durable execution by event sourcing.
 
-Code that reaches the world through a recorder alone can be run again from the start after a crash. It
-takes the same steps, since it sees the same replies, outputs and times, until the record ends; from
-there on it is live.
+After a crash the agent's code runs again from its start. It takes the same steps, since it gets the
+recorded replies, outputs and times, until the log ends; from there on effects are performed.
 """
 
 import hashlib
@@ -33,7 +32,6 @@ __all__ = [
     "RecordedModel",
     "Recorder",
     "ReplayDivergedError",
-    "call_identity",
     "cell_identity",
     "grading_identity",
 ]
@@ -45,16 +43,15 @@ EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
 
 
 class ReplayDivergedError(CampaignError):
-    """The work now takes another step than the one that was recorded."""
+    """The code takes another step than the recorded one."""
 
     kind = "replay"
 
 
 class Recorder:
-    """Plays a work's log back, then goes on writing it.
+    """Replay the log of one piece of work, then append to it.
 
-    `state` is what the events up to this point amount to: during a replay it lags behind the log, so
-    that whoever decides by it decides the same.
+    `state` folds the events up to the current point of the replay, so that decisions by it repeat.
     """
 
     def __init__(self, log: EventLog[WorkEvent]) -> None:
@@ -63,14 +60,14 @@ class Recorder:
         calls = (record.event for record in log.records if isinstance(record.event, CallSent))
         known = (call.context_tokens for call in calls if call.context_tokens is not None)
         self.context_tokens: int | None = next(known, None)
-        """What the work takes its model to read: as its first call says, else as is known by now."""
+        """Context window assumed for the work: as recorded with its first call, else the current one."""
         self._lock = threading.Lock()
         self._ordinal = 0
         self.state = AttemptState()
 
     @property
     def elapsed(self) -> float:
-        """Seconds that the work has taken, right now; what it may decide by is in `state`."""
+        """Wall-clock seconds of the work so far; not for decisions, which must use `state`."""
         return self._log.elapsed
 
     def next_ordinal(self) -> int:
@@ -81,15 +78,15 @@ class Recorder:
     def effect(
         self, begin: WorkEvent | None, end: type[EndT], identity: str, perform: Callable[[], EndT]
     ) -> EndT:
-        """Return the recorded end of an effect, or perform and record it.
+        """Return the recorded result of an effect, or perform and record it.
 
-        An effect that may be repeated freely has no event at its begin. `identity` is what it is: the
-        record of another one is not handed back. An exception of `perform` is not recorded, so the
-        effect is performed again when the work goes on.
+        An idempotent effect needs no `begin` event. `identity` guards the replay: a recorded effect with
+        another identity is not returned. An exception of `perform` is not recorded, so the effect is
+        performed again when the work is resumed.
 
         Raises:
-            ReplayDivergedError: the record holds another effect at this place.
-            ReplyError: the record says that this call cannot be answered.
+            ReplayDivergedError: the log holds another effect at this point.
+            ReplyError: the log says that this call cannot be answered.
         """
         while self._past:
             record = self._past.popleft()
@@ -120,9 +117,9 @@ class Recorder:
         *,
         at_fault: tuple[type[Exception], ...] = (ReplyError,),
     ) -> ModelReply:
-        """Return the recorded reply of `model` to a call with this fingerprint, or `ask` and record it.
+        """Return the recorded reply of `model` to the request `fingerprint`, or `ask` and record it.
 
-        A call that ended with an error of `at_fault` is not made again: a replay raises a ReplyError.
+        A call that failed with one of `at_fault` is not repeated: its replay raises a ReplyError.
         """
         ordinal = self.next_ordinal()
         sent = CallSent(
@@ -145,39 +142,37 @@ class Recorder:
                 raise
             return CallAnswered(ordinal=ordinal, reply=reply)
 
-        answered = self.effect(sent, CallAnswered, call_identity(fingerprint), perform)
+        answered = self.effect(sent, CallAnswered, _call_identity(fingerprint), perform)
         failpoint("reply-recorded")
         return answered.reply
 
     def note(self, event: WorkEvent) -> None:
-        """Record something that is not an effect, or one half of one."""
-        with self._lock:  # a monitor's question may fail while a cell is being recorded
+        """Append an event, and update the state."""
+        with self._lock:  # a monitor's request may fail while a cell is being recorded
             self.state = apply(self.state, self._log.append(event))
 
 
-def call_identity(fingerprint: str) -> str:
-    """Return what tells one model call from another."""
+def _call_identity(fingerprint: str) -> str:
     return f"{_CALL} {fingerprint[:12]}"
 
 
 def cell_identity(code: str) -> str:
-    """Return what tells one cell from another."""
+    """Return the replay identity of a cell: a hash of its code."""
     return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
 
 
 def grading_identity(submitted: Submitted) -> str:
-    """Return what tells one grading from another."""
+    """Return the replay identity of a grading: a hash of the validation submission."""
     return f"grading of {submitted.validation_sha256[:12]}"
 
 
 def _identity(event: WorkEvent) -> str | None:
     match event:
         case CallSent(fingerprint_version=version, role=role) if version < _FINGERPRINT_VERSION:
-            # Any call: what followed shows whether the work still takes the same steps. The baseline's
-            # programs were replies then.
+            # Any call matches; the cells that follow are checked. The baseline's programs were replies.
             return None if role == BASELINE_ROLE else _CALL
         case CallSent(fingerprint=fingerprint):
-            return call_identity(fingerprint)
+            return _call_identity(fingerprint)
         case CellStarted(code=code):
             return cell_identity(code)
         case Graded(submitted=submitted):
@@ -187,11 +182,10 @@ def _identity(event: WorkEvent) -> str | None:
 
 
 class RecordedModel:
-    """The models of a work's roles, whose replies are recorded before anyone sees them.
+    """Dispatch requests to the models of their roles, and record each reply before it is returned.
 
-    A request goes to the model of its role; none is asked for twice. What the work's own model reads
-    stays the same for the work, whatever a refusal teaches meanwhile: prompts are made by it, and have
-    to be the same when the work is resumed.
+    `context_tokens` stays fixed for the work, whatever is learnt from refusals meanwhile: prompts are
+    cut to it, and must be the same in a replay.
     """
 
     def __init__(self, role: str, model_of: Callable[[str], ChatModel], recorder: Recorder) -> None:
@@ -204,11 +198,11 @@ class RecordedModel:
         self.reply_tokens = model.reply_tokens
 
     def bound(self, request: ModelRequest) -> Usage:
-        """Return the most that answering `request` can cost."""
+        """Return the worst-case usage of one request."""
         return self._model_of(request.role).bound(request)
 
     def complete(self, request: ModelRequest) -> ModelReply:
-        """Return the recorded reply to `request`, or ask for it and record it."""
+        """Return the recorded reply to `request`, or send it and record the reply."""
         model = self._model_of(request.role)
         bound = model.bound(request)
         answer = partial(model.complete, request.within(bound))

@@ -308,7 +308,6 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
 CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), apply)
 
 
-
 def _with_result(
     state: CampaignState,
     event: EnvironmentRead

@@ -1,4 +1,4 @@
-"""Carry out one piece of work, from wherever its log stands, to its outcome."""
+"""Execute one piece of work to its outcome, resuming from its log."""
 
 import json
 import logging
@@ -53,7 +53,7 @@ _CLOSING_GOALS = {
     Operator.REFIT: ("Fit on all labelled rows.", "Fit once more."),
 }
 _MESSAGE_LENGTH = 200
-# Of what an outcome keeps, in characters; the ends are kept.
+# Texts of an outcome are truncated at the start, to so many characters.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 _SUMMARIES_KEPT, _CELL_OUTPUT_KEPT = 60, 1_500
 
@@ -62,34 +62,34 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The ports that work is carried out with."""
+    """The adapters that work is executed with."""
 
     model_of: Callable[[str], ChatModel]
-    """Which model a role asks."""
+    """Returns the model of a role."""
     ledger: BudgetLedger
     grader: Grader
     open_session: Callable[[Code, WorkFolder], Session]
     monitor: MonitorSettings | None = None
-    """How cells are watched that a model wrote; None for not at all."""
+    """For cells written by a model; None disables monitoring."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    """What all calls of the campaign pass."""
+    """Shared by all requests of the campaign."""
     seconds_left: Callable[[], float] = lambda: math.inf
-    """How long the campaign may still run."""
+    """Returns the seconds until the campaign's deadline."""
     baseline: Callable[[], Sequence[Program]] = tuple
-    """The programs of the baseline, the best first."""
+    """Returns the programs of the baseline, best first."""
     embedder: Embedder | None = None
-    """Embeds texts that agents have ranked; None for BM25."""
+    """Ranks texts by embeddings; None for BM25."""
 
 
 def execute(agent: Agent, work: Think | Code, folder: WorkFolder, dependencies: Dependencies) -> Outcome:
-    """Return the outcome of `work`, doing whatever its log does not yet hold.
+    """Return the outcome of `work`: replay its log, then perform what is missing.
 
-    Work that is bad (code that fails, replies without form, time over) has an outcome that says so.
+    Failed work (code that fails, malformed replies, an exceeded deadline) has an outcome with a failure.
 
     Raises:
-        ServiceError: something the work needs is missing or refuses; the work stays in flight and
-            goes on from its log when it is carried out again.
-        CampaignError: someone else carries it out, or the log is of another version.
+        ServiceError: something the work needs is missing or refuses; the work stays in flight and can
+            be resumed by another call.
+        CampaignError: another process executes it, or the log has another version.
     """
     with EventLog(folder.log, WORK_EVENTS) as log:
         if log.records and isinstance(log.records[-1].event, WorkEnded):
@@ -122,7 +122,7 @@ def _perform(
     )
     if isinstance(work, Think):
         context = ThinkContext(recorder, models, work.resources)
-        result, failure = _guarded(lambda: _thought(agent, work, context), Payload())
+        result, failure = _guarded(lambda: _think(agent, work, context), Payload())
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
     context = CodeContext(
@@ -146,8 +146,8 @@ def _perform(
     return _code_outcome(context, finish, failure, log.elapsed)
 
 
-def _thought(agent: Agent, work: Think, context: ThinkContext) -> Payload:
-    """Return what the agent found, once it is known to be of its purpose's type."""
+def _think(agent: Agent, work: Think, context: ThinkContext) -> Payload:
+    """Return the agent's result, validated against its purpose's type."""
     found = Payload.of(agent.think(work, context))
     for purpose in agent.purposes:
         if purpose.name == work.purpose:
@@ -185,9 +185,9 @@ def _run_closing(work: Code, context: CodeContext) -> CodeResult:
 def _run_baseline(
     programs: Sequence[Program], context: CodeContext, records: Iterable[Record[WorkEvent]]
 ) -> CodeResult:
-    """Run one program after another, the best first, until one is scored.
+    """Run the programs in order, best first, until one is scored.
 
-    A former version recorded its programs in the log, as replies of a model; these go first.
+    Older versions logged their programs as replies of a model; a replay runs these first.
     """
     replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
     former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
@@ -201,7 +201,7 @@ def _run_baseline(
 
 
 def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Monitor | None:
-    """Return who watches the cells; our own code needs nobody."""
+    """Return a monitor for cells written by a model; None for platform work."""
     if dependencies.monitor is None or work.is_platform_work:
         return None
     meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
@@ -210,14 +210,14 @@ def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Moni
 
 
 def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
-    """Return who tells of other attempts; our own code asks nobody."""
+    """Return the source of other attempts' progress; empty for platform work."""
     if work.is_platform_work:
         return tuple
     return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
-    """Run the agent's part; what goes wrong in it is a failure of this work alone."""
+    """Run the agent's part, and turn its errors into a failure of this work alone."""
     try:
         return perform(), None
     except ServiceError:
@@ -233,7 +233,7 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
             return nothing, _internal(error)
         raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM) from None
     except Exception as error:  # noqa: BLE001 - see below
-        # One attempt must not end the campaign, whatever is wrong with our own code.
+        # A bug in our code or an agent's must not end the campaign.
         return nothing, _internal(error)
 
 
@@ -246,10 +246,10 @@ def _code_outcome(
     context: CodeContext, finish: CodeResult, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = context.state
-    cells = _led_to_best(state)
+    cells = _best_program(state)
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
     if cells and not ran[cells[-1].number].strip():
-        ran[cells[-1].number] = cells[-1].code  # it handed in, at whatever line it failed
+        ran[cells[-1].number] = cells[-1].code  # it submitted, at whatever line it failed
     out_of_fold = cells[-1].out_of_fold if cells else None
     return CodeOutcome(
         score=state.best_score,
@@ -269,7 +269,7 @@ def _code_outcome(
 
 
 def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary, ...]:
-    """Return a model's cells that ended; `ran` is the code of the best submission, by cell number."""
+    """Summarize the cells that a model wrote; `ran` is the best submission's code by cell number."""
     found, opening = [], {cell.number for cell in state.opening}
     for cell in state.cells:
         if cell.result is None or cell.number in opening:  # a killed cell ran again
@@ -287,7 +287,7 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
 
 
 def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
-    """Return an outcome's values about what an attempt began with."""
+    """Return an outcome's fields on the cells that the attempt opened with."""
     values: dict[str, Any] = {}
     if draft.notebook:
         scores = (cell.report.score for cell in state.opening if cell.report is not None)
@@ -298,14 +298,14 @@ def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
     return values
 
 
-def _led_to_best(state: AttemptState) -> list[CellRun]:
-    """Return the cells that the best submission came from; some may have failed at some line."""
+def _best_program(state: AttemptState) -> list[CellRun]:
+    """Return the cells that the best submission depends on; some may have failed at some line."""
     best = state.best_cell
     return [*state.replayable(best.number), best] if best is not None else []
 
 
 def _last_execution(state: AttemptState) -> Execution | None:
-    """Return what ran last, with the cells that its interpreter had run before."""
+    """Return the last cell that ended, with those that its interpreter had run before."""
     ended = [cell for cell in state.cells if cell.result is not None]
     if not ended or ended[-1].result is None:
         return None
@@ -318,7 +318,7 @@ def _last_execution(state: AttemptState) -> Execution | None:
 
 
 def _why_nothing(context: CodeContext) -> Failure:
-    """Name what kept an attempt from a score."""
+    """Return the reason why an attempt has no score."""
     state = context.state
     if state.last_report is not None:
         return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)

@@ -88,7 +88,7 @@ def test_a_grader_that_is_gone_halts_the_campaign(tmp_path: Path) -> None:
 
 def test_a_planner_that_insists_is_told_in_a_line(tmp_path: Path) -> None:
     """A comparison beyond what may be asked is the agent's fault, and named."""
-    with pytest.raises(CampaignError, match="asks for a comparison that there cannot be"):
+    with pytest.raises(CampaignError, match="asks for a comparison that is not allowed"):
         _run(World(tmp_path), _Errors(), _Comparing(insists=True))
 
 
