@@ -1,4 +1,4 @@
-"""Where a campaign keeps its things."""
+"""Lay out the files of projects, campaigns and pieces of work on disk."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,39 +11,39 @@ __all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
 
 
 class WorkFolder:
-    """What one piece of work keeps."""
+    """`runs/<campaign>/<work>/`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.log = root / "log.jsonl"
-        """Everything that happened, in order."""
+        """Events of the work (`attempt.py`)."""
         self.workspace = root / "workspace"
         """Working directory of the code that runs; its content is untrusted."""
         self.packages = root / "packages"
-        """Packages that the code asked for, beside the interpreter's own."""
+        """Packages that the code installed, besides the interpreter's own."""
         self.installed = root / "packages.json"
         """Names, versions and hashes of these packages."""
         self.lineage = root / "lineage.json"
-        """What an attempt came from, by hash."""
+        """`AttemptLineage` of an attempt."""
 
     def script(self, name: str = "script.py") -> Path:
-        """Return where the standalone script of an attempt lies."""
+        """Return the path of the attempt's standalone script."""
         return self.root / name
 
     def submissions(self, step: int) -> Path:
-        """Folder of the files that a step handed in, as taken in by us."""
+        """Return the folder of the files that a step submitted, copied from the workspace."""
         return self.root / "submissions" / f"step-{step:03d}"
 
     def validation_submission(self, step: int) -> Path:
-        """Predictions for the validation rows."""
+        """Return the path of the predictions for the validation rows."""
         return self.submissions(step) / "validation_submission.csv"
 
     def out_of_fold(self, step: int) -> Path:
-        """Predictions for rows of train.csv, each by a model that had not seen the row; optional."""
+        """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
         return self.submissions(step) / "out_of_fold.csv"
 
     def test_submission(self, step: int) -> Path:
-        """Predictions for the test rows."""
+        """Return the path of the predictions for the test rows."""
         return self.submissions(step) / "submission.csv"
 
 
@@ -55,22 +55,22 @@ class CampaignFolder:
         self.name = root.name
         """The campaign's id."""
         self.log = root / "log.jsonl"
-        """The campaign's own events."""
+        """Events of the campaign (`events.py`)."""
         self.clock = root / "clock"
-        """How long the campaign has been running, as of a moment ago."""
+        """Running time of the campaign, saved every round."""
         self.submission = root / "submission.csv"
-        """The best submission so far, ready to hand in."""
+        """The best submission so far."""
         self.journal = root / "journal.md"
-        """What was read, thought and tried, for people."""
+        """Report for people."""
         self.runs = root / "runs.json"
-        """MLflow's ids of the campaign's runs, by work; the campaign's own under its name."""
+        """Ids of MLflow runs by work id, and the campaign's under its name."""
         self.leaderboard = root / "leaderboard.csv"
         """All scored attempts, best first, each compared with the best on the same rows."""
         self.submission_before_refit = root / "submission-before-refit.csv"
-        """The final pick's submission as it was scored, where a refit takes its place."""
+        """The scored submission of the final pick, if a refit replaced it."""
 
     def code_diff(self, sha256: str) -> Path:
-        """Return where the changes of CoMind's code lie that no commit holds."""
+        """Return the path of the diff of uncommitted changes to CoMind's code."""
         return self.root / f"code-{sha256[:12]}.diff"
 
     def logs(self) -> list[Path]:
@@ -82,18 +82,18 @@ class CampaignFolder:
         return WorkFolder(self.root / work_id)
 
     def validation_of(self, attempt: Attempt) -> Path:
-        """Return the predictions for the validation rows that an attempt, or a run on a fold, handed in.
+        """Return the path of the validation predictions of an attempt or a fold run.
 
         Raises:
-            CampaignError: it handed nothing in.
+            CampaignError: it has no submission.
         """
         if attempt.submitted is None:
-            raise CampaignError(f"{self.name}: {attempt.id} handed nothing in")
+            raise CampaignError(f"{self.name}: {attempt.id} has no submission")
         return self.work(attempt.id).validation_submission(attempt.submitted.step)
 
 
 class ProjectFolder:
-    """Where campaigns, data and tracking of one project lie."""
+    """Folder of a project: campaigns, data and tracking."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -104,32 +104,27 @@ class ProjectFolder:
         self.communities = root / "data" / "community"
         """Snapshots of communities, named by content; DVC versions them."""
         self.kaggle = root / "data" / "kaggle"
-        """Competitions that were fetched from Kaggle, by their names there."""
+        """Competitions fetched from Kaggle, by slug."""
         self.tracking = root / "mlruns"
         """MLflow's database and artifacts."""
         self.orchestration = root / ".prefect"
         """Prefect's database and logs."""
 
     def solution(self, campaign: str, work_id: str) -> Path:
-        """Published solution of one attempt; DVC versions it."""
+        """Return the folder of an attempt's published solution; versioned by DVC."""
         return self.root / "data" / "solutions" / campaign / work_id
 
-    def refit(self, campaign: str, work_id: str) -> Path:
-        """What a refit handed in; DVC versions it, and no attempt may see it."""
-        return self.root / "data" / "refits" / campaign / work_id
-
-    def fold(self, campaign: str, work_id: str) -> Path:
-        """What a run on a fold handed in; DVC versions it, and no attempt may see it."""
-        return self.root / "data" / "folds" / campaign / work_id
-
     def published(self, campaign: str, work_id: str) -> Path:
-        """Return where the files lie that work published; those of refits and fold runs lie apart."""
+        """Return the folder of published work; versioned by DVC.
+
+        Refits and fold runs have folders of their own, which no attempt may read.
+        """
         kind, _, _ = work_id.rpartition("-")
-        places = {Operator.REFIT.value: self.refit, Operator.FOLD.value: self.fold}
-        return places.get(kind, self.solution)(campaign, work_id)
+        folders = {Operator.REFIT.value: "refits", Operator.FOLD.value: "folds"}
+        return self.root / "data" / folders.get(kind, "solutions") / campaign / work_id
 
     def campaigns(self) -> list[str]:
-        """Return the names of all campaigns that have a log, in order."""
+        """Return the names of all campaigns that have a log, sorted."""
         return sorted(log.parent.name for log in self.runs.glob("*/log.jsonl"))
 
     def campaign(self, name: str) -> CampaignFolder:
@@ -138,6 +133,6 @@ class ProjectFolder:
 
 
 def unknown_campaign(place: Path, name: str, known: Sequence[str]) -> CampaignError:
-    """Return the error for a name that none of the campaigns in `place` has."""
+    """Return the error for a name that is none of the `known` campaigns in `place`."""
     hint = f"the newest are: {', '.join(known[-3:])}" if known else "none was started here"
     return CampaignError(f"{place}: there is no campaign {name!r}", hint=hint)

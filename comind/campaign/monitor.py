@@ -1,8 +1,8 @@
-"""Watches running cells: evidence first, then a model whose STOP needs a line that supports it.
+"""Monitor running cells, and stop those that are lost: by evidence, or by a model's verdict.
 
-A cell is looked at early, then at growing intervals. Certain evidence ends it when it stands at two
-looks in a row; for everything else a model is asked, beside the cell and at most so many times. A
-model that fails, dawdles or quotes what was not printed ends nothing.
+A cell is inspected early, then at growing intervals. Certain evidence at two inspections in a row stops
+it; otherwise a model is called in a background thread, a limited number of times. Its verdict counts
+only if it quotes a printed line; a failed or late reply has no effect.
 """
 
 import threading
@@ -25,11 +25,11 @@ __all__ = [
     "Monitor",
     "MonitorSettings",
     "in_background",
-    "stands_in",
+    "quotes_line",
 ]
 
 MONITOR_ROLE = "monitor"
-"""The role whose model is asked."""
+"""The role whose model is called."""
 
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000
@@ -37,18 +37,18 @@ _OUTPUT_LINES = 60
 _OUTPUT_SHOWN = 4_000
 _GOAL_SHOWN = 500
 _REASON_SHOWN = 300
-_HEARING_SECONDS = 0.5  # between two looks whether the model has answered
-_LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes supports nothing
+_POLL_SECONDS = 0.5  # between two polls for the model's reply
+_LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
 
 
 def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
-    """Start `call` in a thread that nobody has to wait for, not even the end of the program."""
+    """Run `call` in a daemon thread, which the interpreter does not join at exit."""
     future: Future[ModelReply] = Future()
 
     def run() -> None:
         try:
             future.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - it is raised where the result is wanted
+        except BaseException as error:  # noqa: BLE001 - raised by `Future.result`
             future.set_exception(error)
 
     threading.Thread(target=run, name="monitor", daemon=True).start()
@@ -57,20 +57,20 @@ def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings:
-    """How closely cells are watched."""
+    """Intervals and limits of monitoring."""
 
     first: float = 20.0
-    """Seconds to the first look."""
+    """Seconds to the first inspection."""
     ask_after: float = 300.0
-    """Seconds after which a model is asked about a cell that shows no evidence; then at twice that."""
+    """Seconds after which a model is called about a cell without evidence; doubles each time."""
     longest: float = 600.0
-    """Most seconds between two looks; up to that, each interval is twice the last."""
+    """Most seconds between two inspections; the interval doubles up to that."""
     questions: int = 12
-    """Most questions about one cell."""
+    """Most model calls about one cell."""
     patience: float = 10.0
-    """Seconds that a cell's end may wait for the reply to a question about it."""
+    """Timeout in seconds for an open call at the cell's end."""
     start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = in_background
-    """Makes a call without holding up who asks for it."""
+    """Runs a call without blocking."""
 
 
 class _Question(NamedTuple):
@@ -80,17 +80,17 @@ class _Question(NamedTuple):
 
 @dataclass
 class CellMonitor:
-    """Watches one cell; only the model is asked in another thread."""
+    """Monitor of one cell; only model calls run in another thread."""
 
     model: ChatModel
-    """Metered, but not recorded: a replay has no use for what was asked beside a cell."""
+    """Metered but not recorded, as a replay does not call it."""
     note: Callable[[WorkEvent], None]
-    """Records a question before it is sent, and what came of it."""
+    """Records a request before it is sent, and its result."""
     settings: MonitorSettings
     goal: str
     code: str
     limit: float
-    """Seconds that the cell may run."""
+    """Timeout of the cell in seconds."""
 
     def __post_init__(self) -> None:
         self._interval = self._due = self.settings.first
@@ -106,19 +106,19 @@ class CellMonitor:
 
     @property
     def next_look(self) -> float:
-        """Seconds into the cell at which to look next."""
-        return self._due if self._question is None else min(self._due, self._now + _HEARING_SECONDS)
+        """Running time of the cell, in seconds, at which to call `look` next."""
+        return self._due if self._question is None else min(self._due, self._now + _POLL_SECONDS)
 
     def look(self, output: str, seconds: float) -> str | None:
-        """Return why the cell is to be stopped, or None; returns at once."""
+        """Return the reason to stop the cell, or None; does not block."""
         self._now = seconds
-        reason = self._hear(seconds)
+        reason = self._poll(seconds)
         if reason is None and seconds >= self._due:
-            reason = self._inspect(output, seconds) or self._hear(seconds)
+            reason = self._inspect(output, seconds) or self._poll(seconds)
         return reason
 
     def close(self) -> None:
-        """Hear what is still to be heard, now that the cell has ended; what takes too long is lost."""
+        """Wait for an open call after the cell's end, up to the timeout `MonitorSettings.patience`."""
         if self._question is None:
             return
         try:
@@ -128,48 +128,48 @@ class CellMonitor:
             failure = "the cell had ended before the model answered"
             self.note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
             return
-        self._hear(self._now, ended=True)
+        self._poll(self._now, ended=True)
 
     def _inspect(self, output: str, seconds: float) -> str | None:
-        """Look for evidence; ask about what is not certain."""
+        """Search the output for evidence; call the model if none is certain."""
         if output != self._output:
             self._output, self._printed_at = output, seconds
-        sight = CellSnapshot(
+        snapshot = CellSnapshot(
             code=self.code,
             output=output,
             seconds=seconds,
             left=max(0.0, self.limit - seconds),
             silent=seconds - self._printed_at,
         )
-        evidence = find_evidence(sight)
+        evidence = find_evidence(snapshot)
         certain = {each.kind: each for each in evidence if each.certain}
         for kind in certain.keys() & self._certain:
             return _stopped(seconds, certain[kind].says, certain[kind].quote)
         self._certain = set(certain)
-        if certain:  # soon enough to lose little, late enough to have something new
+        if certain:  # inspect again soon, but after more output
             self._due = seconds + self.settings.first
             return None
         self._interval = min(2 * self._interval, self.settings.longest)
         self._due = seconds + self._interval
-        if self._worth_asking(sight, evidence):
-            self._ask(sight, evidence)
+        if self._worth_asking(snapshot, evidence):
+            self._ask(snapshot, evidence)
         return None
 
-    def _worth_asking(self, sight: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
-        if self._question is not None or self._questions_left <= 0 or not sight.lines:
-            return False  # where nothing is printed, nothing can be quoted
+    def _worth_asking(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
+        if self._question is not None or self._questions_left <= 0 or not snapshot.lines:
+            return False  # without output there is no line to quote
         news = {each.kind for each in evidence} - self._raised
-        changed = sight.output != self._asked_about
-        return bool(news) or (changed and sight.seconds >= self._ask_again_at)
+        changed = snapshot.output != self._asked_about
+        return bool(news) or (changed and snapshot.seconds >= self._ask_again_at)
 
-    def _ask(self, sight: CellSnapshot, evidence: tuple[Evidence, ...]) -> None:
-        shown = _end_of(sight.lines)
+    def _ask(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> None:
+        shown = _last_lines(snapshot.lines)
         question = _TEMPLATES.render(
             "monitor",
             goal=self.goal[:_GOAL_SHOWN],
             code=shorten(self.code, _CODE_TOKENS, end=0.5),
-            seconds=sight.seconds,
-            left=sight.left,
+            seconds=snapshot.seconds,
+            left=snapshot.left,
             evidence=evidence,
             output=shown,
         )
@@ -185,11 +185,11 @@ class CellMonitor:
         bound = self.model.bound(request)
         self._questions_left -= 1
         self._raised |= {each.kind for each in evidence}
-        self._ask_again_at = 2 * sight.seconds
-        self._asked_about = sight.output
+        self._ask_again_at = 2 * snapshot.seconds
+        self._asked_about = snapshot.output
         self.note(
             MonitorAsked(
-                seconds=round(sight.seconds, 3),
+                seconds=round(snapshot.seconds, 3),
                 evidence=evidence,
                 fingerprint=request.fingerprint(),
                 model=self.model.name,
@@ -199,15 +199,15 @@ class CellMonitor:
         reply = self.settings.start(lambda: self.model.complete(request.within(bound)))
         self._question = _Question(reply, shown)
 
-    def _hear(self, seconds: float, *, ended: bool = False) -> str | None:
-        """Take in the reply, if there is one by now; return why the cell is to be stopped."""
+    def _poll(self, seconds: float, *, ended: bool = False) -> str | None:
+        """Record the result of the open call, if it has one; return the reason to stop the cell."""
         question = self._question
         if question is None or not question.reply.done():
             return None
         self._question = None
-        heard = _heard(question, round(seconds, 3), ended=ended)
+        heard = _evaluate(question, round(seconds, 3), ended=ended)
         if heard.reply is None:
-            self._questions_left = 0  # a model that cannot be asked will hardly do better soon
+            self._questions_left = 0  # no further calls to a model that fails
         self.note(heard)
         if not heard.accepted or heard.verdict is None:
             return None
@@ -215,23 +215,23 @@ class CellMonitor:
 
 
 Monitor = Callable[[str, str, float], CellMonitor]
-"""Watches the cells of one attempt: makes a watch of a cell's goal, its code and its time limit."""
+"""Creates the monitor of a cell from its goal, code and timeout in seconds."""
 
 
-def _heard(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
+def _evaluate(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
     try:
         reply = question.reply.result()
-    except Exception as error:  # noqa: BLE001 - whatever is wrong with a model, the cell is not at fault
+    except Exception as error:  # noqa: BLE001 - no failure of a model may stop the cell
         lost = isinstance(error, ModelBusyError) and error.billed
         return MonitorHeard(seconds=seconds, failure=str(error) or type(error).__name__, lost=lost)
     try:
         verdict = parse(reply, MonitorVerdict)
     except ReplyError as error:
-        return MonitorHeard(seconds=seconds, reply=reply, failure=f"the reply has no form: {error}")
+        return MonitorHeard(seconds=seconds, reply=reply, failure=f"malformed reply: {error}")
     failure = ""
     if verdict.stop and ended:
         failure = "the cell had ended before the model answered"
-    elif verdict.stop and not stands_in(verdict.quote, question.shown):
+    elif verdict.stop and not quotes_line(verdict.quote, question.shown):
         failure = "the line that it quotes was not printed"
     accepted = verdict.stop and not failure
     return MonitorHeard(
@@ -239,8 +239,8 @@ def _heard(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
     )
 
 
-def stands_in(quote: str, output: str) -> bool:
-    """Say whether `quote` is a line of `output` with something in it, spaces apart."""
+def quotes_line(quote: str, output: str) -> bool:
+    """Return whether `quote` is a line of `output` with letters or digits, whitespace ignored."""
     wanted = _plain(quote)
     if sum(char.isalnum() for char in wanted) < _LEAST_QUOTE:
         return False
@@ -248,7 +248,7 @@ def stands_in(quote: str, output: str) -> bool:
 
 
 def _plain(line: str) -> str:
-    """Return a line without what may differ in a quotation: the spaces, and marks around it."""
+    """Normalize whitespace, and strip quotation marks."""
     return " ".join(line.split()).strip("`'\"").strip()
 
 
@@ -257,8 +257,8 @@ def _stopped(seconds: float, reason: str, quote: str) -> str:
     return f"the monitor stopped it after {seconds:.0f} s: {reason} (it printed: {_plain(quote)})"
 
 
-def _end_of(lines: list[str]) -> str:
-    """Return the last lines that fit into what is shown, none of them cut."""
+def _last_lines(lines: list[str]) -> str:
+    """Return the last lines that fit into the prompt, none of them truncated."""
     shown: list[str] = []
     space = _OUTPUT_SHOWN
     for line in reversed(lines[-_OUTPUT_LINES:]):

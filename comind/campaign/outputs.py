@@ -1,9 +1,9 @@
-"""Take in what a cell hands in: a pair of submissions, and what it wrote with them.
+"""Collect the files that a cell wrote: its pair of submissions, and a listing of all others.
 
-Files of these names count with the pair, if the same cell wrote them:
+Two files of the same cell belong to the pair:
 
-    out_of_fold.csv   predictions for rows of train.csv, in the form of a submission
-    nominated.txt     whatever it says, the pair is nominated as the attempt's pick
+    out_of_fold.csv   predictions for rows of train.csv, in the format of a submission
+    nominated.txt     nominates the pair as the attempt's pick, whatever it contains
 """
 
 import hashlib
@@ -26,23 +26,23 @@ _NOMINATION = "nominated.txt"
 
 
 class SubmissionCollector:
-    """Sees, before and after a cell, which files it wrote; old files are never graded again.
+    """Detects by file status which submissions a cell wrote, so that old files are not graded again.
 
-    A pair is looked for under the names that the model gave, then under the usual ones.
+    Looks for the names that the model gave, then for the default ones.
     """
 
     def __init__(self, workspace: Path, named: SubmissionNames | None) -> None:
-        """Note what is there before the cell runs."""
+        """Record the status of the files before the cell runs."""
         self._workspace = workspace
         self._named = named
         self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
         self._before = self._marks()
 
     def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
-        """Copy what the cell wrote into `folder`; returns the pair, and why something was not taken in.
+        """Copy the files that the cell wrote to `folder`; return the pair, and why a file was rejected.
 
-        The reason is empty when the cell wrote neither file and named none. With a pair, it is about
-        the out-of-fold predictions, without which the pair is as good.
+        The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
+        about the out-of-fold predictions, which are optional.
         """
         after = self._marks()
         fresh = {name for name in after if after[name] != self._before[name]}
@@ -73,10 +73,10 @@ class SubmissionCollector:
         return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
 
     def _with(self, beside: set[str], submitted: Submitted, folder: WorkFolder) -> tuple[Submitted, str]:
-        """Add what the cell wrote beside the pair; what cannot be read costs the pair nothing."""
+        """Add nomination and out-of-fold predictions; the pair is valid without them."""
         submitted = submitted.model_copy(update={"nominated": _NOMINATION in beside})
         target = folder.out_of_fold(submitted.step)
-        target.unlink(missing_ok=True)  # of a run of this step that was cut off
+        target.unlink(missing_ok=True)  # of an interrupted run of this step
         if _OUT_OF_FOLD not in beside:
             return submitted, ""
         try:
@@ -88,7 +88,7 @@ class SubmissionCollector:
         return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
 
     def _marks(self) -> dict[str, object]:
-        """Return what changes when a file is written again, for each file that may be handed in."""
+        """Return the status of each file that may be submitted; it changes with every write."""
         marks: dict[str, object] = {}
         pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
         for name in (*pairs, _OUT_OF_FOLD, _NOMINATION):
@@ -102,38 +102,40 @@ class SubmissionCollector:
 
 
 Marks = dict[str, tuple[int, int, int]]
-"""By name: when it was changed last (ns), its inode, its size (bytes)."""
+"""By name: modification time (ns), inode, size (bytes)."""
 
-_LOOKED_AT = 2_000  # a cell that writes more is told of those that were found first
+_MOST_FILES = 2_000  # in a working directory; others are not listed
 _DEPTH = 4
-_TOLD = 12
+_MOST_LISTED = 12
 _NAME_LENGTH = 120
 
 
 def list_files(workspace: Path) -> Marks:
-    """Return what changes when a file is written again, for the files in a working directory.
+    """Return the status of the files in a working directory, without opening any.
 
-    Links and inputs are not followed, hidden files and folders are left out.
+    Excludes links, `input/`, and hidden files and folders.
     """
     marks: Marks = {}
     for name, facts in _walk(workspace, "", _DEPTH):
         marks[name] = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
-        if len(marks) == _LOOKED_AT:
+        if len(marks) == _MOST_FILES:
             break
     return marks
 
 
 def written_since(before: Marks, after: Marks) -> tuple[WrittenFile, ...]:
-    """Return what is new or changed, the newest last."""
+    """Return the new and changed files, newest last; only the last twelve."""
     changed = sorted((marks, name) for name, marks in after.items() if before.get(name) != marks)
-    return tuple(WrittenFile(name=_printable(name), size=marks[2]) for marks, name in changed[-_TOLD:])
+    return tuple(
+        WrittenFile(name=_printable(name), size=marks[2]) for marks, name in changed[-_MOST_LISTED:]
+    )
 
 
 def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
-        return  # taken away, or made unreadable, by whoever works there
+        return  # removed, or made unreadable, by the running code
     for entry in entries:
         if entry.name.startswith(".") or (not prefix and entry.name == "input"):
             continue

@@ -16,17 +16,14 @@ _TITLE_LENGTH, _GOAL_LENGTH = 80, 120
 
 
 class RunningAttempts:
-    """Follows the logs of a campaign's attempts that have not ended yet.
-
-    What it knows is a function of the logs, so that a process that takes over knows the same.
-    """
+    """Tails the logs of a campaign's attempts in flight; holds no state beyond the logs."""
 
     def __init__(self, folder: CampaignFolder) -> None:
         self._folder = folder
         self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
 
     def best(self, state: CampaignState) -> Best | None:
-        """Return the best step of the attempts under way; None where none is scored."""
+        """Return the best submission of the attempts in flight; None if none is scored."""
         best: Best | None = None
         for record in state.works.in_flight():
             if not isinstance(record.work, Code):
@@ -39,7 +36,7 @@ class RunningAttempts:
         return best
 
     def state_of(self, work_id: str) -> AttemptState:
-        """Return what the log of an attempt amounts to by now; only what is new in it is read."""
+        """Return the current state of an attempt; reads only what is new in its log."""
         fresh = (LogTail(self._folder.work(work_id).log, WORK_EVENTS), AttemptState())
         tail, known = self._read.get(work_id, fresh)
         known = fold(tail.read(), known)
@@ -48,14 +45,14 @@ class RunningAttempts:
 
 
 class NeighbourLogs:
-    """Follows the attempts that run beside one, and those that have ended since it was planned.
+    """Tails the logs of the attempts that run beside one, and that have ended since it was planned.
 
-    Each call reads what is new in the campaign's log and in theirs. Refits are left out, as they have
-    learnt from the validation rows, and so are blends, of which no agent is told.
+    The caller records what it reports to the attempt; a replay takes that from the log. Fold runs,
+    blends and refits are left out: they would leak validation labels.
     """
 
     def __init__(self, folder: CampaignFolder, work_id: str) -> None:
-        """Take the folder of the campaign and the id of the attempt that asks."""
+        """Follow the neighbours of the attempt `work_id`."""
         self._own = work_id
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
         self._logs = RunningAttempts(folder)
@@ -63,12 +60,12 @@ class NeighbourLogs:
         self._beside: dict[str, Neighbour] = {}
 
     def __call__(self) -> tuple[Neighbour, ...]:
-        """Return the neighbours, the best first; nothing new of those whose log cannot be read now."""
+        """Return the neighbours, best first; unchanged where a log cannot be read now."""
         try:
             self._catch_up()
         except (LogError, OSError):
-            return ()  # the campaign itself will stop at that, or has the disk to wait for
-        found = [self._as_of_now(each) for each in self._beside.values()]
+            return ()  # the campaign's own process reports it
+        found = [self._updated(each) for each in self._beside.values()]
         self._beside = {each.id: each for each in found}
         scored = [(each.score, each) for each in found if each.score is not None]
         best_first = [each for _, each in sorted(scored, key=lambda pair: pair[0], reverse=True)]
@@ -86,13 +83,13 @@ class NeighbourLogs:
                 case WorkFinished(id=work_id) if work_id in self._beside:
                     known = self._beside.pop(work_id)
                     if self._planned:
-                        ended = self._as_of_now(known).model_copy(update={"ended": True})
+                        ended = self._updated(known).model_copy(update={"ended": True})
                         self._beside[work_id] = ended
                 case _:
                     pass
 
-    def _as_of_now(self, neighbour: Neighbour) -> Neighbour:
-        """Return how far it has come by now; as it was known where its log cannot be read."""
+    def _updated(self, neighbour: Neighbour) -> Neighbour:
+        """Return the neighbour with its current best score; unchanged if its log cannot be read."""
         if neighbour.ended:
             return neighbour
         try:

@@ -27,7 +27,7 @@ from comind.campaign.monitor import (
     CellMonitor,
     MonitorSettings,
     in_background,
-    stands_in,
+    quotes_line,
 )
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import BASELINE_ROLE
@@ -200,9 +200,9 @@ def test_only_whole_lines_stand_in_an_output(output: str, quote: str) -> None:
     """Every printed line with letters or digits can be quoted; a quotation with none never counts."""
     for line in output.splitlines():
         if sum(char.isalnum() for char in line) > 1:
-            assert stands_in(f"  {line}  ", output)
+            assert quotes_line(f"  {line}  ", output)
     if not any(char.isalnum() for char in quote):
-        assert not stands_in(quote, output)
+        assert not quotes_line(quote, output)
 
 
 def test_a_healthy_slow_cell_is_left_alone() -> None:
