@@ -1,6 +1,6 @@
-"""How large and how branched a program is; the one module that knows radon.
+"""Measure the size and cyclomatic complexity of programs with radon, imported only here.
 
-The measures are those of the CoMind paper's appendix B, so that agents can be compared as it does.
+The metrics are those of the CoMind paper, appendix B.
 """
 
 import ast
@@ -25,21 +25,21 @@ _LAYOUT = {
 
 
 class CodeMetrics(Value):
-    """Measures of one program; those that need its syntax are None where it has none."""
+    """Metrics of one program; those that need a syntax tree are None if it does not parse."""
 
     code_length: int
     """Characters."""
     source_lines: int | None = None
     """Lines that hold code; comments, docstrings and blank lines do not count."""
     cyclomatic_complexity: float | None = None
-    """Paths through a function, method or class, on average; 0 where there is none (as in the paper)."""
+    """Mean over functions, methods and classes; 0 without any (as in the paper)."""
     total_complexity: int | None = None
-    """Paths through the whole program, with what stands outside functions."""
+    """Of the whole program, with code outside functions."""
 
 
 @lru_cache(maxsize=256)
 def measure(code: str) -> CodeMetrics:
-    """Return the measures of `code`, whatever it is."""
+    """Return the metrics of `code`; never raises."""
     from radon.complexity import average_complexity
     from radon.visitors import ComplexityVisitor
 
@@ -49,7 +49,7 @@ def measure(code: str) -> CodeMetrics:
             tree = parse_python(code)
             visitor = ComplexityVisitor.from_ast(tree)
             source_lines = _source_lines(code, tree)
-    # Anyone may have written it: half a statement, no text at all, or too deep for the parser.
+    # Untrusted code: invalid or empty text, or nesting too deep for the parser.
     except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
         return CodeMetrics(code_length=len(code))
     return CodeMetrics(

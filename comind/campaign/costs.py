@@ -26,7 +26,7 @@ __all__ = [
 
 
 class ExpectedCalls(NamedTuple):
-    """Calls of one role that are about alike."""
+    """Similar calls of one role."""
 
     role: str
     usage: Usage
@@ -35,7 +35,7 @@ class ExpectedCalls(NamedTuple):
 
 
 class Expected(NamedTuple):
-    """What an agent expects to ask for."""
+    """The calls that an agent expects to make."""
 
     plan: str
     """In words, such as `2 rounds of 4 attempts, 30 steps`."""
@@ -43,17 +43,17 @@ class Expected(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """What a campaign will about take."""
+    """Estimated usage and cost of a campaign."""
 
     usage: Usage
     usd: float | None
-    """None where a price is not known."""
+    """None if a price is unknown."""
 
 
 def estimate_of(expected: Expected, price: Callable[[str, Usage], float | None]) -> Estimate:
-    """Return about what a campaign will take if its attempts use all their steps.
+    """Estimate the usage and cost of a campaign whose attempts use all their steps.
 
-    `price` gives the dollars of a role's call; None where that is not known.
+    `price` returns the dollars of a role's call; None if unknown.
     """
     dollars = [price(each.role, each.usage) for each in expected.calls]
     counts = {
@@ -67,7 +67,7 @@ def estimate_of(expected: Expected, price: Callable[[str, Usage], float | None])
 
 
 def summary(expected: Expected, estimate: Estimate, budget: Budget) -> str:
-    """Return the estimate in one line, with the limits that are never passed."""
+    """Return the estimate in one line, with the budget's limits."""
     tokens = f"{_round(estimate.usage.prompt_tokens)} tokens read, "
     tokens += f"{_round(estimate.usage.completion_tokens)} written"
     usd = "price unknown" if estimate.usd is None else f"about ${estimate.usd:.2f}"
@@ -86,7 +86,7 @@ def _round(tokens: int) -> str:
 
 
 def spend_by_role(calls: Iterable[Call]) -> dict[str, Spend]:
-    """Return what each role spent on calls that have ended; in order of appearance."""
+    """Sum up the calls that have ended, by role, in order of appearance."""
     found: dict[str, Spend] = {}
     for call in calls:
         if call.ended is not None:
@@ -98,7 +98,7 @@ _COLUMNS = [name for name in Spend.model_fields if name not in ("seconds", "call
 
 
 def calls_csv(calls: Mapping[str, Iterable[Call]]) -> str:
-    """Return the ledger of work, by its id, as a table: a line for each call that has ended."""
+    """Return calls by work id as CSV, a line for each call that has ended."""
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(["work", "call", "role", "model", *_COLUMNS])

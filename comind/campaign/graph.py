@@ -1,4 +1,4 @@
-"""What came from what in one campaign: community items, drafts, solutions, and back again."""
+"""Build the provenance graph of a campaign: community items, drafts and solutions."""
 
 from collections.abc import Callable, Iterable, Iterator
 
@@ -17,11 +17,11 @@ def graph_of_campaign(
     view: CommunityView,
     nodes_of: Callable[[WorkRecord], Iterable[Node]] = lambda _record: (),
 ) -> Graph:
-    """Return the community's graph with the campaign's drafts and solutions in it.
+    """Return the community's graph with the campaign's drafts and solutions added.
 
-    What a draft came from had ended when the draft was planned, so parents come first in the order of
-    planning. A draft on a failed attempt comes from that attempt's draft. `nodes_of` gives what an agent
-    adds for a thought, such as ideas; their parents are plain names.
+    Parents of a draft had ended when it was planned, so they precede it. A draft based on a failed
+    attempt has that attempt's draft as its parent. `nodes_of` returns an agent's own nodes for a
+    thought, such as ideas, with parents by plain name.
     """
     graph = graph_of(view)
     attempts = {attempt.id: attempt for attempt in state.works.rankable()}
@@ -42,6 +42,6 @@ def _draft_and_solution(attempt: Attempt) -> Iterator[Node]:
 
 
 def _named(name: str, graph: Graph) -> Iterator[str]:
-    """Yield the node that a source's name stands for, if it is known."""
+    """Yield the id of the node called `name`, if there is one."""
     ids = [name, *(node_id(kind, name) for kind in (*_SOURCES, NodeKind.DRAFT))]
     yield from [each for each in ids if each in graph][:1]

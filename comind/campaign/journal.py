@@ -1,4 +1,4 @@
-"""The journal of a campaign, for people: its attempts as a tree, each below what it came from."""
+"""Write the journal of a campaign as Markdown: its attempts as a tree, by parent."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from comind.domain.value import one_line
 __all__ = ["attempt_lines", "closing_notes", "journal_of", "plain", "step_lines"]
 
 _LENGTH = 300
-_STEPS = 12  # of an attempt that are told
+_MOST_STEPS = 12  # listed for one attempt
 _MARKS = str.maketrans({mark: f"\\{mark}" for mark in "\\`*_<>[]|#!"})
 
 
@@ -21,18 +21,18 @@ def journal_of(state: CampaignState) -> str:
 
 
 def closing_notes(state: CampaignState, tuning: Tuning) -> str:
-    """Return how a campaign came to its submission, and what to know of its scores, as Markdown."""
+    """Return the sections on folds, blend, pick and refit, and on the validation rows, as Markdown."""
     used = [f"{tuning} on {tuning.rows} rows"] if tuning.gradings else []
     warnings = state.split.warnings if state.split else ()
-    sections = {"The end": _ending(state), "Validation": [*warnings, *used, *tuning.warnings]}
-    told = []
+    sections = {"The end": _closing(state), "Validation": [*warnings, *used, *tuning.warnings]}
+    found = []
     for heading, lines in sections.items():
-        told += ["", f"## {heading}", "", *(f"- {plain(line)}" for line in lines), ""] if lines else []
-    return "\n".join(told)
+        found += ["", f"## {heading}", "", *(f"- {plain(line)}" for line in lines), ""] if lines else []
+    return "\n".join(found)
 
 
 def attempt_lines(state: CampaignState) -> Iterator[str]:
-    """Yield a line for each attempt or blend, as they were planned, each below its first parent."""
+    """Yield a line for each attempt or blend in order of planning, indented below its first parent."""
     known, children = set(), defaultdict(list)
     for attempt in state.works.rankable():
         parents = [parent for parent in attempt.work.parents if parent in known]
@@ -46,40 +46,40 @@ def attempt_lines(state: CampaignState) -> Iterator[str]:
 
 
 def step_lines(state: CampaignState) -> Iterator[str]:
-    """Yield what each attempt ran, a line a step with its score or error, and what it reported."""
+    """Yield the steps of each attempt, a line each with its score or error, and its report."""
     for attempt in state.works.attempts():
         cells = attempt.outcome.cells if attempt.outcome else ()
         if not cells:
             continue
         yield f"### {attempt.id}: {plain(attempt.title)}"
         yield ""
-        for cell in cells[:_STEPS]:
+        for cell in cells[:_MOST_STEPS]:
             yield f"- step {cell.step}: {plain(cell.goal)}: {plain(cell.result)}"
-        if len(cells) > _STEPS:
-            yield f"- and {len(cells) - _STEPS} steps more"
+        if len(cells) > _MOST_STEPS:
+            yield f"- and {len(cells) - _MOST_STEPS} steps more"
         reported = attempt.outcome.report.splitlines() if attempt.outcome else []
         yield from ["", *(_item(line) for line in reported if line.strip()), ""]
 
 
-def _ending(state: CampaignState) -> list[str]:
-    """Return what came of folds, blend, final pick and refit, a line each, as far as they are."""
+def _closing(state: CampaignState) -> list[str]:
+    """Return a line each on folds, blend, final pick and refit, as far as they have run."""
     fold_plan, judged, picked, refit = state.fold_plan, state.judged, state.picked, state.refit()
-    told = []
+    found = []
     if fold_plan is not None:
         ran = (
             f"up to {fold_plan.folds} for {', '.join(fold_plan.runners)}"
             if fold_plan.runners
             else "none"
         )
-        told.append(f"folds: {'; '.join(filter(None, (ran, fold_plan.reason, *fold_plan.left_out)))}")
+        found.append(f"folds: {'; '.join(filter(None, (ran, fold_plan.reason, *fold_plan.left_out)))}")
     if judged is not None:
-        told.append(f"blend: {judged.blend or f'none, {judged.reason}'}")
+        found.append(f"blend: {judged.blend or f'none, {judged.reason}'}")
     if picked is not None:
-        told.append(f"final pick: {picked.work_id}, {picked.reason}")
-        told += [picked.evidence] if picked.evidence else []
+        found.append(f"final pick: {picked.work_id}, {picked.reason}")
+        found += [picked.evidence] if picked.evidence else []
     if picked is not None and refit is not None:
-        told.append(f"{refit.id}: the same program, run again on all labelled rows")
-    return told
+        found.append(f"{refit.id}: the same program, run again on all labelled rows")
+    return found
 
 
 def _item(line: str) -> str:
@@ -94,5 +94,5 @@ def _line(attempt: Attempt) -> str:
 
 
 def plain(text: str) -> str:
-    """Return text as one short line that no Markdown reader takes for markup."""
+    """Truncate text to one short line, with Markdown markup escaped."""
     return one_line(text, _LENGTH).translate(_MARKS)

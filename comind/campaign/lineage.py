@@ -1,4 +1,4 @@
-"""What an attempt came from, as hashes: enough to say whether it could be had again."""
+"""Record the lineage of an attempt: hashes of everything needed to reproduce it."""
 
 import hashlib
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ from comind.eventlog.log import Record, read_log
 from comind.session.notebook import notebook_of
 from comind.session.packages import InstalledPackage, read_installed
 
-__all__ = ["AttemptLineage", "Parent", "ScriptLineage", "lineage_of", "script_for"]
+__all__ = ["AttemptLineage", "lineage_of", "script_for"]
 
 
 class SplitLineage(Value):
-    """The rows that everything was measured on."""
+    """The split that scores refer to."""
 
     key: str
     public_sha256: str
@@ -33,19 +33,19 @@ class SplitLineage(Value):
 
 
 class CommunityLineage(Value):
-    """What the community was known to know."""
+    """The community snapshot visible to the attempt."""
 
     key: str
     sha256: str
     as_of: AwareDatetime | None
 
 
-class Parent(Value):
-    """Another attempt that this one started from."""
+class ParentLineage(Value):
+    """An attempt that this one is based on."""
 
     attempt: str
     test_sha256: str = ""
-    """Of its submission; empty where it has none."""
+    """Of its submission; empty if it has none."""
 
 
 class ScriptLineage(Value):
@@ -59,41 +59,37 @@ class ScriptLineage(Value):
 
 
 class AttemptLineage(Value):
-    """`lineage.json` of an attempt.
-
-    A function of the logs, of the record of installed packages, and of DVC's pointer to what was
-    published.
-    """
+    """`lineage.json` of an attempt, computed from logs, installed packages and the DVC pointer."""
 
     campaign: str
     attempt: str
     operator: str
     parameters: dict[str, JsonValue]
-    """What the user asked for: agent, model, seeds, limits."""
+    """The campaign's configuration: agent, model, seeds, limits."""
     environment_sha256: str
     revision: str
     diff_sha256: str
     prompts_sha256: str
     sandbox_image: str
     store: dict[str, str] = {}
-    """By path, the hashes of the user's own models and datasets that were mounted."""
+    """Hashes of the user's mounted models and datasets, by path."""
     toolbox: str = ""
-    """Hash of the lock file of the toolbox that it ran in; empty: in CoMind's own environment."""
+    """Hash of the toolbox's lock file; empty for CoMind's own environment."""
     installed: tuple[InstalledPackage, ...] = ()
-    """Packages that its cells asked for, beside those of the environment."""
+    """Packages that its cells installed, besides those of the environment."""
     split: SplitLineage
     community: CommunityLineage | None
     draft_sha256: str
     sources: tuple[str, ...]
-    parents: tuple[Parent, ...]
+    parents: tuple[ParentLineage, ...]
     inputs: tuple[str, ...]
     blend: Blend | None = None
-    """Of a blend and its refit: steps and weights of the parents."""
+    """Steps and weights of the parents; only of a blend and its refit."""
     fold: int = Field(default=0, exclude_if=lambda number: number == 0)
-    """Of a run on a fold of the split: its number; not written for other work, as in older campaigns."""
+    """Number of the fold; written for fold runs only, as in older campaigns."""
     replies: int
     replies_sha256: str
-    """Over the recorded replies, in their order."""
+    """Hash of the recorded replies, in order."""
     notebook_sha256: str
     threads: int
     sealed: bool | None
@@ -101,7 +97,7 @@ class AttemptLineage(Value):
     submitted: Submitted | None
     score: float | None
     solution_md5: str = ""
-    """DVC's hash of code, report, submissions and checkpoints that were published."""
+    """DVC's hash of the published code, report, submissions and checkpoints."""
 
 
 def lineage_of(
@@ -139,7 +135,7 @@ def lineage_of(
         community=CommunityLineage.model_validate(known[0], from_attributes=True) if known else None,
         draft_sha256=_sha256(_written(work.draft)),
         sources=work.draft.sources,
-        parents=tuple(_parent(state, each) for each in work.parents),
+        parents=tuple(_parent_lineage(state, each) for each in work.parents),
         inputs=work.inputs,
         blend=work.blend,
         fold=work.fold,
@@ -165,7 +161,7 @@ def _parameters(state: CampaignState) -> dict[str, JsonValue]:
 
 
 def _written(draft: Draft) -> str:
-    """Return a draft as JSON, the same as before it could have a notebook, members or a preparation."""
+    """Serialize a draft without unused newer fields, so that older hashes stay valid."""
     unused = {name for name in ("notebook", "members", "preparation") if not getattr(draft, name)}
     return draft.model_dump_json(exclude=unused)
 
@@ -173,7 +169,7 @@ def _written(draft: Draft) -> str:
 def script_for(
     state: CampaignState, records: Iterable[Record[WorkEvent]], work_id: str
 ) -> Script | None:
-    """Return the script of an attempt, of the kind that was proved; None where nothing was handed in."""
+    """Return the script of an attempt, of the kind that was proved; None without a submission."""
     submitted = state.works.attempt(work_id).submitted
     if submitted is None:
         return None
@@ -190,10 +186,10 @@ def _script_lineage(script: Script, proved: ScriptProved | None) -> ScriptLineag
     return known.model_copy(update={"proof": proved.proof, "reason": proved.reason})
 
 
-def _parent(state: CampaignState, work_id: str) -> Parent:
+def _parent_lineage(state: CampaignState, work_id: str) -> ParentLineage:
     outcome = state.works[work_id].outcome
     submitted = outcome.submitted if isinstance(outcome, CodeOutcome) else None
-    return Parent(attempt=work_id, test_sha256=submitted.test_sha256 if submitted else "")
+    return ParentLineage(attempt=work_id, test_sha256=submitted.test_sha256 if submitted else "")
 
 
 def _sha256(text: str) -> str:

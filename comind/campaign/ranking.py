@@ -1,8 +1,8 @@
-"""Texts ranked by their nearness to a query, recorded like any model call.
+"""Rank texts by similarity to a query, recorded like model calls.
 
-With an embedding model, a call is the query and a few texts, and its reply the cosines between them.
-Without one, or once it has failed for good, one call of the model `bm25` is answered here and takes
-nothing. A reply is a JSON list with a number for each text; a replay asks nobody.
+With an embedding model, a call embeds the query and a few texts, and the recorded reply is a JSON list
+of cosine similarities. Without one, or after a permanent failure, one call of the model `bm25` is
+computed locally at no cost. A replay sends no request.
 """
 
 import hashlib
@@ -19,16 +19,17 @@ from comind.llm.retrieval import bm25, cosines, nearest
 __all__ = ["BM25", "EMBEDDINGS_ROLE", "rank"]
 
 EMBEDDINGS_ROLE = "embeddings"
-BM25 = "bm25"  # in the log, in place of an embedding model's name
+BM25 = "bm25"
+"""Model name of BM25 in the log."""
 
-_AT_ONCE = 9  # texts in a call, beside the query: some servers take no more than ten
-_FOR_GOOD = (ReplyError, ModelRefusedError, BudgetExceeded)
+_BATCH = 9  # texts per request, besides the query: some servers accept no more than ten inputs
+_PERMANENT = (ReplyError, ModelRefusedError, BudgetExceeded)
 
 
 def rank(
     recorder: Recorder, embedder: Embedder | None, query: str, texts: Sequence[str], *, top: int
 ) -> tuple[int, ...]:
-    """Return the indices of the texts nearest to a query; see `Desk.rank`. An embedder is metered."""
+    """Return the indices of the texts nearest to a query; see `ThinkContext.rank`."""
     query, *texts = (_clean(text) for text in (query, *texts))
     order = [number for number, text in enumerate(texts) if text]
     blank = [number for number, text in enumerate(texts) if not text]
@@ -41,15 +42,15 @@ def rank(
 def _scores(
     recorder: Recorder, embedder: Embedder | None, query: str, texts: Sequence[str]
 ) -> list[float]:
-    """Return how near each text is; where embeddings fail for good, the log says why."""
+    """Return the similarity of each text; fall back to BM25 if embeddings fail permanently."""
     if embedder is not None:
         try:
             scores: list[float] = []
-            for start in range(0, len(texts), _AT_ONCE):
-                asked = [query, *texts[start : start + _AT_ONCE]]
+            for start in range(0, len(texts), _BATCH):
+                asked = [query, *texts[start : start + _BATCH]]
                 embed = partial(_embed, embedder, asked)
                 scores += _recorded(recorder, embedder.name, asked, embedder.bound(asked), embed)
-        except _FOR_GOOD:
+        except _PERMANENT:
             pass
         else:
             return scores
@@ -65,7 +66,7 @@ def _embed(embedder: Embedder, asked: Sequence[str]) -> ModelReply:
     try:
         text = json.dumps(cosines(came.vectors, len(asked) - 1))
     except ReplyError as error:
-        text = str(error)  # it was answered, and is paid for
+        text = str(error)  # recorded, as the usage is charged
     return ModelReply(
         text=text, model=embedder.name, usage=came.usage, exact=came.exact, seconds=came.seconds
     )
@@ -75,7 +76,7 @@ def _recorded(
     recorder: Recorder, model: str, asked: Sequence[str], bound: Usage, ask: Callable[[], ModelReply]
 ) -> list[float]:
     fingerprint = hashlib.sha256(json.dumps([EMBEDDINGS_ROLE, *asked]).encode()).hexdigest()
-    reply = recorder.call(EMBEDDINGS_ROLE, model, fingerprint, bound, ask, at_fault=_FOR_GOOD)
+    reply = recorder.call(EMBEDDINGS_ROLE, model, fingerprint, bound, ask, at_fault=_PERMANENT)
     try:
         scores: list[float] = json.loads(reply.text)
     except ValueError:
@@ -84,5 +85,5 @@ def _recorded(
 
 
 def _clean(text: str) -> str:
-    """Return a text without blanks around it, and without halves of characters."""
+    """Strip whitespace, and replace lone surrogates."""
     return text.strip().encode("utf-8", "replace").decode()

@@ -1,7 +1,7 @@
-"""How much a campaign has been tuned to its validation rows, and what that makes of its best score.
+"""Measure how far a campaign was tuned to its holdout, and the optimism of its best score.
 
-A function of the logs: the gradings of all attempts, blends included, and the standard errors of the
-differences that were measured between them. `comind/domain/optimism.py` has the formula.
+Computed from the logs: the gradings of all attempts and blends, and the standard errors of the measured
+differences between them. `comind/domain/optimism.py` has the formula.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,34 +19,34 @@ from comind.eventlog.log import read_log
 
 __all__ = ["Tuning", "read_tuning", "tuning_of"]
 
-_FEW_GRADINGS = 5  # so few choose hardly anything
+_FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
 _FEW_OTHERS = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What a campaign has asked of its validation rows; differences are in units of the metric."""
+    """Use of the validation rows by a campaign; differences are in units of the metric."""
 
     gradings: int = 0
-    """Submissions that were scored on the validation rows, those of all steps of all attempts."""
+    """Number of submissions scored on the validation rows, over all steps of all attempts."""
     out_of_fold: int = 0
-    """Predictions for rows of train.csv that were scored; they use up no validation rows."""
+    """Number of scored out-of-fold predictions, which do not use the validation rows."""
     rows: int = 0
-    """How many validation rows there are."""
+    """Number of validation rows."""
     error: float | None = None
-    """Standard error of the difference of two scores; None where none was measured."""
+    """Standard error of the difference of two scores; None if none was measured."""
     optimism: float | None = None
-    """By how much the best score is expected to be better than it is on other rows; None if unknown."""
+    """Expected difference of the best score between validation and other rows; None if unknown."""
     others: int = 0
-    """Attempts with another score than the best one."""
+    """Number of attempts with another score than the best one."""
     near: int = 0
-    """Of these, those within one standard error of the best."""
+    """Number of these within one standard error of the best."""
     lead: float = 0.0
-    """How much better the best attempt is than the next one."""
+    """Difference between the best attempt and the next one."""
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A line where validation cannot tell the best from others, and where it promises too much."""
+        """A line if the best is within noise of others, and a line if its score is too optimistic."""
         return tuple(self._warnings())
 
     def _warnings(self) -> Iterator[str]:
@@ -67,16 +67,16 @@ class Tuning:
             )
 
     def __str__(self) -> str:
-        """Return the gradings and the optimism in a few words."""
+        """Return gradings and optimism in a few words."""
         times = f"{self.gradings} grading{'s' if self.gradings != 1 else ''}"
         return f"{times}, optimism about {self.optimism:.2g}" if self.optimism else times
 
 
 def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning:
-    """Return how much the validation rows of a campaign were used by this much of its work.
+    """Measure the tuning of a campaign by `works`, the states of its work by id.
 
-    Blends are gradings like any other, but the best score is that of an attempt: a blend was judged on
-    rows that it was not selected on.
+    Blends count as gradings, but the best score is an attempt's: a blend was judged on rows that it was
+    not selected on.
     """
     graded = {each.id: works[each.id] for each in state.works.rankable() if each.id in works}
     attempts = [graded[each.id] for each in state.works.attempts() if each.id in graded]
@@ -99,7 +99,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
 
 
 def read_tuning(state: CampaignState, folder: CampaignFolder) -> Tuning:
-    """Return the same from a campaign's folder; work whose log is not there counts for nothing."""
+    """Measure the tuning of a campaign by the logs in its folder; work without a log is ignored."""
     works = {}
     for each in state.works.rankable():
         log = folder.work(each.id).log
@@ -122,10 +122,9 @@ def _distance(one: MetricValue, other: MetricValue) -> float:
 
 
 def _error(state: CampaignState, works: Iterable[AttemptState]) -> float | None:
-    """Return the standard error of the difference of two scores, as far as it was measured.
+    """Return the standard error of the difference of two scores; None if none was measured.
 
-    Steps of one attempt are more alike than attempts are, so the leaderboard's differences, once they
-    are there, are larger, and count.
+    The larger of two medians: over steps of one attempt, which are correlated, and over the leaderboard.
     """
     cells = (cell.gain for each in works for cell in each.cells if cell.gain is not None)
     steps = [gain.standard_error for gain in cells if gain.standard_error > 0]
