@@ -44,11 +44,10 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState
-from comind.campaign.history import apply as apply_work
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
@@ -99,7 +98,7 @@ class _Watch:
     def news(self) -> Iterator[str]:
         """Yield a line for everything worth telling since the last call."""
         for record in self._tail.read():
-            self.state = apply(self.state, record)
+            self.state = CAMPAIGN_LOG.apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
                 tail = LogTail(log, WORK_EVENTS)
@@ -128,7 +127,7 @@ class _Watch:
     def _work_news(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
         for record in work.tail.read():
-            work.state = apply_work(work.state, record)
+            work.state = WORK_LOG.apply(work.state, record)
             line = _work_line(record.event, work.state)
             if line:
                 yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"

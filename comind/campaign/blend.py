@@ -7,11 +7,11 @@ from importlib import resources
 from pathlib import Path
 
 from comind.baseline.bundle import bundle
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.attempt import SubmissionNames
 from comind.campaign.events import BlendJudged, WorkPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.folds import fold_runs
-from comind.campaign.history import AttemptState, CellRun, fold
+from comind.campaign.history import WORK_LOG, AttemptState, CellRun
 from comind.campaign.loop import Campaign, Executor, finish_begun
 from comind.campaign.outcome import Submitted
 from comind.campaign.plan import Code
@@ -25,7 +25,6 @@ from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
 from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.report import ClosingGrader
-from comind.eventlog.log import read_log
 from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
@@ -108,7 +107,7 @@ def candidates(
         given = attempt.work.resources.toolbox if attempt.work.resources else ""
         toolbox = given if toolbox is None else toolbox
         if given == toolbox and not read_installed(folder.work(attempt.id).installed):
-            found += _scored_steps(attempt, fold(read_log(folder.work(attempt.id).log, WORK_EVENTS)))
+            found += _scored_steps(attempt, WORK_LOG.read(folder.work(attempt.id).log))
     if among is not None:
         found = [each for each in found if each.attempt.id in among and _is_final(each)]
     found.sort(key=lambda each: each.value, reverse=True)
@@ -234,7 +233,7 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
     listed = []
     scripts = []
     for number, member in enumerate(chosen.members):
-        ran = fold(read_log(folder.work(member.attempt).log, WORK_EVENTS))
+        ran = WORK_LOG.read(folder.work(member.attempt).log)
         cells: list[CellRun] = list(ran.cells)
         script = derive(cells_of(cells, member.step))
         lines = "".join(f"    {line!r}\n" for line in script.text.splitlines(keepends=True))

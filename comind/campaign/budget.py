@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.attempt import WORK_EVENTS, RequestFailed
+from comind.campaign.attempt import RequestFailed
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.outcome import BudgetExceeded, DeadlineExceeded
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
-from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
 from comind.llm.fitting import prompt_tokens
 from comind.llm.rate_limiter import RateLimiter
@@ -82,7 +81,7 @@ class BudgetLedger:
 
 def ledger_of(campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
     """Return a ledger of `budget`, charged with the usage in the logs of all the campaign's work."""
-    works = (fold(read_log(log, WORK_EVENTS)) for log in campaign.logs())
+    works = (WORK_LOG.read(log) for log in campaign.logs())
     return BudgetLedger(budget, sum((work.owed for work in works), Spend()))
 
 

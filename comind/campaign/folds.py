@@ -4,12 +4,12 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.attempt import SubmissionNames
 from comind.campaign.choice import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
 from comind.campaign.events import FoldFinished, FoldsPlanned, WorkPlanned
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.loop import Campaign, Executor, finish_begun
 from comind.campaign.plan import Code
 from comind.campaign.script.cells import cells_of
@@ -21,7 +21,6 @@ from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
 from comind.evaluation.blending import MOST_MEMBERS
 from comind.evaluation.splits.further import FoldCount
-from comind.eventlog.log import read_log
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
 
@@ -215,7 +214,7 @@ def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
 
 def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
     assert attempt.submitted is not None
-    ran = fold(read_log(folder.work(attempt.id).log, WORK_EVENTS))
+    ran = WORK_LOG.read(folder.work(attempt.id).log)
     return derive(cells_of(ran.cells, attempt.submitted.step))
 
 

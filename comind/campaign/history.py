@@ -5,15 +5,15 @@ scripts read the result.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import reduce
 from typing import Generic, TypeVar
 
 from immutables import Map
 
 from comind.campaign.attempt import (
+    WORK_EVENTS,
     CallAnswered,
     CallFailed,
     CallSent,
@@ -35,11 +35,12 @@ from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import Record
+from comind.eventlog.store import LogSchema
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellStatus
 from comind.session.notebook import Cell
 
-__all__ = ["AttemptState", "Call", "CellRun", "FailedRequest", "Row", "apply", "fold"]
+__all__ = ["WORK_LOG", "AttemptState", "Call", "CellRun"]
 
 T = TypeVar("T")
 
@@ -232,12 +233,7 @@ class AttemptState:
         return reports[-1] if reports else None
 
 
-def fold(records: Iterable[Record[WorkEvent]], state: AttemptState | None = None) -> AttemptState:
-    """Return the state after `records`, starting from `state`; any prefix of a log is valid."""
-    return reduce(apply, records, state or AttemptState())
-
-
-def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
+def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
     """Return the state after one more record; an end without a start is ignored."""
     spend = state.spend.model_copy(update={"seconds": record.elapsed})
     state = replace(state, spend=spend, begun=state.begun or record.at)
@@ -260,6 +256,10 @@ def apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
             return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
         case WorkEnded(outcome=outcome):
             return replace(_lose(state), outcome=outcome, ended=record.at)
+
+
+WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
+"""Log of one piece of work; any prefix of it folds to a state."""
 
 
 def _sent(

@@ -8,7 +8,7 @@ from pydantic import AwareDatetime, Field, JsonValue
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
@@ -114,7 +114,7 @@ def lineage_of(
     records = read_log(folder.work(work_id).log, WORK_EVENTS)
     environment = state.environment_of(work_id) or Environment()
     known = state.known_to(work_id)
-    ran = fold(records)
+    ran = WORK_LOG.fold(records)
     replies = [call.reply for call in ran.calls if call.reply is not None]
     script = script_for(state, records, work_id)
     notebook = notebook_of(work.draft.title, ran.cells)
@@ -173,7 +173,7 @@ def script_for(
     submitted = state.works.attempt(work_id).submitted
     if submitted is None:
         return None
-    cells = cells_of(fold(records).cells, submitted.step)
+    cells = cells_of(WORK_LOG.fold(records).cells, submitted.step)
     proved = state.proofs.get(work_id)
     whole = proved is not None and proved.kind == ScriptKind.CELLS
     return all_cells(cells) if whole else derive(cells)

@@ -20,7 +20,7 @@ from comind.campaign.attempt import (
     Graded,
     WorkEvent,
 )
-from comind.campaign.history import AttemptState, apply
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.outcome import Submitted, WorkStopped
 from comind.campaign.plan import BASELINE_ROLE
 from comind.errors import CampaignError, ComindError, ReplyError
@@ -96,7 +96,7 @@ class Recorder:
                     f"record {record.seq} of this work is {recorded}, but the work now does {identity}",
                     hint="resume with the version of CoMind that started the campaign",
                 )
-            self.state = apply(self.state, record)
+            self.state = WORK_LOG.apply(self.state, record)
             if isinstance(record.event, end):
                 return record.event
             if isinstance(record.event, CallFailed) and record.event.at_fault:
@@ -149,7 +149,7 @@ class Recorder:
     def note(self, event: WorkEvent) -> None:
         """Append an event, and update the state."""
         with self._lock:  # a monitor's request may fail while a cell is being recorded
-            self.state = apply(self.state, self._log.append(event))
+            self.state = WORK_LOG.apply(self.state, self._log.append(event))
 
 
 def _call_identity(fingerprint: str) -> str:

@@ -1,9 +1,11 @@
 """Tail the logs of running attempts: their best submissions, and progress reports for neighbours."""
 
+from functools import reduce
+
 from comind.campaign.attempt import WORK_EVENTS, Neighbour, WorkEvent
 from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState, fold
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.plan import Code
 from comind.campaign.state import Best, CampaignState
 from comind.domain.value import one_line
@@ -39,7 +41,7 @@ class RunningAttempts:
         """Return the current state of an attempt; reads only what is new in its log."""
         fresh = (LogTail(self._folder.work(work_id).log, WORK_EVENTS), AttemptState())
         tail, known = self._read.get(work_id, fresh)
-        known = fold(tail.read(), known)
+        known = reduce(WORK_LOG.apply, tail.read(), known)
         self._read[work_id] = (tail, known)
         return known
 

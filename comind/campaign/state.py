@@ -42,7 +42,6 @@ __all__ = [
     "MOST_FINALISTS",
     "Best",
     "CampaignState",
-    "apply",
 ]
 
 MOST_COMPARISONS = 10
@@ -69,7 +68,7 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class CampaignState:
-    """The state that planning depends on; created by `apply` only."""
+    """The state that planning depends on; folded from events only."""
 
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
@@ -265,7 +264,7 @@ def _is_attempt(work: Think | Code) -> bool:
     return isinstance(work, Code) and not work.is_closing
 
 
-def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
+def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
     """Return the state after one more record.
 
     Raises:
@@ -305,7 +304,7 @@ def apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
             return _with_result(state, other)
 
 
-CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), apply)
+CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), _apply)
 
 
 def _with_result(

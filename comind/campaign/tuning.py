@@ -8,14 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState, fold
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.state import CampaignState
 from comind.domain.metric import MetricValue
 from comind.domain.optimism import optimism_of
 from comind.errors import LogError
-from comind.eventlog.log import read_log
 
 __all__ = ["Tuning", "read_tuning", "tuning_of"]
 
@@ -104,7 +102,7 @@ def read_tuning(state: CampaignState, folder: CampaignFolder) -> Tuning:
     for each in state.works.rankable():
         log = folder.work(each.id).log
         try:
-            works[each.id] = fold(read_log(log, WORK_EVENTS))
+            works[each.id] = WORK_LOG.read(log)
         except (LogError, OSError):
             continue
     return tuning_of(state, works)

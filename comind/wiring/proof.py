@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
+from comind.campaign.attempt import SubmissionNames
 from comind.campaign.events import Proof, ScriptProved
 from comind.campaign.folder import WorkFolder
-from comind.campaign.history import CellRun, fold
+from comind.campaign.history import WORK_LOG, CellRun
 from comind.campaign.loop import read_state
 from comind.campaign.outputs import SUBMISSION_BYTES
 from comind.campaign.plan import Code
@@ -18,7 +18,6 @@ from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, all_cells, derive
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
-from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.wiring.runtime import CampaignRuntime
@@ -55,7 +54,7 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     attempt = read_state(runtime.folder).works.attempt(work_id)
     work, submitted = attempt.work, attempt.submitted
     assert submitted is not None
-    ran = fold(read_log(folder.log, WORK_EVENTS)).cells
+    ran = WORK_LOG.read(folder.log).cells
     cells = cells_of(ran, submitted.step)
     most = time_limit(work, ran)
     expected = folder.submissions(submitted.step)

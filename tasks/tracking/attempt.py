@@ -16,7 +16,7 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.code_metrics import measure
 from comind.campaign.folder import WorkFolder
-from comind.campaign.history import AttemptState, apply
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.lineage import AttemptLineage
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
@@ -50,7 +50,7 @@ class AttemptTracker:
         """Write whatever the log holds that is not yet written."""
         found: list[Point] = []
         for record in self._tail.read():
-            self._state = apply(self._state, record)
+            self._state = WORK_LOG.apply(self._state, record)
             found += self._track(record)
         self.run.metrics(found)
         self._track_lineage()

@@ -1,6 +1,7 @@
 """The parent run of a campaign, and everything below it."""
 
 import json
+from functools import reduce
 from pathlib import Path
 
 from comind.campaign.attempt import WORK_EVENTS, WorkEvent
@@ -21,11 +22,10 @@ from comind.campaign.events import (
     WorkPlanned,
 )
 from comind.campaign.folder import ProjectFolder
-from comind.campaign.history import AttemptState
-from comind.campaign.history import fold as fold_work
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.pick import leaderboard_csv
 from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
@@ -103,7 +103,7 @@ class CampaignTracker:
     def catch_up(self) -> None:
         """Write whatever the logs hold that is not yet written."""
         for record in self._tail.read():
-            self._state = apply(self._state, record)
+            self._state = CAMPAIGN_LOG.apply(self._state, record)
             self._track(record)
         for attempt in self._attempts.values():
             attempt.catch_up()
@@ -297,7 +297,7 @@ class CampaignTracker:
     def _states(self) -> dict[str, AttemptState]:
         """Return what all work amounts to, as far as it has been written."""
         for work_id, (tail, state) in self._read.items():
-            self._read[work_id] = (tail, fold_work(tail.read(), state))
+            self._read[work_id] = (tail, reduce(WORK_LOG.apply, tail.read(), state))
         return {work_id: state for work_id, (_, state) in self._read.items()}
 
     def _ledger(self) -> str:

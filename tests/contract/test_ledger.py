@@ -13,7 +13,7 @@ from comind.campaign.budget import BudgetLedger
 from comind.campaign.context import CodeContext
 from comind.campaign.costs import calls_csv, spend_by_role
 from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState, Call, apply
+from comind.campaign.history import WORK_LOG, AttemptState, Call
 from comind.campaign.loop import Campaign, run
 from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Done, Wait
@@ -123,7 +123,7 @@ def _campaign(
     for log in sorted(folder.root.glob("*/log.jsonl")):
         state = AttemptState()
         for record in read_log(log, WORK_EVENTS):
-            state = apply(state, record)
+            state = WORK_LOG.apply(state, record)
             told = state.owed.model_copy(update={"seconds": 0.0})
             assert rounded(owed_by_calls(state)) == rounded(told), "killed after any record, both agree"
         calls[log.parent.name] = list(state.calls)

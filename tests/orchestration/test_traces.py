@@ -17,7 +17,7 @@ from comind.campaign.attempt import (
     WorkEvent,
 )
 from comind.campaign.folder import WorkFolder
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import Think
 from comind.domain.spend import Spend
@@ -41,7 +41,7 @@ def _answered(ordinal: int) -> CallAnswered:
 
 def _trace(*events: WorkEvent) -> Trace:
     folder = WorkFolder(Path("runs/campaign/think-000"))
-    return trace_of(folder, Think(purpose="ideation"), fold(records_of(*events)))
+    return trace_of(folder, Think(purpose="ideation"), WORK_LOG.fold(records_of(*events)))
 
 
 def test_a_failed_call_is_told() -> None:

@@ -11,7 +11,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.works import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
@@ -38,7 +38,7 @@ def state_of(*events: CampaignEvent, **spec: Any) -> CampaignState:
     """Return the state of a campaign after these events."""
     state = CampaignState()
     for record in records(opened(**spec), *events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     return state
 
 

@@ -24,7 +24,7 @@ from comind.agents.comind.thoughts import (
 from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
@@ -65,7 +65,7 @@ SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
     state = CampaignState()
     for record in records(opened(**spec), *events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     return state
 
 

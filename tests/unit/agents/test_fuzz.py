@@ -33,7 +33,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.monitor import CellMonitor, MonitorSettings
 from comind.campaign.outcome import FailureKind, Outcome
 from comind.campaign.plan import Code, Think
-from comind.campaign.state import apply
+from comind.campaign.state import CAMPAIGN_LOG
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
@@ -174,7 +174,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
     work_id = state.next_id(work)
     events = [WorkPlanned(id=work_id, work=work), WorkFinished(id=work_id, outcome=outcome)]
     for record in records(*events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     assert _AGENT.plan(state) is not None
     assert _AGENT.journal(state, VIEW)
 

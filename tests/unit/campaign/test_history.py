@@ -1,6 +1,7 @@
 """One reading of a work's log: what it says of calls, cells and money holds after any event."""
 
 from datetime import timedelta
+from functools import reduce
 
 import pytest
 from hypothesis import given
@@ -21,7 +22,7 @@ from comind.campaign.attempt import (
     WorkEvent,
 )
 from comind.campaign.costs import calls_csv, spend_by_role
-from comind.campaign.history import AttemptState, apply, fold
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
@@ -50,7 +51,7 @@ _LOST = Spend(
 
 
 def _state(*events: WorkEvent) -> AttemptState:
-    return fold(records_of(*events))
+    return WORK_LOG.fold(records_of(*events))
 
 
 def _timeless(spend: Spend) -> Spend:
@@ -62,10 +63,10 @@ def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
     """Whatever happened in whatever order, what the calls took is what is spent, and owed, in all."""
     state = AttemptState()
     for record in records_of(*events):
-        state = apply(state, record)
+        state = WORK_LOG.apply(state, record)
         assert sum((call.spend for call in state.calls), Spend()) == _timeless(state.spend)
         assert owed_by_calls(state) == _timeless(state.owed)
-    ended = apply(state, records_of(WorkEnded(outcome=CodeOutcome()))[0])
+    ended = WORK_LOG.apply(state, records_of(WorkEnded(outcome=CodeOutcome()))[0])
     assert _timeless(ended.spend) == _timeless(state.owed), "what is open at the end is lost"
     assert ended.open_call is None
     assert sum(spend_by_role(ended.calls).values(), Spend()) == _timeless(ended.spend)
@@ -76,9 +77,9 @@ def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
 def test_a_log_is_read_on_from_any_record(events: list[WorkEvent], cut: int) -> None:
     """Reading a prefix, then the rest, gives what reading the whole gives; the first state stays."""
     records = records_of(*events)
-    before = fold(records[:cut])
+    before = WORK_LOG.fold(records[:cut])
     calls, cells = tuple(before.calls), tuple(before.cells)
-    assert fold(records[cut:], before) == fold(records)
+    assert reduce(WORK_LOG.apply, records[cut:], before) == WORK_LOG.fold(records)
     assert (tuple(before.calls), tuple(before.cells)) == (calls, cells)
 
 
@@ -119,7 +120,7 @@ def test_a_pick_that_is_not_the_best_score_was_nominated(events: list[WorkEvent]
     for event in events:
         if isinstance(event, Graded) and event.report.score is None:
             continue  # a refit's
-        before, state = state, apply(state, records_of(event)[0])
+        before, state = state, WORK_LOG.apply(state, records_of(event)[0])
         assert (state.best is None) == (state.leader is None)
         if state.best != state.leader:
             assert state.best is not None
@@ -257,4 +258,4 @@ def test_the_last_error_is_that_of_the_last_cell_that_ended() -> None:
     failed = CellEnded(ordinal=1, result=CellResult(status=CellStatus.ERROR, error="KeyError: 'x'"))
     state = _state(_STARTED, failed, _STARTED)
     assert state.last_error == "KeyError: 'x'"
-    assert apply(state, records_of(_ENDED)[0]).last_error == ""
+    assert WORK_LOG.apply(state, records_of(_ENDED)[0]).last_error == ""

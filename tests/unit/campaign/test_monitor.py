@@ -21,7 +21,7 @@ from comind.campaign.attempt import (
     MonitorHeard,
     WorkEvent,
 )
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.monitor import (
     MONITOR_ROLE,
     CellMonitor,
@@ -384,7 +384,7 @@ def test_a_replay_asks_nobody(tmp_path: Path) -> None:
         world = _world(root, verdict=STOP)
         log = world.folder.work("attempt-000").log
         log.write_bytes(b"".join(lines[:cut]))
-        before = fold(read_log(log, WORK_EVENTS))
+        before = WORK_LOG.read(log)
         outcome = _carry_out(world)
         assert outcome.score == expected.score
         asked = [r for r in world.model.requests if r.role == MONITOR_ROLE]
@@ -401,7 +401,7 @@ def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
     _carry_out(world)
     log = world.folder.work("attempt-000").log
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
-    state = fold(read_log(log, WORK_EVENTS))
+    state = WORK_LOG.read(log)
     assert state.open_call is not None
     assert (state.open_call.role, state.open_call.cell) == (MONITOR_ROLE, 0)
     assert state.spend.calls == 1

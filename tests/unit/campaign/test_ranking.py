@@ -14,7 +14,7 @@ from pydantic import BaseModel
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
 from comind.campaign.budget import BudgetLedger
 from comind.campaign.context import CodeContext
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.outcome import CodeOutcome, CodeResult, FailureKind
 from comind.campaign.plan import Code
 from comind.campaign.ranking import rank
@@ -151,7 +151,7 @@ def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
         embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)
         context = Bench(tmp_path, embedder)
         outcome = context.execute(Reader(TEXTS, QUERY, "pots"))
-    calls = fold(read_log(context.folder.log, WORK_EVENTS)).calls
+    calls = WORK_LOG.read(context.folder.log).calls
     mine = [entry for entry in calls if entry.role == "embeddings"]
     assert [entry.model for entry in mine] == ["mine", "mine"]
     assert [entry.spend.retries for entry in mine] == [0, 2]
@@ -223,7 +223,7 @@ def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder
         embedder = make()
         context = Bench(place, embedder)
         context.folder.log.write_bytes(b"".join(lines[:cut]))
-        begun = fold(read_log(context.folder.log, WORK_EVENTS))
+        begun = WORK_LOG.read(context.folder.log)
         outcome = context.execute(agent)
         ignored = {"spend"}
         assert outcome.model_dump(exclude=ignored) == expected.model_dump(exclude=ignored)

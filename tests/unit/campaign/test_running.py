@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.running import RunningAttempts
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.worker import execute
 from tests.unit.campaign.samples import code, opened
 from tests.unit.campaign.test_state import records
@@ -22,7 +22,7 @@ def test_a_step_counts_before_its_attempt_ends(tmp_path: Path) -> None:
     ):
         state = CampaignState()
         for record in records(opened(), *events):
-            state = apply(state, record)
+            state = CAMPAIGN_LOG.apply(state, record)
         best = RunningAttempts(world.folder).best(state)
         assert (best and best.score.value.value) == expected
         if best is not None:

@@ -12,7 +12,7 @@ from comind.campaign.finish import plan_refit
 from comind.campaign.loop import time_shortage
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record
 from tests.unit.campaign.samples import code, opened, score, scored
@@ -34,7 +34,7 @@ def _state(*events: CampaignEvent, elapsed: float = 0.0, **spec: Any) -> Campaig
     history: list[Record[CampaignEvent]] = list(records(opened(**limits | spec), *events))
     state = CampaignState()
     for record in [*history[:-1], replace(history[-1], elapsed=elapsed)]:
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     return state
 
 

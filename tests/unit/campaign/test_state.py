@@ -13,7 +13,7 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState, apply
+from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import LogError
 from comind.eventlog.log import Record
@@ -52,7 +52,7 @@ def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
     for cut in range(len(history) + 1):
         state = CAMPAIGN_LOG.fold(history[:cut])
         for record in history[cut:]:
-            state = apply(state, record)
+            state = CAMPAIGN_LOG.apply(state, record)
         assert state == CAMPAIGN_LOG.fold(history)
 
 
@@ -72,7 +72,7 @@ def test_the_best_never_gets_worse(history: list[Record[CampaignEvent]]) -> None
     best: list[float] = []
     state = CampaignState()
     for record in history:
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
         best.append(state.best.score.value.value if state.best else float("-inf"))
     assert best == sorted(best)
     scores = [w.outcome.score for w in state.works if w.outcome and w.outcome.score]  # type: ignore[union-attr]

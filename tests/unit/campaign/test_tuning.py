@@ -4,7 +4,7 @@ from pathlib import Path
 
 from comind.campaign.attempt import CellEnded, CellStarted, Graded, WorkEvent
 from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.history import AttemptState, fold
+from comind.campaign.history import WORK_LOG, AttemptState
 from comind.campaign.outcome import Submitted
 from comind.campaign.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
@@ -42,7 +42,7 @@ def _attempt(
             ),
         ]
         best = value
-    return fold(records_of(*events))
+    return WORK_LOG.fold(records_of(*events))
 
 
 def _tuning(*attempts: AttemptState) -> Tuning:

@@ -21,7 +21,7 @@ from comind.campaign.attempt import (
     WorkEnded,
 )
 from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.history import fold
+from comind.campaign.history import WORK_LOG
 from comind.campaign.outcome import (
     CodeOutcome,
     CodeResult,
@@ -339,7 +339,7 @@ def test_a_refusing_endpoint_leaves_work_in_flight(tmp_path: Path) -> None:
     world = World(tmp_path, [reply("look")])
     with pytest.raises(ModelServiceError):
         _carry_out(world)
-    state = fold(read_log(world.folder.work("attempt-000").log, WORK_EVENTS))
+    state = WORK_LOG.read(world.folder.work("attempt-000").log)
     assert state.outcome is None
     assert state.spend.calls == 1
     outcome = _carry_out(World(tmp_path, [reply("good")]))

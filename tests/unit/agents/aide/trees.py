@@ -10,7 +10,7 @@ from comind.agents.aide.tree import AideParameters
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
 from comind.campaign.plan import Code, Decision, Think
-from comind.campaign.state import apply
+from comind.campaign.state import CAMPAIGN_LOG
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
@@ -82,7 +82,7 @@ class Tree:
     def record(self, event: CampaignEvent) -> None:
         """Take one event into the state."""
         [record] = records(event)
-        self.state = apply(self.state, record)
+        self.state = CAMPAIGN_LOG.apply(self.state, record)
 
     def grow_by(self, work: Think | Code) -> str:
         """Record that `work` was planned; returns its id."""
