@@ -1,4 +1,4 @@
-"""A blend: an average of scored steps that the grader has selected, planned and run by the platform."""
+"""Plan a blend: a weighted average of scored steps, with members and weights selected by the grader."""
 
 import math
 from collections.abc import Callable, Collection, Sequence
@@ -32,20 +32,20 @@ from comind.system.files import hash_file
 
 __all__ = ["blend", "candidates", "members_on_validation"]
 
-_MOST_ASKED = 40  # the grader looks at the best of them that differ
+_MOST_CANDIDATES = 40  # sent to the grader, best first
 _LEAST_SECONDS = 5.0  # to open a session and to average files
 _SLOWER = 1.2  # of a refit: it has more rows
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
-    """A step that was scored."""
+    """A scored step."""
 
     attempt: Attempt
     submitted: Submitted
     value: MetricValue
     seconds: float
-    """How long the cells ran that led to it."""
+    """Running time of the cells that it depends on."""
 
 
 def blend(
@@ -54,11 +54,11 @@ def blend(
     grader: ClosingGrader,
     progress: Callable[[CampaignState], None] | None = None,
 ) -> None:
-    """Have scored steps averaged, where that is wanted and the grader finds an average worth having.
+    """Plan and run a blend, if the spec asks for one and the grader finds an average that is better.
 
-    What the grader says is recorded before anything follows from it, so that a campaign that is taken
-    up again plans the same blend. With fewer than two scored steps nothing is recorded. Where at least
-    two attempts ran on all folds, these alone are averaged, and judged over the rows of all folds.
+    The grader's report is recorded first, so a resumed campaign plans the same blend. With fewer than
+    two scored steps nothing is recorded. If at least two attempts ran on all folds, only these are
+    averaged, and judged over the rows of all folds.
     """
     if campaign.state.spec.blend and campaign.state.works.blend() is None:
         if campaign.state.judged is None:
@@ -77,9 +77,9 @@ def blend(
 def members_on_validation(
     campaign: Campaign, grader: ClosingGrader, among: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return which of some attempts a blend has that the validation rows alone would choose.
+    """Return the members of the blend of these attempts' submissions, selected on validation alone.
 
-    It is about what they handed in. None where no blend is wanted, or the grader finds none.
+    Empty if no blend is wanted, or the grader finds none.
     """
     found = candidates(campaign.state, campaign.folder, among) if campaign.state.spec.blend else []
     if len(found) <= 1:
@@ -91,12 +91,10 @@ def members_on_validation(
 def candidates(
     state: CampaignState, folder: CampaignFolder, among: Collection[str] | None = None
 ) -> list[_Candidate]:
-    """Return the scored steps that can be averaged, the best first; of the same files only one.
+    """Return the scored steps that can be averaged, best first, without duplicates.
 
-    With `among` those alone that these attempts handed in.
-
-    Left out are attempts that had packages installed, or another toolbox than the best one: a blend's
-    script runs in one environment.
+    With `among`, only the final submissions of these attempts. Attempts that installed packages, or with
+    another toolbox than the best one, are left out: a blend's script runs in one environment.
 
     Raises:
         CampaignError: a submission was changed after it was graded.
@@ -114,7 +112,7 @@ def candidates(
     kept: dict[tuple[str, str], _Candidate] = {}
     for each in found:
         kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
-    best = list(kept.values())[:_MOST_ASKED]
+    best = list(kept.values())[:_MOST_CANDIDATES]
     for each in best:
         _check_files(each, folder)
     return best
@@ -145,9 +143,9 @@ def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: ClosingGrad
         for place, number in enumerate(ran.folds):
             folds[number] = [campaign.folder.validation_of(each[place]) for each in runs]
     report = grader.blend([_validation(each, campaign.folder) for each in found], folds)
-    told = BlendJudged(candidates=report.candidates, folds=len(folds))
+    judged = BlendJudged(candidates=report.candidates, folds=len(folds))
     if report.reason or report.gain is None:
-        return told.model_copy(update={"reason": report.reason or "nothing was gained"})
+        return judged.model_copy(update={"reason": report.reason or "nothing was gained"})
     chosen = Blend(
         mean=report.mean,
         ids=report.ids,
@@ -163,14 +161,14 @@ def _judged(found: Sequence[_Candidate], campaign: Campaign, grader: ClosingGrad
         ),
         gain=report.gain,
     )
-    return told.model_copy(update={"blend": chosen})
+    return judged.model_copy(update={"blend": chosen})
 
 
 def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Candidate]:
-    """Return candidates of which any blend can be refitted in what is left, the best first.
+    """Return candidates of which any blend can be refitted in the time left, best first.
 
-    All of them where that fits, else the best steps of the best attempts; all, too, where no two
-    of these fit: then the blend is delivered as it was scored.
+    All of them if they fit, else the best steps of the best attempts. All of them also if no two fit:
+    then the blend is delivered without a refit.
     """
     left = (state.seconds_left() - _LEAST_SECONDS) / _SLOWER - _LEAST_SECONDS
 
@@ -188,7 +186,7 @@ def _refittable(found: Sequence[_Candidate], state: CampaignState) -> list[_Cand
 
 
 def _is_final(candidate: _Candidate) -> bool:
-    """Whether a step is what its attempt handed in, which is what ran on folds."""
+    """Return whether a step is its attempt's final submission, which ran on folds."""
     final = candidate.attempt.submitted
     return final is not None and final.step == candidate.submitted.step
 
@@ -229,7 +227,7 @@ def _work(chosen: Blend, state: CampaignState, folder: CampaignFolder) -> Code:
 
 
 def _program(chosen: Blend, folder: CampaignFolder) -> str:
-    """Return the program of a blend: its members' scripts with their weights, and how to average."""
+    """Return the program of a blend: its members' scripts with their weights, and the averaging code."""
     listed = []
     scripts = []
     for number, member in enumerate(chosen.members):
@@ -238,7 +236,7 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
         script = derive(cells_of(cells, member.step))
         lines = "".join(f"    {line!r}\n" for line in script.text.splitlines(keepends=True))
         scripts.append(f"# {member}\nscript_{number} = (\n{lines})\n")
-        told = {
+        options = {
             "name": member.attempt,
             "weights": list(member.weights),
             "file": script.file_name,
@@ -246,7 +244,7 @@ def _program(chosen: Blend, folder: CampaignFolder) -> str:
             "test": script.test,
             "environment": thread_settings(ran.threads) if ran.threads else {},
         }
-        listed.append(f'    {{"script": script_{number}, **{told!r}}},\n')
+        listed.append(f'    {{"script": script_{number}, **{options!r}}},\n')
     usual = SubmissionNames()
     ending = (
         f"{''.join(scripts)}"

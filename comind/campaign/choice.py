@@ -1,6 +1,6 @@
-"""Which of several solutions to take, by what they scored on the same rows: the rule, and nothing else.
+"""Choose between solutions by scores on shared rows: expected score, elimination, confidence.
 
-Pure arithmetic: who runs on folds, and how differences are measured, does not belong here.
+Pure functions; running attempts on folds and comparing files does not belong here.
 """
 
 import math
@@ -15,45 +15,45 @@ from comind.domain.metric import Paired
 __all__ = ["Choice", "Contender", "Finalist", "choose", "eliminate", "pooled_error"]
 
 _TIE = 0.25  # standard errors of a difference on folds, within which other evidence decides
-_ERRORS = 1.0  # standard errors behind the best, beyond which a finalist is dropped (0013-pick-rules.md)
+_ERRORS = 1.0  # standard errors behind the best, beyond which a finalist is out (0013-pick-rules.md)
 _DRAWS = 20_000
 _SEED = 20261122  # fixed: the same scores always give the same confidence
 
 
 @dataclass(frozen=True, slots=True)
 class Contender:
-    """One solution; scores are such that more is better."""
+    """Scores of one solution; more is better."""
 
     work_id: str
     holdout: float
-    """On the first validation rows, which it was selected on."""
+    """On the first validation rows, on which it was selected."""
     folds: tuple[float, ...] = ()
-    """On further folds; on the first ones of them alone where it was dropped on the way."""
+    """On further folds; on the first of them only if it was eliminated."""
     gain: float | None = None
-    """Of a blend over the best of its candidates, on rows that it was not selected on."""
+    """Of a blend over its best candidate, on rows that it was not selected on."""
     out_of_fold: float | None = None
-    """Of its own out-of-fold predictions."""
+    """Of its out-of-fold predictions."""
     nominated: bool = False
     code_lines: int = 0
     seconds: float = 0.0
     dropped: bool = False
-    """Of those with fewer folds than others, which get the missing ones by `choose`."""
+    """Whether it was eliminated and `choose` imputed its missing folds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What is taken, and how sure that is."""
+    """The pick and its confidence."""
 
     expected: Mapping[str, float]
-    """The expected score of each on other rows, the best first."""
+    """Expected score on other rows by work id, best first."""
     pick: str
     tied: tuple[str, ...]
-    """Those that cannot be told from the best expected one, itself among them."""
+    """Those within noise of the best expected score, itself included."""
     confidence: float
-    """How probable it is that none of the others is better than the pick."""
+    """Probability that none of the others is better than the pick."""
     shrinkage: float | None
-    """How much better the pick scored on the first validation rows than on folds; for a pick that ran on
-    none the mean over those that did. None where nothing did."""
+    """Drop of the pick's score from the first validation rows to folds; for a pick without folds the
+    mean over those with folds; None without any."""
 
 
 def choose(
@@ -61,18 +61,17 @@ def choose(
     rows: Sequence[int],
     error: Callable[[str, str], float],
 ) -> Choice:
-    """Return the contender with the best expected score on other rows, and how sure that is.
+    """Return the contender with the best expected score on other rows, and the confidence in it.
 
-    `rows` are the numbers of the first validation rows and of those of each fold. The expected score is
-    the mean over all these rows, after the optimism of having been selected was taken from the score on
-    the first ones: what those with folds lost from there to the folds, on average. All lose the same, so
-    the first rows still tell them apart; simulated, the mean by rows loses least (`docs/design/
-    0013-pick-rules.md`). Who was dropped is as far behind those that ran on all folds as on the rows
-    that they share, whatever the other folds were like, and is never the pick. `error(one, other)` is
-    the standard error of the difference of two means, from paired resampling. With folds, of those
-    within a quarter of a standard error of the best the one is taken with the best out-of-fold score, if
-    all have one, else a nominated one, else the one with the fewest lines of code. Without folds the
-    best score is taken.
+    `rows` holds the number of the first validation rows, then of each fold; `error(one, other)` is the
+    standard error of the difference of two means, from paired resampling.
+
+    The expected score is the mean over all rows, after subtracting the optimism of selection from the
+    score on the first ones: the mean loss from there to the folds. All lose the same, so the first rows
+    still discriminate; in simulation, the mean by rows loses least (`docs/design/0013-pick-rules.md`).
+    Eliminated contenders get imputed folds and are never picked. With folds, among those within a
+    quarter of a standard error of the best, the best out-of-fold score decides if all have one, then
+    nomination, then fewest lines of code. Without folds the best score is picked.
     """
     contenders = _completed(contenders, rows)
     optimism = _optimism(contenders)
@@ -134,23 +133,23 @@ def eliminate(
 
 
 def pooled_error(errors: Sequence[float], rows: Sequence[int]) -> float:
-    """Return the standard error of a difference of means, as `choose` takes them.
+    """Return the standard error of a difference of means weighted by `rows`.
 
-    `errors` are those on the first validation rows and on each fold, which are independent.
+    `errors` holds the independent errors on the first validation rows and on each fold.
     """
     weights = _weights(rows[: len(errors)])
     return float(np.linalg.norm(weights * np.asarray(errors)))
 
 
 def _weights(rows: Sequence[int]) -> np.ndarray:
-    """Return how much each part counts, the first validation rows first; shape (parts,)."""
+    """Return the weight of each part, the first validation rows first; shape (parts,)."""
     return np.asarray(rows, dtype=float) / sum(rows)
 
 
 def _completed(contenders: Sequence[Contender], rows: Sequence[int]) -> list[Contender]:
-    """Return contenders with what the dropped ones would have scored on the folds that they missed.
+    """Impute the folds that eliminated contenders missed.
 
-    That is the mean of those that ran there, plus how far it was from their mean on the shared rows.
+    Imputed is the mean of those that ran there, plus their mean distance on the shared rows.
     """
     folds = max((len(each.folds) for each in contenders), default=0)
     ran = [each for each in contenders if folds and len(each.folds) == folds]
@@ -173,7 +172,7 @@ def _expected(contender: Contender, rows: Sequence[int], optimism: float) -> flo
 
 
 def _optimism(contenders: Sequence[Contender]) -> float | None:
-    """Return how much better those that ran on folds look on the first rows, on average."""
+    """Return the mean drop in score from the first rows to folds; None without folds."""
     found = [each.holdout - math.fsum(each.folds) / len(each.folds) for each in contenders if each.folds]
     return math.fsum(found) / len(found) if found else None
 
@@ -183,7 +182,7 @@ def _mean(values: Sequence[float], rows: Sequence[int]) -> float:
 
 
 def _by_other_evidence(tied: Sequence[Contender]) -> Contender:
-    """Return the best of some whose expected scores say nothing: `tied`, the best of them first."""
+    """Break a tie by out-of-fold score, nomination and simplicity."""
     scores = [each.out_of_fold for each in tied]
     compared = None not in scores
     return min(
@@ -201,11 +200,10 @@ def _simplicity(contender: Contender) -> tuple[int, float, str]:
 
 
 def _confidence(pick: str, behind: Mapping[str, float], errors: Mapping[str, float]) -> float:
-    """Return the share of draws in which none is better than the pick, rounded to two digits.
+    """Return the share of normal draws in which none is better than the pick, rounded to two digits.
 
-    Each is drawn around its distance to the leader; of the variance of a difference one half of the
-    smallest is taken for the leader's own, the rest for the other's, so that paired differences vary as
-    they were measured.
+    Each score is drawn around its distance to the leader. Half of the smallest variance of a difference
+    is attributed to the leader, the rest to the other, so that differences vary as measured.
     """
     if not errors:
         return 1.0

@@ -1,4 +1,4 @@
-"""Runs on folds: the scripts of the finalists once more, on other rows, to choose by more of them."""
+"""Run the scripts of finalists on further folds, so that the pick rests on more rows."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -26,23 +26,23 @@ from comind.system.failpoints import failpoint
 
 __all__ = ["FoldRuns", "fold_runs", "run_folds"]
 
-_LEAST = 2  # that run, between whom there is something to choose
-_LEAST_SECONDS, _SLACK = 120.0, 5.0  # that a run may always take; times as long as the code took
-_STEPS = 2  # of a run, the second where the interpreter died
-_LOOKED_AT = 20  # of the best attempts: more cannot be told from the best one only by chance
+_LEAST = 2  # attempts; one alone needs no comparison
+_LEAST_SECONDS, _SLACK = 120.0, 5.0  # timeout of a run: at least, and as a multiple of the code's time
+_STEPS = 2  # of a run; the second is a retry after the interpreter died
+_CANDIDATES = 20  # of the best attempts; later ones could be within noise of the best by chance only
 _OTHERS_FILES = "solutions"  # as in input/solutions/attempt-000
 
 
 @dataclass(frozen=True, slots=True)
 class FoldRuns:
-    """What came of the runs on folds since the last attempt."""
+    """Results of the fold runs since the last attempt."""
 
     folds: tuple[int, ...] = ()
-    """The folds that all ran on who had got there, and whose script did not fail anywhere."""
+    """The folds completed by all attempts that were still in the race and never failed."""
     runs: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
-    """By attempt, its scored runs on these; on the first ones alone where it was dropped."""
+    """Scored runs on `folds` by attempt; on the first folds only if it was eliminated."""
     notes: tuple[str, ...] = ()
-    """A line for each whose script failed."""
+    """A line for each attempt whose script failed."""
 
 
 def run_folds(
@@ -53,17 +53,17 @@ def run_folds(
     members: Callable[[Sequence[str]], tuple[str, ...]],
     progress: Callable[[CampaignState], None] | None = None,
 ) -> str:
-    """Run the finalists on further folds, one fold after another, for as long as the time allows.
+    """Run the finalists on further folds, one after another, within the time beside blend and refit.
 
-    After each fold those are dropped that are too far behind the best (`race.py`), but for members of a
-    blend; with one left there are no more. Who runs, and who runs on, is recorded before anything
-    follows from it. Returns why there are no more runs, in one line; empty where all were made, or none
-    is wanted. The time for blend and refit is left alone.
+    After each fold, finalists too far behind the best are eliminated (`choice.py`), except members of a
+    blend; the race ends with one left. Plan and eliminations are recorded before they take effect, so a
+    resumed campaign makes the same runs. Returns why there are no more runs, in one line; empty if all
+    were made or none is wanted.
     """
     if not campaign.state.most_folds():
         return ""
     if campaign.state.fold_plan is None:
-        campaign.record(_planned(campaign.state, campaign.folder, comparisons, count_folds, members))
+        campaign.record(_fold_plan(campaign.state, campaign.folder, comparisons, count_folds, members))
         failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
@@ -72,7 +72,7 @@ def run_folds(
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
         if number - 1 > max((each.fold for each in campaign.state.finished_folds), default=0):
-            campaign.record(_finished(campaign.state, campaign.folder, comparisons, number - 1))
+            campaign.record(_race_after(campaign.state, campaign.folder, comparisons, number - 1))
             failpoint("fold-finished")
         runners = _runners(campaign.state, number)
         if len(runners) < _LEAST:
@@ -92,7 +92,7 @@ def run_folds(
 
 
 def fold_runs(state: CampaignState) -> FoldRuns:
-    """Return what came of the runs on folds since the last attempt was planned."""
+    """Return the results of the fold runs since the last attempt was planned."""
     fold_plan = state.fold_plan
     if fold_plan is None:
         return FoldRuns()
@@ -109,23 +109,23 @@ def fold_runs(state: CampaignState) -> FoldRuns:
     return FoldRuns(tuple(numbers), runs, notes)
 
 
-def _planned(
+def _fold_plan(
     state: CampaignState,
     folder: CampaignFolder,
     comparisons: Comparisons,
     count_folds: Callable[[int], FoldCount],
     members: Callable[[Sequence[str]], tuple[str, ...]],
 ) -> FoldsPlanned:
-    """Return who runs, as far as time allows: who ties with the best, then members of a blend."""
-    first, *others = state.works.best_first()[:_LOOKED_AT]
+    """Return the attempts to run, as far as time allows: ties with the best, then members of a blend."""
+    first, *others = state.works.best_first()[:_CANDIDATES]
     if not others:
         return FoldsPlanned(reason="one attempt alone has a score")
     tied = [first, *(each for each in others if not _clear(comparisons, folder, first, each))]
-    best, left_out = _able(tied, folder)
-    told = FoldsPlanned(left_out=left_out)
+    best, left_out = _runnable(tied, folder)
+    plan = FoldsPlanned(left_out=left_out)
 
     def none(reason: str) -> FoldsPlanned:
-        return told.model_copy(update={"reason": reason})
+        return plan.model_copy(update={"reason": reason})
 
     few = "fewer than two of the best attempts can run on folds"
     if len(tied) < _LEAST:
@@ -135,7 +135,7 @@ def _planned(
     count = count_folds(state.most_folds())
     if not count.folds:
         return none(count.reason)
-    chosen = members(_able(state.works.best_first(), folder)[0])
+    chosen = members(_runnable(state.works.best_first(), folder)[0])
     best = best[:MOST_FINALISTS]
     names = list(dict.fromkeys((*best, *chosen)))
     if len(names) < _LEAST:
@@ -155,16 +155,16 @@ def _planned(
         "folds": count.folds,
         "reason": count.reason,
     }
-    return told.model_copy(update=made)
+    return plan.model_copy(update=made)
 
 
-def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
-    """Return which of some attempts can run on folds, and a line for each of the others."""
+def _runnable(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str], tuple[str, ...]]:
+    """Return the attempts that can run on folds, and a line with the reason for each of the others."""
     able, others, seen = list[str](), list[str](), set[str]()
     for attempt in attempts:
         assert attempt.submitted is not None
         if attempt.submitted.validation_sha256 in seen:
-            others.append(f"{attempt.id} hands in the same as one before it")
+            others.append(f"{attempt.id} has the same submission as one before it")
         elif why := _why_not(attempt, folder):
             others.append(f"{attempt.id} has no scores on folds: {why}")
         else:
@@ -173,10 +173,10 @@ def _able(attempts: Sequence[Attempt], folder: CampaignFolder) -> tuple[list[str
     return able, tuple(others)
 
 
-def _finished(
+def _race_after(
     state: CampaignState, folder: CampaignFolder, comparisons: Comparisons, number: int
 ) -> FoldFinished:
-    """Return who runs on after a fold: who is not dropped, and a blend's members where time allows."""
+    """Return the attempts left after a fold: those not eliminated, and blend members if time allows."""
     assert state.fold_plan is not None
     names = _runners(state, number)
     runners, rows = [], list[int]()
@@ -193,17 +193,17 @@ def _finished(
     going = [each for each in names if each in near or each in state.fold_plan.members]
     if state.fold_seconds(_took(state, going), len(going)) > _seconds_left(state):
         going = near
-    told = tuple(line for each, line in behind.items() if each not in going)
-    return FoldFinished(fold=number, continuing=tuple(going), dropped=told)
+    dropped = tuple(line for each, line in behind.items() if each not in going)
+    return FoldFinished(fold=number, continuing=tuple(going), dropped=dropped)
 
 
 def _clear(comparisons: Comparisons, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
-    """Whether one attempt is worse than the first one beyond doubt."""
+    """Return whether one attempt is worse than the first one beyond noise."""
     return comparisons.compare(folder.validation_of(first), folder.validation_of(other)).clear
 
 
 def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:
-    """Return why an attempt's script cannot run on a fold; empty where it can."""
+    """Return why an attempt's script cannot run on a fold; empty if it can."""
     if read_installed(folder.work(attempt.id).installed):
         return "it had packages installed"
     others = [given for given in attempt.work.inputs if "/" not in given]
@@ -219,7 +219,7 @@ def _script(attempt: Attempt, folder: CampaignFolder) -> Script:
 
 
 def _program(script: Script) -> str:
-    """Return a script that writes its submissions under the usual names."""
+    """Return a program that runs the script and renames its submissions to the default names."""
     usual = SubmissionNames()
     moved = [
         f"__import__('shutil').copyfile({name!r}, {target!r})\n"
@@ -230,7 +230,7 @@ def _program(script: Script) -> str:
 
 
 def _plan(campaign: Campaign, work_id: str, number: int) -> None:
-    """Record that a finalist runs on a fold; `finish_begun` hands it out."""
+    """Plan the run of a finalist on a fold; `finish_begun` executes it."""
     state = campaign.state
     attempt = state.works.attempt(work_id)
     most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
@@ -245,7 +245,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
         ),
         role=Operator.FOLD.value,
         parents=(work_id,),
-        # What other attempts left was fitted on the fold's rows.
+        # Solutions of other attempts were fitted on the fold's rows.
         inputs=tuple(given for given in attempt.work.inputs if "/" in given),
         session="script",
         budget=WorkBudget(seconds=seconds, steps=_STEPS, cell_seconds=seconds),
@@ -263,7 +263,7 @@ def _runs_of(state: CampaignState, work_id: str) -> dict[int, Attempt]:
 
 
 def _runners(state: CampaignState, number: int) -> list[str]:
-    """Return who runs on a fold, as is recorded, but for those that failed on a fold."""
+    """Return the attempts that run on a fold, as recorded, except those that failed on a fold."""
     assert state.fold_plan is not None
     before = [each.continuing for each in state.finished_folds if each.fold < number]
     named = before[-1] if before else state.fold_plan.runners
@@ -271,24 +271,24 @@ def _runners(state: CampaignState, number: int) -> list[str]:
 
 
 def _failure(state: CampaignState, work_id: str) -> str:
-    """Return how an attempt's run on a fold failed; empty where none did."""
+    """Return how an attempt failed on a fold; empty if it did not."""
     ran = (each for each in state.works.fold_runs() if each.work.parents == (work_id,))
     failed = (each for each in ran if each.outcome is not None and each.score is None)
     return next((f"fold {each.work.fold}: {each.result}" for each in failed), "")
 
 
 def _took(state: CampaignState, work_ids: Sequence[str]) -> float:
-    """Return the most seconds that one of these took, as an attempt or on a fold."""
+    """Return the longest running time of these attempts, on the split or on a fold."""
     ran = [state.works.attempt(each) for each in work_ids]
     ran += [each for each in state.works.fold_runs() if each.work.parents[0] in work_ids]
     return max((each.outcome.code_seconds for each in ran if each.outcome is not None), default=0.0)
 
 
 def _seconds_left(state: CampaignState) -> float:
-    """Return the time for runs on folds: what is left beside blend and refit.
+    """Return the seconds for fold runs: what is left beside blend and refit.
 
-    The refit of a blend takes as long as its members do; the time of two is left for that, and up to
-    half of all for more.
+    The refit of a blend takes as long as its members; time for two is reserved, and up to half of what
+    is left for more.
     """
     left, ending = state.seconds_left(), _ending_seconds(state)
     if state.spec.blend:
@@ -297,5 +297,5 @@ def _seconds_left(state: CampaignState) -> float:
 
 
 def _ending_seconds(state: CampaignState) -> float:
-    """Return what no run on a fold may take: the time of blend and refit."""
+    """Return the seconds reserved for blend and refit."""
     return state.ending_seconds(_LEAST if state.spec.blend else 1)
