@@ -1,7 +1,7 @@
-"""What a statement does, as far as its text tells: names it binds, changes and needs, files it writes.
+"""Analyse statically which names a statement binds, mutates and reads, and which files it writes.
 
-It errs to the safe side: what is not known to be harmless may change whatever it touches. What no text
-can tell (a library that draws from a global generator) is left to whoever runs the script.
+Conservative: a call that is not known to be pure may mutate whatever it is given. What the text does not
+show (a library that draws from a global generator) is found by running the script.
 """
 
 import ast
@@ -25,45 +25,43 @@ from comind.campaign.script.words import (
     WORLD_BUILTINS,
 )
 
-__all__ = ["RANDOM", "Effects", "Known", "effects_of"]
+__all__ = ["Effects", "Known", "effects_of"]
 
-RANDOM = "random:"
-"""The global random generators, as if they were one variable."""
-
+_RANDOM = "random:"  # the global random generators, treated as one variable
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 
 
 @dataclass(slots=True)
 class Effects:
-    """Of one statement, or of several that share a line."""
+    """Effects of one statement, or of several that share a line."""
 
     binds: set[str] = field(default_factory=set)
-    """Get a new value whatever happens."""
+    """Names that surely get a new value."""
     touches: set[str] = field(default_factory=set)
-    """May get a new value, or change."""
+    """Names that may be rebound or mutated."""
     uses: set[str] = field(default_factory=set)
     shares: list[set[str]] = field(default_factory=list)
-    """Names that may hold the same object afterwards."""
+    """Sets of names that may alias the same object afterwards."""
     lasting: bool = False
-    """Whether something may change that no name stands for."""
+    """Whether global state may change that has no name."""
 
     def add(self, other: "Effects") -> None:
-        """Take in what something else may need and change that is run as a part of this."""
+        """Merge the effects of code that is run as a part of this."""
         self.touches |= other.touches
         self.uses |= other.uses
         self.lasting |= other.lasting
 
 
 class Known:
-    """What the statements of a program say about names, wherever they stand."""
+    """Symbol table of a whole program."""
 
     def __init__(self, trees: Iterable[ast.AST]) -> None:
         self.modules: dict[str, str] = {}
-        """Imported names, with what they stand for."""
+        """Imported names, with the module or attribute that they refer to."""
         self.own: dict[str, Effects] = {}
-        """What calling a function or class of the program's own may need and change."""
+        """Effects of calling a function or class defined in the program."""
         self.objects: set[str] = set()
-        """Names of things made by a class, that a call might change; tables are none of them."""
+        """Names of class instances that a call might mutate; tables excluded."""
         nodes = [node for tree in trees for node in ast.walk(tree)]
         for node in nodes:
             self._note_import(node)
@@ -89,7 +87,7 @@ class Known:
         self.own.setdefault(name, Effects()).add(_body_effects(node, self))
 
     def called(self, names: set[str]) -> Effects:
-        """Return what using `names` may need and change, through all functions that they lead to."""
+        """Return the effects of using `names`, through all functions that they call."""
         total, waiting, seen = Effects(), set(names), set()
         while waiting:
             name = waiting.pop()
@@ -101,7 +99,7 @@ class Known:
 
 
 def effects_of(statements: list[ast.stmt], known: Known) -> Effects:
-    """Return what top-level statements that belong together do."""
+    """Return the joint effects of top-level statements."""
     found = Effects()
     for statement in statements:
         _read(statement, found, known)
@@ -143,7 +141,7 @@ def _plain_names(target: ast.expr) -> Iterator[str]:
 
 
 def _body_effects(node: ast.AST, known: Known) -> Effects:
-    """Return what running a function may need and change outside itself."""
+    """Return the effects of running a function, without its local names."""
     found = Effects()
     for child in ast.iter_child_nodes(node):
         _read(child, found, known, inside=True)
@@ -162,7 +160,7 @@ def _body_effects(node: ast.AST, known: Known) -> Effects:
 
 
 def _read(root: ast.AST, found: Effects, known: Known, *, inside: bool = False) -> None:
-    """Add everything below `root` to `found`; bodies of functions only where they are asked for."""
+    """Add the effects of all nodes below `root` to `found`; function bodies only if `inside`."""
     waiting: list[ast.AST] = [root]
     while waiting:
         node = waiting.pop()
@@ -230,7 +228,7 @@ def _share(targets: list[ast.expr], value: ast.expr, found: Effects, known: Know
 
 
 def roots(node: ast.AST) -> set[str]:
-    """Return the variables that a target or an attribute chain begins with."""
+    """Return the root variables of a target or an attribute chain."""
     match node:
         case ast.Name(id=name):
             return {name}
@@ -245,7 +243,7 @@ def roots(node: ast.AST) -> set[str]:
 
 
 def _held(value: ast.AST, known: Known) -> set[str]:
-    """Return the variables whose objects the value of an expression may be, or hold."""
+    """Return the variables whose objects an expression's value may alias or contain."""
     match value:
         case ast.Name() | ast.Attribute() | ast.Subscript():
             return roots(value) - set(known.modules)
@@ -282,11 +280,11 @@ def _makes_object(call: ast.Call) -> bool:
 
 
 def _read_discarded(call: ast.Call, found: Effects, known: Known) -> None:
-    """Read a call whose value nobody takes: what it is for, it does to something."""
+    """Add the effects of a call whose value is discarded, so that it must mutate something."""
     function, name = call.func, _called(call)
     imported = roots(function) & set(known.modules)
     if _is_harmless(function, name, known) or name in FILE_WRITERS:
-        return  # `_read_call` says the rest
+        return  # handled by `_read_call`
     if isinstance(function, ast.Name) and not imported:
         return
     names = _given(call) - set(known.modules)
@@ -315,14 +313,14 @@ def _arguments(call: ast.Call) -> list[ast.expr]:
 
 
 def _given(call: ast.Call) -> set[str]:
-    """Return the variables that a call's arguments begin with."""
+    """Return the root variables of a call's arguments."""
     return {name for part in _arguments(call) for name in roots(part)}
 
 
 def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
     function, name = call.func, _called(call)
     imported = {known.modules[each] for each in roots(function) if each in known.modules}
-    found.uses.add(RANDOM)  # anything may draw; what seeds or draws by itself is kept before it
+    found.uses.add(_RANDOM)  # any call may draw, so earlier seeding and drawing is kept
     if name in SEEDS:
         found.lasting = True
     if any(each.split(".")[0] in SYSTEM_MODULES for each in imported):
@@ -330,7 +328,7 @@ def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
         path = f"{module}.{name}" if isinstance(function, ast.Attribute) else module
         found.lasting = found.lasting or path not in HARMLESS_SYSTEM
     if any(each.startswith(RANDOM_MODULES) for each in imported) or "random" in _path(function):
-        found.touches.add(RANDOM)
+        found.touches.add(_RANDOM)
     if (name in FILE_READERS or name == "open") and not named_files(call):
         found.uses.add(ANY_FILE)
     if name in FILE_WRITERS or (name == "open" and mode_of(call) != "r"):

@@ -1,4 +1,4 @@
-"""What is known of names that programs use; everything else may change what it touches."""
+"""List functions with known effects; all others are assumed to mutate their arguments."""
 
 __all__ = [
     "ADDERS",
@@ -27,17 +27,17 @@ HARMLESS_BUILTINS = _words(
     "type super property staticmethod classmethod object BaseException Exception ValueError KeyError "
     "TypeError RuntimeError IndexError NotImplementedError AssertionError StopIteration OSError"
 )
-"""Read what they are given, and return something new."""
+"""Pure: return a new object."""
 
 HOLDING_BUILTINS = _words(
     "dict enumerate filter getattr iter list map next reversed set sorted tuple zip vars"
 )
-"""Change nothing, but what they return holds what they were given."""
+"""Mutate nothing, but return an object that contains their arguments."""
 
 WORLD_BUILTINS = _words(
     "__import__ breakpoint compile delattr eval exec exit get_ipython globals input locals quit setattr"
 )
-"""Can do anything."""
+"""Can have any effect."""
 
 HARMLESS_METHODS = _words(
     "abs all any argmax argmin argsort astype capitalize clip columns copy corr count cov cumsum "
@@ -53,10 +53,10 @@ HARMLESS_METHODS = _words(
     "drop assign apply applymap agg aggregate pivot pivot_table stack unstack explode sample query "
     "between where mask cut qcut exists is_file is_dir plot hist boxplot"
 )
-"""Leave what they are called on as it is, and return something new (unless told to work in place)."""
+"""Do not mutate their object, and return a new one (unless in place)."""
 
 ADDERS = _words("add append appendleft extend insert setdefault update register_buffer add_module push")
-"""Put what they are given into what they are called on."""
+"""Add their arguments to their object."""
 
 FILE_WRITERS = _words(
     "to_csv to_parquet to_pickle to_feather to_json to_hdf to_excel to_sql to_stata to_xml to_html "
@@ -79,7 +79,7 @@ HARMLESS_SYSTEM = _words(
     "sys.getsizeof shutil.which shutil.disk_usage sys.exc_info os.path.join os.path.exists "
     "os.path.basename os.path.dirname os.path.isfile os.path.isdir os.path.splitext os.path.getsize"
 )
-"""Calls into these modules that leave nothing behind."""
+"""Functions of these modules without effects."""
 
 RANDOM_MODULES = ("random", "numpy.random", "torch", "tensorflow", "jax")
 """Modules whose functions may draw from a global generator."""
@@ -87,7 +87,7 @@ RANDOM_MODULES = ("random", "numpy.random", "torch", "tensorflow", "jax")
 SEEDS = _words("seed manual_seed manual_seed_all set_seed seed_everything set_random_seed seed_all")
 
 SHAPERS = _words("shuffle heappush heappop heapify copyto fill_diagonal put place putmask insort")
-"""Functions of libraries that change what they are given although they return something as well."""
+"""Library functions that mutate their arguments and return a value."""
 
 TABLES = _words("DataFrame Series Index array Array Categorical MultiIndex Timestamp Path")
-"""Classes that copy what they are given, or cannot change it."""
+"""Classes that copy their arguments, or are immutable."""
