@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
-from comind.campaign.script.effects import Effects, Known, effects_of
-from comind.campaign.script.paths import ANY_FILE, file_of
+from comind.campaign.script.effects import effects_of, symbols_of
 
 __all__ = ["Script", "ScriptKind", "all_cells", "derive"]
 
@@ -60,13 +60,13 @@ def derive(cells: Sequence[RanCell]) -> Script:
     Falls back to `all_cells` if one cannot be parsed.
     """
     trees = [parsed(cell.code) for cell in cells]
-    known = Known(tree for tree in trees if tree is not None)
+    symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
     for cell, tree in zip(cells, trees, strict=True):
         if tree is None:
             return all_cells(cells)
         units += [
-            _Unit(cell, text, statements, effects_of(statements, known))
+            _Unit(cell, text, statements, effects_of(statements, symbols))
             for text, statements in _units(cell.code, tree)
         ]
     names = cells[-1].names
