@@ -16,8 +16,7 @@ from comind.campaign.works import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.payload import Payload
-from tests.unit.campaign.samples import code, opened, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, opened, records, scored
 
 REPORT = {
     "item": "ben/forest",

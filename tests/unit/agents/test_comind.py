@@ -35,8 +35,7 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
-from tests.unit.campaign.samples import code, failed, opened, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, failed, opened, records, scored
 from tests.unit.campaign.world import World, hand_in
 
 PROBLEM = Problem(

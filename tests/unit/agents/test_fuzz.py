@@ -47,10 +47,8 @@ from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.test_comind import PROBLEM
-from tests.unit.campaign.samples import code
-from tests.unit.campaign.test_monitor import _at_once
-from tests.unit.campaign.test_state import records
-from tests.unit.campaign.world import World
+from tests.unit.campaign.samples import code, records
+from tests.unit.campaign.world import World, run_inline
 from tests.unit.evaluation.folders import competition_folder
 
 _AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
@@ -182,7 +180,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
-    settings = MonitorSettings(ask_after=20, start=_at_once)
+    settings = MonitorSettings(ask_after=20, start=run_inline)
     watch = CellMonitor(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)

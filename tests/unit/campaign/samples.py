@@ -1,12 +1,15 @@
 """Values that the campaign's tests share."""
 
-from comind.campaign.events import CampaignOpened, CampaignSpec, SplitMade
+from datetime import UTC, datetime
+
+from comind.campaign.events import CampaignEvent, CampaignOpened, CampaignSpec, SplitMade
 from comind.campaign.history import AttemptState
 from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
 from comind.campaign.plan import Code
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
+from comind.eventlog.log import Record
 
 
 def spec(**changes: object) -> CampaignSpec:
@@ -44,6 +47,12 @@ def split_made(**changes: object) -> SplitMade:
         "rule": "random: for a test",
     }
     return SplitMade.model_validate(values | changes)
+
+
+def records(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
+    """Return the records of events that came ten seconds apart."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [Record(seq, start, 10.0 * seq, event) for seq, event in enumerate(events)]
 
 
 def code(title: str = "baseline", *, steps: int = 2) -> Code:

@@ -5,7 +5,6 @@ import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 
@@ -35,27 +34,17 @@ from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
 from comind.eventlog.log import read_log
-from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.base import ModelRequest
 from comind.llm.offline import RefusingModel
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.campaign.samples import code
-from tests.unit.campaign.world import World, reply
+from tests.unit.campaign.world import World, reply, run_inline
 
 Lines = Callable[[Path], Iterator[tuple[float, str]]]
 
 
-def _at_once(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
-    """Answer before the cell goes on, as its time is virtual."""
-    future: Future[ModelReply] = Future()
-    try:
-        future.set_result(call())
-    except Exception as error:  # noqa: BLE001 - handed on
-        future.set_exception(error)
-    return future
-
-
-SETTINGS = MonitorSettings(ask_after=20, start=_at_once)
+SETTINGS = MonitorSettings(ask_after=20, start=run_inline)
 HOURS = 3600.0
 
 
@@ -102,7 +91,7 @@ def _continuing() -> ScriptedModel:
 @given(st.floats(1, 100), st.floats(100, 1000))
 def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
     """The first look is early, each interval is twice the last, and none is above the limit."""
-    settings = MonitorSettings(first=first, longest=longest, start=_at_once)
+    settings = MonitorSettings(first=first, longest=longest, start=run_inline)
     watch, interval = (
         CellMonitor(_continuing(), lambda event: None, settings, "g", "fit()", 9 * HOURS),
         first,
@@ -218,7 +207,7 @@ def test_a_healthy_slow_cell_is_left_alone() -> None:
 def test_questions_are_bounded() -> None:
     """However long and suspicious a cell is, no more questions are asked about it than allowed."""
     model = _continuing()
-    settings = MonitorSettings(ask_after=20, start=_at_once, questions=3)
+    settings = MonitorSettings(ask_after=20, start=run_inline, questions=3)
     _watched(_saying("ValueError: row #", every=1), model, settings=settings)
     assert len(model.requests) == 3
 
@@ -444,7 +433,7 @@ def test_a_question_is_bounded() -> None:
 
 def test_a_healthy_cell_is_asked_about_after_minutes() -> None:
     """Without evidence no model is asked in the first minutes, however much a cell prints."""
-    settings = MonitorSettings(start=_at_once)
+    settings = MonitorSettings(start=run_inline)
     for seconds, asked in ((290.0, 0), (400.0, 1)):
         model = _continuing()
         _watched(_saying("fold # done", times=int(seconds / 10)), model, settings=settings)

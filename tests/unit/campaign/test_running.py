@@ -6,8 +6,7 @@ from comind.campaign.events import WorkFinished, WorkPlanned
 from comind.campaign.running import RunningAttempts
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.worker import execute
-from tests.unit.campaign.samples import code, opened
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, opened, records
 from tests.unit.campaign.world import World, reply
 
 

@@ -15,8 +15,7 @@ from comind.campaign.plan import BASELINE_ROLE, Code, Think
 from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record
-from tests.unit.campaign.samples import code, opened, score, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, opened, records, score, scored
 
 _MINUTE = 60.0
 

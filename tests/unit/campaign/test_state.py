@@ -17,7 +17,7 @@ from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import LogError
 from comind.eventlog.log import Record
-from tests.unit.campaign.samples import code, failed, opened, scored
+from tests.unit.campaign.samples import code, failed, opened, records, scored
 
 _OUTCOMES = st.one_of(
     st.builds(scored, st.floats(0, 1), tokens=st.integers(0, 1000)),
@@ -48,7 +48,7 @@ def histories(draw: st.DrawFn) -> list[Record[CampaignEvent]]:
 
 @given(histories())
 def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
-    """Folding a prefix never fails, and fold_plan on from it gives what fold_plan the whole gives."""
+    """Folding a prefix never fails, and folding on from it gives what folding the whole gives."""
     for cut in range(len(history) + 1):
         state = CAMPAIGN_LOG.fold(history[:cut])
         for record in history[cut:]:
@@ -86,11 +86,6 @@ def test_spend_adds_up(history: list[Record[CampaignEvent]]) -> None:
     state = CAMPAIGN_LOG.fold(history)
     assert state.spend.tokens == sum(outcome.spend.tokens for outcome in outcomes)
     assert state.spend.seconds == history[-1].elapsed
-
-
-def records(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    return [Record(seq, start, 10.0 * seq, event) for seq, event in enumerate(events)]
 
 
 def test_lower_is_better_where_the_metric_says_so() -> None:

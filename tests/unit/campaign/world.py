@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +18,7 @@ from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader
 from comind.evaluation.splits.further import FoldCount
-from comind.llm.base import ModelRequest, Usage
+from comind.llm.base import ModelReply, ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
@@ -25,6 +26,16 @@ from tests.unit.campaign.samples import opened
 
 def reply(cell: str) -> str:
     return json.dumps({"code": cell})
+
+
+def run_inline(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+    """Answer before the cell goes on, as its time is virtual."""
+    future: Future[ModelReply] = Future()
+    try:
+        future.set_result(call())
+    except Exception as error:  # noqa: BLE001 - raised by the caller
+        future.set_exception(error)
+    return future
 
 
 def hand_in(
