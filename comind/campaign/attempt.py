@@ -17,6 +17,7 @@ from comind.session.base import CellResult
 from comind.session.evidence import Evidence
 
 __all__ = [
+    "MONITOR_ROLE",
     "WORK_EVENTS",
     "CallAnswered",
     "CallFailed",
@@ -35,6 +36,9 @@ __all__ = [
     "WorkEvent",
     "WrittenFile",
 ]
+
+MONITOR_ROLE = "monitor"
+"""Role of the model that judges running cells."""
 
 
 class SubmissionNames(Value):

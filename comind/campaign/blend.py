@@ -8,7 +8,7 @@ from pathlib import Path
 
 from comind.baseline.bundle import bundle
 from comind.campaign.attempt import SubmissionNames
-from comind.campaign.events import BlendJudged, WorkPlanned
+from comind.campaign.events import BlendJudged
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.folds import fold_runs
 from comind.campaign.history import WORK_LOG, AttemptState, CellRun
@@ -68,8 +68,7 @@ def blend(
                 failpoint("blend-judged")
         judged = campaign.state.judged
         if judged is not None and judged.blend is not None:
-            work = _work(judged.blend, campaign.state, campaign.folder)
-            campaign.record(WorkPlanned(id=campaign.state.next_id(work), work=work))
+            campaign.plan(_work(judged.blend, campaign.state, campaign.folder))
             failpoint("work-planned")
     finish_begun(campaign, executor, progress)
 

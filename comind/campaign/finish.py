@@ -5,7 +5,6 @@ from functools import partial
 
 from comind.campaign.blend import blend, members_on_validation
 from comind.campaign.comparison import Comparisons
-from comind.campaign.events import WorkPlanned
 from comind.campaign.folds import run_folds
 from comind.campaign.loop import Campaign, Executor, finish_begun
 from comind.campaign.pick import leaderboard, pick_expected, pick_simplest
@@ -57,7 +56,7 @@ def finish(
         return ""
     planned = plan_refit(campaign.state)
     if isinstance(planned, Code):
-        campaign.record(WorkPlanned(id=campaign.state.next_id(planned), work=planned))
+        campaign.plan(planned)
         failpoint("work-planned")
     finish_begun(campaign, executor, progress)
     if campaign.state.refit() is not None:

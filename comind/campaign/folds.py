@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.choice import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
-from comind.campaign.events import FoldFinished, FoldsPlanned, WorkPlanned
+from comind.campaign.events import FoldFinished, FoldsPlanned
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import WORK_LOG
 from comind.campaign.loop import Campaign, Executor, finish_begun
@@ -252,7 +252,7 @@ def _plan(campaign: Campaign, work_id: str, number: int) -> None:
         resources=attempt.work.resources or Resources(),
         fold=number,
     )
-    campaign.record(WorkPlanned(id=state.next_id(work), work=work))
+    campaign.plan(work)
     failpoint("fold-planned")
 
 

@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 from immutables import Map
 
 from comind.campaign.attempt import (
+    MONITOR_ROLE,
     WORK_EVENTS,
     CallAnswered,
     CallFailed,
@@ -29,7 +30,6 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.monitor import MONITOR_ROLE
 from comind.campaign.outcome import Outcome, Submitted
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend

@@ -110,6 +110,12 @@ class Campaign(EventStore[CampaignState, CampaignEvent]):
         """Record that a new process resumes the campaign, with another `budget` if given."""
         self.record(CampaignResumed(budget=budget or self.state.budget))
 
+    def plan(self, work: Think | Code) -> str:
+        """Record `work` as planned, and return its id."""
+        work_id = self.state.next_id(work)
+        self.record(WorkPlanned(id=work_id, work=work))
+        return work_id
+
     def tick(self) -> None:
         """Save the campaign's running time, so that a kill loses little of it."""
         self.folder.clock.write_text(f"{self.elapsed:.3f}\n")
@@ -206,9 +212,7 @@ def _plan_and_submit(
             break
         given = planned.resources or campaign.state.resources()
         work = planned.model_copy(update={"resources": given})
-        work_id = campaign.state.next_id(work)
-        campaign.record(WorkPlanned(id=work_id, work=work))
-        fresh.append((work_id, work))
+        fresh.append((campaign.plan(work), work))
     if fresh:  # record all before starting any, so that a kill while one runs loses none
         failpoint("work-planned")
     for work_id, work in fresh:

@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from comind.campaign.attempt import MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
+from comind.campaign.attempt import MONITOR_ROLE, MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
 from comind.errors import ModelBusyError, ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for
@@ -20,16 +20,12 @@ from comind.llm.tokens import shorten
 from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
 
 __all__ = [
-    "MONITOR_ROLE",
     "CellMonitor",
     "Monitor",
     "MonitorSettings",
     "in_background",
     "quotes_line",
 ]
-
-MONITOR_ROLE = "monitor"
-"""The role whose model is called."""
 
 _TEMPLATES = Templates("comind.campaign")
 _CODE_TOKENS = 1_000

@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 
 from comind.baseline import Program
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
+from comind.campaign.attempt import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
 from comind.campaign.budget import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
 from comind.campaign.context import CodeContext, Models, Neighbours, Ports, ThinkContext
 from comind.campaign.folder import CampaignFolder, WorkFolder
 from comind.campaign.history import AttemptState, CellRun
-from comind.campaign.monitor import MONITOR_ROLE, CellMonitor, Monitor, MonitorSettings
+from comind.campaign.monitor import CellMonitor, Monitor, MonitorSettings
 from comind.campaign.outcome import (
     CellSummary,
     CodeOutcome,

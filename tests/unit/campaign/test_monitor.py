@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from comind.baseline import Program
 from comind.campaign.attempt import (
+    MONITOR_ROLE,
     WORK_EVENTS,
     CellEnded,
     MonitorAsked,
@@ -22,7 +23,6 @@ from comind.campaign.attempt import (
 )
 from comind.campaign.history import WORK_LOG
 from comind.campaign.monitor import (
-    MONITOR_ROLE,
     CellMonitor,
     MonitorSettings,
     in_background,
