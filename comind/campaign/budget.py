@@ -45,8 +45,8 @@ class BudgetLedger:
     def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
         """Reserve `bound` for one request; charged in full unless `Reservation.actual` is set.
 
-        Blocks while only the reservations of others stand in the way. A `closing` request may use the
-        reserved share.
+        Blocks while only the reservations of others prevent it. A `closing` request may use the reserved
+        share.
 
         Raises:
             BudgetExceeded: the request could exceed the budget.

@@ -221,15 +221,15 @@ class ErrorsCompared(Value):
 
     def __str__(self) -> str:
         if self.reason:
-            return f"not told: {self.reason}"
+            return f"not compared: {self.reason}"
         pairs = (
             (value, one, other)
             for one, row in zip(self.attempts, self.correlations, strict=True)
             for other, value in zip(self.attempts, row, strict=False)
         )
         least = min(pairs, default=None)
-        told = "" if least is None else f", the least alike {least[2]} and {least[1]}: {least[0]:g}"
-        return f"{len(self.attempts)} attempts{told}"
+        pair = "" if least is None else f", the least alike {least[2]} and {least[1]}: {least[0]:g}"
+        return f"{len(self.attempts)} attempts{pair}"
 
 
 class BlendJudged(Value):
@@ -293,11 +293,11 @@ class FinalPicked(Value):
             return ""
         folds = f"and {self.folds} fold{'s' * (self.folds != 1)}" if self.folds else "alone"
         sure = "over 99%" if self.confidence > _MOST_CONFIDENT else f"{self.confidence:.0%}"
-        told = [f"{sure} sure that no other is better, by validation {folds}"]
+        found = [f"{sure} sure that no other is better, by validation {folds}"]
         if self.shrinkage is not None:
             better = "better" if self.shrinkage >= 0 else "worse"
-            told.append(f"its score on validation is {abs(self.shrinkage):.3g} {better} than on folds")
-        return "; ".join([*told, *self.notes])
+            found.append(f"its score on validation is {abs(self.shrinkage):.3g} {better} than on folds")
+        return "; ".join([*found, *self.notes])
 
 
 Proof = Literal["identical", "equivalent", "unproved"]

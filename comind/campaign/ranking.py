@@ -47,9 +47,9 @@ def _scores(
         try:
             scores: list[float] = []
             for start in range(0, len(texts), _BATCH):
-                asked = [query, *texts[start : start + _BATCH]]
-                embed = partial(_embed, embedder, asked)
-                scores += _recorded(recorder, embedder.name, asked, embedder.bound(asked), embed)
+                inputs = [query, *texts[start : start + _BATCH]]
+                embed = partial(_embed, embedder, inputs)
+                scores += _recorded(recorder, embedder.name, inputs, embedder.bound(inputs), embed)
         except _PERMANENT:
             pass
         else:
@@ -61,10 +61,10 @@ def _scores(
     return _recorded(recorder, BM25, [query, *texts], Usage(), by_words)
 
 
-def _embed(embedder: Embedder, asked: Sequence[str]) -> ModelReply:
-    came = embedder.embed(asked)
+def _embed(embedder: Embedder, inputs: Sequence[str]) -> ModelReply:
+    came = embedder.embed(inputs)
     try:
-        text = json.dumps(cosines(came.vectors, len(asked) - 1))
+        text = json.dumps(cosines(came.vectors, len(inputs) - 1))
     except ReplyError as error:
         text = str(error)  # recorded, as the usage is charged
     return ModelReply(
@@ -73,9 +73,9 @@ def _embed(embedder: Embedder, asked: Sequence[str]) -> ModelReply:
 
 
 def _recorded(
-    recorder: Recorder, model: str, asked: Sequence[str], bound: Usage, ask: Callable[[], ModelReply]
+    recorder: Recorder, model: str, inputs: Sequence[str], bound: Usage, ask: Callable[[], ModelReply]
 ) -> list[float]:
-    fingerprint = hashlib.sha256(json.dumps([EMBEDDINGS_ROLE, *asked]).encode()).hexdigest()
+    fingerprint = hashlib.sha256(json.dumps([EMBEDDINGS_ROLE, *inputs]).encode()).hexdigest()
     reply = recorder.call(EMBEDDINGS_ROLE, model, fingerprint, bound, ask, at_fault=_PERMANENT)
     try:
         scores: list[float] = json.loads(reply.text)

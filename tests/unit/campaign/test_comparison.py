@@ -124,4 +124,4 @@ def test_a_table_says_itself_in_a_line() -> None:
     assert str(table) == "3 attempts, the least alike a and c: 0.8"
     assert table.correlation("c", "b") == table.correlation("b", "c") == 0.85
     assert table.correlation("a", "a") is table.correlation("a", "d") is None
-    assert str(ErrorsCompared(attempts=("a", "b"), reason="few rows")) == "not told: few rows"
+    assert str(ErrorsCompared(attempts=("a", "b"), reason="few rows")) == "not compared: few rows"
