@@ -90,7 +90,7 @@ def failed(tokens: int = 0) -> CodeOutcome:
 
 
 def owed_by_calls(state: AttemptState) -> Spend:
-    """Return what the calls of some work took, one by one; the call under way at its bound."""
+    """Return the sum of the spend of all calls; the open call at its bound."""
     found = sum((call.spend for call in state.calls), Spend())
     call = state.open_call
     if call is None:
@@ -101,5 +101,5 @@ def owed_by_calls(state: AttemptState) -> Spend:
 
 
 def rounded(spend: Spend) -> dict[str, float]:
-    """Return a spend by name, without what the order of addition changes."""
+    """Return a spend by field name, rounded so that the order of addition does not matter."""
     return {name: round(value, 9) for name, value in spend.model_dump().items()}

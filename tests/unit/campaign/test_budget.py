@@ -1,4 +1,4 @@
-"""The purse holds its limits whatever runs at once; the metered model books every try."""
+"""The ledger keeps its limits under concurrency; the metered model charges every request."""
 
 import json
 import random
@@ -24,7 +24,7 @@ BOUND = Usage(prompt_tokens=60, completion_tokens=40, usd=1.0)
 
 
 class Erring(ScriptedModel):
-    """Raises what it is told to, then answers."""
+    """Raises the scripted errors, then replies."""
 
     def __init__(self, *errors: Exception | None) -> None:
         super().__init__(lambda request: "{}", usage=BOUND)
@@ -60,7 +60,7 @@ Calls = st.lists(
 def test_no_limit_is_passed_whatever_runs_at_once(
     calls: list[tuple[int, float, str, bool]], limit: int, share: float, seed: int
 ) -> None:
-    """With honest bounds the cap holds to the token; only closing calls reach into what is kept back."""
+    """With true bounds the limit holds to the token; only closing calls may use the reserved share."""
     ledger = BudgetLedger(Budget(tokens=limit, usd=limit / 10, closing_share=share), Spend())
     draw, passed = random.Random(seed), []
 
@@ -86,7 +86,7 @@ def test_no_limit_is_passed_whatever_runs_at_once(
 
 
 def test_what_others_hold_is_waited_for() -> None:
-    """A call that fits once others have settled is made then, and not refused."""
+    """A call that fits once other reservations are settled waits for them instead of failing."""
     ledger = BudgetLedger(Budget(tokens=100, closing_share=0), Spend())
     waiting, made = threading.Event(), threading.Event()
 
@@ -108,7 +108,7 @@ def test_what_others_hold_is_waited_for() -> None:
 
 
 def test_the_last_share_is_for_endings() -> None:
-    """Ordinary calls leave what is kept back alone; a call that brings work to its end may use it."""
+    """Only closing calls may use the reserved share of the budget."""
     ledger = BudgetLedger(Budget(tokens=100, closing_share=0.3), Spend(prompt_tokens=60))
     with pytest.raises(BudgetExceeded, match="60 of 100 tokens are used up"), ledger.reserve(BOUND):
         pass
@@ -118,7 +118,7 @@ def test_the_last_share_is_for_endings() -> None:
 
 
 def test_failed_tries_are_booked_and_made_again() -> None:
-    """What may have been charged is booked at its bound, what surely was not at nothing."""
+    """A failed request is charged at its bound if it may have been billed, else nothing."""
     model = Erring(ModelBusyError("reset"), ModelBusyError("429", billed=False), None)
     metered, ledger, noted = _metered(model)
     assert metered.complete(REQUEST).text == "{}"
@@ -128,7 +128,7 @@ def test_failed_tries_are_booked_and_made_again() -> None:
 
 
 def test_no_try_goes_beyond_the_budget() -> None:
-    """Each try reserves for itself: retries end where the money does."""
+    """Each retry reserves its own bound, so retries end with the budget."""
     model = Erring(*[ModelBusyError("reset")] * 9)
     metered, ledger, noted = _metered(model, usd=3.5)
     with pytest.raises(BudgetExceeded):
@@ -137,7 +137,7 @@ def test_no_try_goes_beyond_the_budget() -> None:
 
 
 def test_a_refusal_costs_one_call_and_nothing_else() -> None:
-    """A refused key is told to everyone without asking again."""
+    """A refused key fails all later calls without another request."""
     model = Erring(ModelRefusedError("wrong key"))
     metered, ledger, _ = _metered(model)
     for _ in range(3):
@@ -148,7 +148,7 @@ def test_a_refusal_costs_one_call_and_nothing_else() -> None:
 
 
 def test_waiting_ends_with_the_works_time() -> None:
-    """An endpoint that is away for longer than there is time ends the work, not the campaign."""
+    """An endpoint that is down beyond the deadline ends the work, not the campaign."""
     metered, _, noted = _metered(Erring(*[ModelBusyError("down")] * 99), seconds_left=40)
     with pytest.raises(DeadlineExceeded):
         metered.complete(REQUEST)
@@ -156,7 +156,7 @@ def test_waiting_ends_with_the_works_time() -> None:
 
 
 class Slow(ScriptedModel):
-    """Takes all the time that its caller has, then more."""
+    """Blocks beyond the caller's timeout."""
 
     def __init__(self, left: list[float]) -> None:
         super().__init__(lambda request: "{}", usage=BOUND)
@@ -170,7 +170,7 @@ class Slow(ScriptedModel):
 
 
 def test_a_reply_that_comes_too_late_is_not_waited_for() -> None:
-    """A call has the time that its work has, and the endpoint is not blamed for what we gave up."""
+    """A call's timeout is its work's deadline, and the limiter counts no failure for it."""
     left, noted, limiter = [42.0], [], RateLimiter(clock=QuickClock())  # type: ignore[var-annotated]
     meter = Meter(
         BudgetLedger(Budget(), Spend()), limiter, note=noted.append, seconds_left=lambda: left[-1]
@@ -185,7 +185,7 @@ def test_a_reply_that_comes_too_late_is_not_waited_for() -> None:
 
 
 class OthersAnswered(RateLimiter):
-    """Whenever a call fails, another one has been answered meanwhile."""
+    """Succeeds for another call whenever a call fails."""
 
     def failed(self, error: ModelBusyError, failures: int) -> float:
         """Count the other one's success."""
@@ -195,7 +195,7 @@ class OthersAnswered(RateLimiter):
 
 
 def test_a_request_that_alone_fails_is_given_up() -> None:
-    """While others are answered, six failures of one call are its own fault."""
+    """After six failures of one call, while others succeed, the request is at fault."""
     noted: list[RequestFailed] = []
     model = Erring(*[ModelBusyError("500")] * 99)
     limiter = OthersAnswered(clock=QuickClock())
@@ -206,14 +206,14 @@ def test_a_request_that_alone_fails_is_given_up() -> None:
 
 
 def test_failures_while_nobody_is_answered_are_no_fault_of_a_request() -> None:
-    """As long as no other call is answered, one that keeps failing is made again."""
+    """While no other call succeeds, a failing call is retried."""
     metered, _, noted = _metered(Erring(*[ModelBusyError("500", billed=False)] * 9, None))
     assert metered.complete(REQUEST).text == "{}"
     assert len(noted) == 9
 
 
 def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
-    """Without anyone to note failures, a call is made once."""
+    """Without a recorder for failures, a call is not retried."""
     model = Erring(ModelBusyError("reset"))
     metered = MeteredModel(
         model, Meter(BudgetLedger(Budget(), Spend()), RateLimiter(clock=QuickClock()))
@@ -229,7 +229,7 @@ def test_a_lost_question_of_the_monitor_is_not_repeated() -> None:
 def test_what_is_added_to_a_budget_is_open_whatever_was_spent(
     spent: float, more: float, share: float, many: int
 ) -> None:
-    """The share that is kept back is one of what was added, so no slice is eaten by those before."""
+    """The reserved share is computed from the added budget, so slices keep their own reserve."""
     raised = Budget(
         usd=spent + more,
         usd_before=spent,

@@ -1,4 +1,4 @@
-"""The rule of the final pick: best expected score, ties, how sure it is, what validation promised."""
+"""The final pick: expected score, ties, confidence and optimism."""
 
 import math
 
@@ -17,7 +17,7 @@ def _error(_one: str, _other: str) -> float:
 
 
 def test_folds_count_by_rows() -> None:
-    """A lead on the first rows that the folds do not bear out loses."""
+    """A lead on the first rows that folds do not confirm loses."""
     lucky = Contender("lucky", 0.90, (0.80, 0.80))
     solid = Contender("solid", 0.88, (0.86, 0.86))
     choice = choose([lucky, solid], _ROWS, _error)
@@ -30,14 +30,14 @@ def test_folds_count_by_rows() -> None:
 
 
 def test_who_ran_on_no_fold_is_not_ahead_by_that() -> None:
-    """Its first score loses as much as those of the others did before it is compared."""
+    """A score without folds is reduced by the mean drop of the others before it is compared."""
     ran = [Contender("a", 0.90, (0.85, 0.85)), Contender("b", 0.89, (0.84, 0.84))]
     assert choose([*ran, Contender("c", 0.91)], _ROWS, _error).pick == "c"
     assert choose([*ran, Contender("c", 0.895)], _ROWS, _error).pick == "a"
 
 
 def test_a_blend_is_ahead_of_its_best_member_by_its_gain() -> None:
-    """It was judged over folds, so its own score on the first rows does not matter."""
+    """A blend judged over folds is ranked by its gain, not by its score on the first rows."""
     ran = [Contender("a", 0.90, (0.85, 0.85)), Contender("b", 0.89, (0.84, 0.84))]
     choice = choose([*ran, Contender("blend", 0.88, gain=0.02)], _ROWS, _error)
     assert choice.pick == "blend"
@@ -46,7 +46,7 @@ def test_a_blend_is_ahead_of_its_best_member_by_its_gain() -> None:
 
 
 def test_without_folds_a_blend_is_ahead_by_what_it_gained_unselected() -> None:
-    """Its own score on rows that it was selected on says nothing, so it does not make the pick surer."""
+    """A blend's score on rows it was selected on does not raise the confidence."""
     alone = [Contender("one", 0.84), Contender("blend", 0.99, gain=0.01)]
     choice = choose(alone, _ROWS[:1], _error)
     assert choice.pick == "blend"
@@ -66,7 +66,7 @@ def test_without_folds_a_blend_is_ahead_by_what_it_gained_unselected() -> None:
 def test_other_evidence_decides_within_noise(
     a: dict[str, float], b: dict[str, float], pick: str
 ) -> None:
-    """Out-of-fold scores where all have one, then a nomination, then fewer lines of code."""
+    """Ties go to the best out-of-fold score if all have one, then nomination, then shorter code."""
     tied = [Contender("a", 0.9, (0.9, 0.9), **a), Contender("b", 0.899, (0.899, 0.899), **b)]  # type: ignore[arg-type]
     choice = choose(tied, _ROWS, _error)
     assert choice.pick == pick
@@ -74,7 +74,7 @@ def test_other_evidence_decides_within_noise(
 
 
 def test_without_folds_the_best_score_is_taken() -> None:
-    """Neither shorter code nor a nomination outweighs a difference, however small."""
+    """Without folds, neither shorter code nor a nomination outweighs any difference."""
     choice = choose(
         [Contender("a", 0.9, code_lines=900), Contender("b", 0.8999, nominated=True)], [100], _error
     )
@@ -83,7 +83,7 @@ def test_without_folds_the_best_score_is_taken() -> None:
 
 
 def test_who_was_dropped_is_not_ahead_by_a_hard_fold_that_it_missed() -> None:
-    """It stays as far behind those that ran everywhere as on the rows that they share."""
+    """Imputed folds keep an eliminated contender as far behind as on the shared rows."""
     ran = [Contender("a", 0.90, (0.90, 0.70)), Contender("b", 0.90, (0.88, 0.68))]
     choice = choose([*ran, Contender("c", 0.88, (0.87,))], _ROWS, _error)
     assert choice.pick == "a"
@@ -94,7 +94,7 @@ def test_who_was_dropped_is_not_ahead_by_a_hard_fold_that_it_missed() -> None:
 
 
 def test_who_was_dropped_is_never_picked() -> None:
-    """Also where those that ran on did so badly that it would be ahead of them."""
+    """An eliminated contender is never picked, even if the others did badly on later folds."""
     ran = [Contender("a", 0.90, (0.90, 0.90)), Contender("b", 0.90, (0.80, 0.80))]
     choice = choose([*ran, Contender("c", 0.95, (0.94,), nominated=True)], _ROWS, _error)
     assert choice.pick == "a"
@@ -106,7 +106,7 @@ def test_who_was_dropped_is_never_picked() -> None:
     errors=st.floats(0, 1),
 )
 def test_a_choice_is_one_of_the_best(scores: list[tuple[float, float, float]], errors: float) -> None:
-    """The order is that of expected scores, the pick is among those that tie, and sure from 0 to 1."""
+    """Expected scores are sorted, the pick is among the ties, and confidence is from 0 to 1."""
     contenders = [Contender(f"c{n}", first, rest) for n, (first, *rest) in enumerate(scores)]  # type: ignore[arg-type]
     choice = choose(contenders, _ROWS, lambda _one, _other: errors)
     values = list(choice.expected.values())
@@ -118,6 +118,6 @@ def test_a_choice_is_one_of_the_best(scores: list[tuple[float, float, float]], e
 
 
 def test_errors_of_independent_parts_are_pooled() -> None:
-    """Three parts of the same size have a third of the sum of variances, as a root."""
+    """Three parts of equal size have the root of a third of the summed variances."""
     assert pooled_error([0.3, 0.3, 0.3], _ROWS) == pytest.approx(0.3 / math.sqrt(3))
     assert pooled_error([0.3], _ROWS) == pytest.approx(0.3)

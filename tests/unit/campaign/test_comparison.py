@@ -1,4 +1,4 @@
-"""How far errors go together is asked where the planner wants it, recorded, and read back."""
+"""Errors are compared when the planner asks for it, recorded, and replayed."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.unit.campaign.world import World
 
 
 class _Errors(ColumnGrader):
-    """Says that errors go together by half; notes what it is asked."""
+    """Reports a correlation of one half; records its calls."""
 
     def __init__(self, *, gone: bool = False) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class _Errors(ColumnGrader):
 
 
 class _Comparing(TinyAgent):
-    """Has errors compared whenever it may; at the end asks once more where `insists`."""
+    """Plans a comparison whenever it is allowed, and once more at the end if `insists`."""
 
     def __init__(self, *, insists: bool = False) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ def _run(world: World, grader: _Errors, agent: TinyAgent) -> CampaignState:
 
 
 def test_a_planner_has_errors_compared(tmp_path: Path) -> None:
-    """Each table is asked for once, of what was scored by then; any prefix of the log gives it again."""
+    """Each comparison covers what was scored by then; any prefix of the log resumes to the same."""
     grader, world = _Errors(), World(tmp_path)
     state = _run(world, grader, _Comparing())
     assert grader.asked == [
@@ -78,7 +78,7 @@ def test_a_planner_has_errors_compared(tmp_path: Path) -> None:
 
 
 def test_a_grader_that_is_gone_halts_the_campaign(tmp_path: Path) -> None:
-    """What is under way comes back, then the error is raised; with a grader the campaign goes on."""
+    """Work in flight finishes, then the error is raised; with a grader the campaign resumes."""
     with pytest.raises(GraderError):
         _run(World(tmp_path), _Errors(gone=True), _Comparing())
     state = _run(World(tmp_path), _Errors(), _Comparing())
@@ -87,13 +87,13 @@ def test_a_grader_that_is_gone_halts_the_campaign(tmp_path: Path) -> None:
 
 
 def test_a_planner_that_insists_is_told_in_a_line(tmp_path: Path) -> None:
-    """A comparison beyond what may be asked is the agent's fault, and named."""
+    """A comparison that is not allowed is an error that names the agent."""
     with pytest.raises(CampaignError, match="asks for a comparison that is not allowed"):
         _run(World(tmp_path), _Errors(), _Comparing(insists=True))
 
 
 def test_a_submission_that_was_changed_is_not_compared(tmp_path: Path) -> None:
-    """Files are those that were graded, or the campaign says so."""
+    """A submission that was changed after grading is an error."""
     world = World(tmp_path)
     state = _run(world, _Errors(), TinyAgent())
     world.folder.work("attempt-001").validation_submission(1).write_text("0.2")
@@ -102,7 +102,7 @@ def test_a_submission_that_was_changed_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_when_errors_may_be_compared() -> None:
-    """Where it is wanted, with two scores at least, if one of them is news, and ten times at most."""
+    """A comparison needs the option, two scores, a new attempt, and fewer than ten before it."""
     two = [*baseline(), *attempt(1, code(), scored(0.8))]
     assert not state_of(*two).may_compare()
     assert not state_of(*baseline(), ensemble=True).may_compare()
@@ -119,7 +119,7 @@ def test_when_errors_may_be_compared() -> None:
 
 
 def test_a_table_says_itself_in_a_line() -> None:
-    """The view shows how many attempts there are and which two are the least alike."""
+    """The text has the number of attempts and the two that are least alike."""
     table = ErrorsCompared(attempts=("a", "b", "c"), correlations=((), (0.9,), (0.8, 0.85)))
     assert str(table) == "3 attempts, the least alike a and c: 0.8"
     assert table.correlation("c", "b") == table.correlation("b", "c") == 0.85

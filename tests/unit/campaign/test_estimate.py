@@ -1,4 +1,4 @@
-"""The estimate before the start: one line, from what the agent expects to ask for."""
+"""The estimate before the start is one line, from the calls that the agent expects to make."""
 
 from comind.agents.comind import CoMind
 from comind.campaign.costs import Expected, ExpectedCalls, estimate_of, summary
@@ -15,7 +15,7 @@ def _line(campaign: CampaignSpec, price: float | None) -> str:
 
 
 def test_the_estimate_follows_from_the_plan() -> None:
-    """Twice the coders take twice the attempts' tokens; what is cached is priced as such."""
+    """Twice the coders take twice the attempts' tokens; cached tokens are priced as such."""
     small = spec(iterations=1, coders=2, steps=10, notebooks=10)
     large = small.model_copy(update={"coders": 4})
     expected = [CoMind.estimate(each) for each in (small, large)]
@@ -26,7 +26,7 @@ def test_the_estimate_follows_from_the_plan() -> None:
 
 
 def test_it_is_told_in_one_line() -> None:
-    """Rounds, attempts, tokens, dollars and the limit that is never passed."""
+    """The line has rounds, attempts, tokens, dollars and the limits."""
     campaign = spec(iterations=2, coders=2, steps=10, budget=Budget(seconds=3600, usd=5.0))
     expected = CoMind.estimate(campaign)
     priced = estimate_of(expected, lambda role, usage: price_of("gpt-5-mini", usage))
@@ -38,14 +38,14 @@ def test_it_is_told_in_one_line() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    """Without a price there is none; without a number of rounds it is a guess."""
+    """An unknown price and an estimated number of rounds are named as such."""
     line = _line(spec(iterations=None, steps=10), None)
     assert "price unknown" in line
     assert "a guess from the time" in line
 
 
 def test_one_unknown_price_makes_the_sum_unknown() -> None:
-    """Dollars are told only where every role's price is known."""
+    """The total is known only if every role's price is known."""
     usage = Usage(prompt_tokens=10)
     expected = Expected("two", (ExpectedCalls("a", usage, 1), ExpectedCalls("b", usage, 2)))
     assert estimate_of(expected, lambda role, usage: 1.0).usd == 3.0

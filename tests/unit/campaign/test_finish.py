@@ -1,4 +1,4 @@
-"""The end of a campaign: ties go to the simpler and faster; a refit is a work of its own."""
+"""Closing a campaign: ties go to the simpler and faster; a refit is work of its own."""
 
 import csv
 from pathlib import Path
@@ -19,7 +19,7 @@ from tests.unit.campaign.world import CELLS, World
 def _ranked(
     name: str, value: float, *, behind: tuple[float, float] | None, lines: int = 50, seconds: float = 60
 ) -> Ranked:
-    """Return a place on a leaderboard; `behind` is the difference to the best and its error."""
+    """Return a leaderboard entry; `behind` is the difference to the best and its standard error."""
     paired = None
     if behind is not None:
         interval = Interval(low=behind[0] - 2 * behind[1], high=behind[0] + 2 * behind[1])
@@ -56,14 +56,14 @@ BEST = _ranked("attempt-003", 0.90, behind=None, lines=120, seconds=300)
     ],
 )
 def test_ties_go_to_the_simpler_then_the_faster(other: Ranked, chosen: str, why: str) -> None:
-    """Only what cannot be told from the best score is a tie, and the reason is stated."""
+    """Only scores within noise of the best tie with it, and the reason is stated."""
     final = pick_simplest((BEST, other))
     assert final.work_id == chosen
     assert why in final.reason
 
 
 def test_a_blend_is_picked_where_it_is_the_best() -> None:
-    """It has beaten the best step already, so it need not be simple; behind another it is left."""
+    """A blend with the best score is picked whatever its length; behind another it is not."""
     gain = Paired(difference=0.012, standard_error=0.004, interval=Interval(low=0.004, high=0.02))
     members = tuple(BlendMember(attempt=f"attempt-00{n}", step=1, weights=(1,)) for n in (1, 3))
     blend = Blend(mean="vote", ids=("id",), targets=("y",), members=members, gain=gain)
@@ -80,7 +80,7 @@ def test_a_blend_is_picked_where_it_is_the_best() -> None:
 
 
 def test_a_leaderboard_is_a_table() -> None:
-    """Rank, score with interval and distance to the best stand in one row an attempt."""
+    """Each row has rank, score with interval, and difference to the best."""
     other = _ranked("attempt-001", 0.89, behind=(0.01, 0.02))
     rows = list(csv.DictReader(leaderboard_csv((BEST, other)).splitlines()))
     assert [(row["rank"], row["attempt"], row["score"]) for row in rows] == [
@@ -96,7 +96,7 @@ def _refitted(tmp_path: Path, **spec: object) -> CampaignState:
 
 
 def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
-    """After the last attempt the pick's code runs once more; it is delivered, and has no score."""
+    """After the last attempt the pick's code runs once more; the refit is delivered and has no score."""
     state = _refitted(tmp_path)
     assert state.picked is not None
     refit = state.refit()
@@ -119,7 +119,7 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
 def test_a_refit_whose_interpreter_dies_gets_one_more_try(
     tmp_path: Path, deaths: int, delivered: bool
 ) -> None:
-    """Somebody may have killed it; an interpreter that dies again is the code's own doing."""
+    """A refit is retried once after its interpreter died."""
     calm = World(tmp_path / "calm")
     calm.run(calm.campaign(refit=True))
     code, calls = calm.ran[-1], calm.ran.count(calm.ran[-1])
@@ -139,7 +139,7 @@ def test_a_refit_whose_interpreter_dies_gets_one_more_try(
 
 
 def test_without_a_refit_the_pick_is_delivered(tmp_path: Path) -> None:
-    """Where no refit is wanted, the submission that was scored is handed in."""
+    """Without a refit the scored submission is delivered."""
     world = World(tmp_path)
     state = world.run(world.campaign(refit=False))
     assert state.picked is not None

@@ -1,4 +1,4 @@
-"""The graph of any agent: community items, drafts, solutions, and what an agent adds to them."""
+"""The provenance graph holds community items, drafts, solutions, and an agent's own nodes."""
 
 from comind.campaign.agent import Agent
 from comind.campaign.events import CampaignEvent, WorkPlanned
@@ -22,7 +22,7 @@ def _tried(
 
 
 def test_a_draft_comes_from_the_solutions_of_its_parents() -> None:
-    """Parents by the id of an attempt and sources by the name of an item are found; each counts once."""
+    """Parents are found by an attempt's id or an item's name, without duplicates."""
     state = state_of(
         *_tried(0, outcome=scored(0.7)),
         *_tried(1, "attempt-000", "ben/forest", parents=("attempt-000",), outcome=scored(0.8)),
@@ -33,7 +33,7 @@ def test_a_draft_comes_from_the_solutions_of_its_parents() -> None:
 
 
 def test_a_draft_on_a_failed_attempt_comes_from_its_draft() -> None:
-    """An attempt without a submission has no solution, so what is built on it comes from its draft."""
+    """A draft based on an attempt without a submission has that attempt's draft as its parent."""
     state = state_of(*_tried(0, outcome=failed()), *_tried(1, parents=("attempt-000",)))
     graph = graph_of_campaign(state, VIEW)
     assert "solution:attempt-000" not in graph
@@ -41,14 +41,14 @@ def test_a_draft_on_a_failed_attempt_comes_from_its_draft() -> None:
 
 
 def test_what_nobody_knows_is_no_parent() -> None:
-    """Names that were made up, that come later, or that are the attempt's own, are passed over."""
+    """Unknown names, later ones and the attempt's own are ignored."""
     made_up = ("nobody/nothing", "attempt-000", "attempt-001")
     state = state_of(*_tried(0, *made_up, parents=made_up), *_tried(1))
     assert graph_of_campaign(state, VIEW)["draft:attempt-000"].parents == ()
 
 
 def test_an_agent_adds_what_came_of_its_thoughts() -> None:
-    """Nodes of a thought have parents by name, and later drafts can come from them."""
+    """Nodes of a thought have parents by name, and can be parents of later drafts."""
     state = state_of(
         *_tried(0, outcome=scored(0.7)),
         WorkPlanned(id="think-000", work=Think(purpose="outline")),
@@ -64,7 +64,7 @@ def test_an_agent_adds_what_came_of_its_thoughts() -> None:
 
 
 def test_an_agent_has_journal_and_graph_without_writing_them() -> None:
-    """The defaults of an agent are those of the platform."""
+    """An agent's default graph and journal are the platform's."""
     state = state_of(*_tried(0, outcome=scored(0.7)))
     assert "- attempt-000: draft 0: accuracy 0.7" in TinyAgent.journal(state, VIEW)
     assert "solution:attempt-000" in TinyAgent.graph(state, VIEW)

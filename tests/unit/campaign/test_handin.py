@@ -1,4 +1,4 @@
-"""Which files of a cell are graded: a fresh pair, under the given names or the usual ones."""
+"""A cell's new pair of submissions is collected, under the given or the default names."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_a_pair_is_found(
     taken: str | None,
     reason: str,
 ) -> None:
-    """A fresh pair is taken in as it is; without one there is a reason, if anything was tried."""
+    """A new pair is collected unchanged; else there is a reason if a file was written or named."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     folder = WorkFolder(tmp_path / "attempt")
@@ -51,7 +51,7 @@ def test_a_pair_is_found(
 
 
 def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
-    """Files that were there before the cell and were not touched are not handed in."""
+    """Files from before the cell that it did not write are not collected."""
     for name in _USUAL:
         (tmp_path / name).write_text("old")
     folder = WorkFolder(tmp_path / "attempt")
@@ -66,7 +66,7 @@ def test_old_files_are_not_taken_again(tmp_path: Path) -> None:
 def _hand_in_beside(
     root: Path, *files: str, old: tuple[str, ...] = ()
 ) -> tuple[Submitted, str, WorkFolder]:
-    """Return what is taken in of a cell that writes a pair and `files`, where `old` files lay before."""
+    """Return what is collected from a cell that writes a pair and `files`, after `old` files."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
     workspace.mkdir()
     for name in old:
@@ -80,7 +80,7 @@ def _hand_in_beside(
 
 
 def test_what_is_written_beside_a_pair_is_taken_in(tmp_path: Path) -> None:
-    """Out-of-fold predictions are kept with their hash, and a nomination is noted."""
+    """Out-of-fold predictions are kept with their hash, and a nomination is recorded."""
     submitted, said, folder = _hand_in_beside(tmp_path, "out_of_fold.csv", "nominated.txt")
     assert (submitted.nominated, said) == (True, "")
     assert folder.out_of_fold(1).read_text() == "out_of_fold.csv"
@@ -88,7 +88,7 @@ def test_what_is_written_beside_a_pair_is_taken_in(tmp_path: Path) -> None:
 
 
 def test_old_files_beside_a_pair_do_not_count(tmp_path: Path) -> None:
-    """What an earlier cell wrote or nominated says nothing about this pair."""
+    """Files or nominations of an earlier cell do not belong to this pair."""
     submitted, said, folder = _hand_in_beside(tmp_path, old=("out_of_fold.csv", "nominated.txt"))
     assert (submitted.nominated, submitted.out_of_fold_sha256, said) == (False, "", "")
     assert not folder.out_of_fold(1).exists()
@@ -109,7 +109,7 @@ def test_files_that_are_taken_away_do_not_count(tmp_path: Path) -> None:
 
 
 def test_a_nomination_can_be_written_again(tmp_path: Path) -> None:
-    """Each cell that writes the file nominates its own pair, however little it writes."""
+    """Each cell that writes the file nominates its own pair, even with the same content."""
     for step in (1, 2):
         hand_in = SubmissionCollector(tmp_path, None)
         for name in _USUAL:
@@ -124,7 +124,7 @@ def test_a_nomination_can_be_written_again(tmp_path: Path) -> None:
 def test_out_of_fold_predictions_that_cannot_be_read_cost_the_pair_nothing(
     kind: str, tmp_path: Path
 ) -> None:
-    """The pair is taken in, and what is wrong with the file beside it is one line."""
+    """The pair is collected, and the rejected file beside it has a one-line reason."""
     hand_in = SubmissionCollector(tmp_path, None)
     for name in _USUAL:
         (tmp_path / name).write_text(name)

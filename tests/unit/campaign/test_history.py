@@ -1,4 +1,4 @@
-"""One reading of a work's log: what it says of calls, cells and money holds after any event."""
+"""Folding a work's log to calls, cells and spend holds its invariants after any event."""
 
 from datetime import timedelta
 from functools import reduce
@@ -60,7 +60,7 @@ def _timeless(spend: Spend) -> Spend:
 
 @given(work_events())
 def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
-    """Whatever happened in whatever order, what the calls took is what is spent, and owed, in all."""
+    """In any order of events, the sum over calls equals the spend, and what is owed."""
     state = AttemptState()
     for record in records_of(*events):
         state = WORK_LOG.apply(state, record)
@@ -75,7 +75,7 @@ def test_calls_add_up_to_the_spend(events: list[WorkEvent]) -> None:
 
 @given(work_events(), st.integers(0, 30))
 def test_a_log_is_read_on_from_any_record(events: list[WorkEvent], cut: int) -> None:
-    """Reading a prefix, then the rest, gives what reading the whole gives; the first state stays."""
+    """Folding a prefix, then the rest, equals folding the whole; the first state is not mutated."""
     records = records_of(*events)
     before = WORK_LOG.fold(records[:cut])
     calls, cells = tuple(before.calls), tuple(before.cells)
@@ -85,7 +85,7 @@ def test_a_log_is_read_on_from_any_record(events: list[WorkEvent], cut: int) -> 
 
 @given(work_events())
 def test_only_the_last_call_is_open(events: list[WorkEvent]) -> None:
-    """Calls and cells are numbered in their order, and questions are about cells that were running."""
+    """Calls and cells are numbered in order, and monitor calls refer to running cells."""
     state = _state(*events)
     calls, cells = list(state.calls), list(state.cells)
     assert [call.number for call in calls] == list(range(len(calls)))
@@ -99,7 +99,7 @@ def test_only_the_last_call_is_open(events: list[WorkEvent]) -> None:
 
 @given(work_events())
 def test_without_a_nomination_the_best_score_is_the_pick(events: list[WorkEvent]) -> None:
-    """Whatever else the log says, the first step with the best score is the attempt's outcome."""
+    """The first step with the best score is the attempt's best, whatever else is logged."""
     graded = [event for event in events if isinstance(event, Graded)]
     graded = [each for each in graded if each.report.score and not each.submitted.nominated]
     state = _state(*graded)
@@ -115,7 +115,7 @@ def test_without_a_nomination_the_best_score_is_the_pick(events: list[WorkEvent]
 
 @given(work_events())
 def test_a_pick_that_is_not_the_best_score_was_nominated(events: list[WorkEvent]) -> None:
-    """No step is picked over the leader but one that was nominated, and that ties with it."""
+    """Only a nominated step that ties with the leader is picked over it."""
     state = AttemptState()
     for event in events:
         if isinstance(event, Graded) and event.report.score is None:
@@ -188,7 +188,7 @@ def _apart(difference: float) -> Paired:
 
 
 def test_a_call_is_told_with_its_failed_tries() -> None:
-    """Each failed try keeps its time, message and booking; the reply settles the rest."""
+    """Each failed request keeps its time, message and charge; the reply settles the rest."""
     busy = RequestFailed(message="busy", booked=Usage())
     broken = RequestFailed(message="broken off", booked=_BOUND)
     (call,) = _state(_SENT, busy, broken, _ANSWERED).calls
@@ -204,7 +204,7 @@ def test_a_call_is_told_with_its_failed_tries() -> None:
 
 
 def test_a_call_that_was_under_way_is_lost() -> None:
-    """What follows a call without its end shows that it was lost, since its last try at the latest."""
+    """A call without an end is lost once another event follows, dated to its last request."""
     state = _state(_SENT, RequestFailed(message="busy", booked=Usage()), _SENT, _ANSWERED)
     lost, answered = state.calls
     assert lost.lost
@@ -215,7 +215,7 @@ def test_a_call_that_was_under_way_is_lost() -> None:
 
 
 def test_a_call_that_failed_costs_nothing() -> None:
-    """A refusal is told and books nothing; the same call may be made again."""
+    """A refusal is recorded without a charge, and the call may be repeated."""
     state = _state(_SENT, CallFailed(ordinal=0, message="refused"))
     (call,) = state.calls
     assert (call.failure, call.spend) == ("refused", Spend())
@@ -223,7 +223,7 @@ def test_a_call_that_failed_costs_nothing() -> None:
 
 
 def test_a_question_knows_its_cell() -> None:
-    """The monitor's calls name the run of the cell they were about, and the verdict that came of it."""
+    """The monitor's calls have the number of their cell run, and the verdict."""
     verdict = MonitorVerdict(stop=True, quote="loss: 9e9", reason="It explodes.")
     events = (
         *(_STARTED, _ASKED),  # killed in between
@@ -241,7 +241,7 @@ def test_a_question_knows_its_cell() -> None:
 
 
 def test_a_cell_that_was_cut_off_has_another_run() -> None:
-    """Each run of a cell is told; what was handed in, and its grade, belong to the one that ended."""
+    """Each run of a cell is kept; submission and grade belong to the one that ended."""
     submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
     ended = _ENDED.model_copy(update={"submitted": submitted})
     report = GradeReport(valid=True, score=score(0.5))
@@ -254,7 +254,7 @@ def test_a_cell_that_was_cut_off_has_another_run() -> None:
 
 
 def test_the_last_error_is_that_of_the_last_cell_that_ended() -> None:
-    """A cell that runs hides no error; one that ended well does."""
+    """A running cell does not hide the last error; a later success does."""
     failed = CellEnded(ordinal=1, result=CellResult(status=CellStatus.ERROR, error="KeyError: 'x'"))
     state = _state(_STARTED, failed, _STARTED)
     assert state.last_error == "KeyError: 'x'"

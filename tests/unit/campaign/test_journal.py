@@ -1,4 +1,4 @@
-"""The journal of any agent: a line an attempt, below what it came from, and nothing but plain text."""
+"""The journal lists attempts below their parents, in plain text without markup from models."""
 
 import re
 
@@ -47,7 +47,7 @@ def test_an_attempt_stands_below_what_it_came_from() -> None:
 
 
 def test_a_solution_bears_the_title_of_its_report() -> None:
-    """Where the report says what it became, that is told, and not what was planned."""
+    """An attempt's title is its report's, not its draft's."""
     became = scored(0.8).model_copy(update={"title": "a forest instead"})
     state = state_of(*_tried(0, outcome=became))
     assert list(attempt_lines(state)) == ["- attempt-000: a forest instead: accuracy 0.8 \\[0.8, 0.8\\]"]
@@ -56,7 +56,7 @@ def test_a_solution_bears_the_title_of_its_report() -> None:
 
 
 def test_steps_are_told_with_what_came_of_them() -> None:
-    """A failed step, its repair and the report stand below the attempt; more steps are counted."""
+    """A failed step, its repair and the report follow the attempt; further steps are counted."""
     cells = [CellSummary(step=1, goal="fit", result="KeyError: 'x'")]
     cells += [CellSummary(step=number, goal="again", result="accuracy 0.8") for number in range(2, 15)]
     outcome = scored(0.8).model_copy(
@@ -73,7 +73,7 @@ def test_steps_are_told_with_what_came_of_them() -> None:
 
 
 def test_easier_validation_stands_in_the_journal() -> None:
-    """What scores on validation promise too much by is said below the attempts, else nothing is."""
+    """Warnings about validation follow the attempts, and only if there are any."""
     assert closing_notes(state_of(), Tuning()) == ""
     assert closing_notes(state_of(split_made()), Tuning()) == ""
     said = closing_notes(state_of(split_made(warnings=("too easy", "again"))), Tuning())
@@ -81,7 +81,7 @@ def test_easier_validation_stands_in_the_journal() -> None:
 
 
 def test_how_often_validation_was_asked_stands_in_the_journal() -> None:
-    """Gradings and optimism are told, and warned of where the best cannot be told from others."""
+    """Gradings and optimism are listed, with a warning if the best is within noise of others."""
     tuning = Tuning(gradings=9, rows=40, error=0.02, optimism=0.03, others=2, near=2, lead=0.01)
     said = closing_notes(state_of(split_made()), tuning).splitlines()
     assert said[3] == "- 9 gradings, optimism about 0.03 on 40 rows"
@@ -89,7 +89,7 @@ def test_how_often_validation_was_asked_stands_in_the_journal() -> None:
 
 
 def test_how_a_campaign_came_to_its_submission_is_told_once_and_last() -> None:
-    """Folds, blend, final pick and how sure it is stand in one section, whichever agent ran."""
+    """Folds, blend, final pick and its confidence are in one section."""
     picked = FinalPicked(
         work_id="attempt-000",
         reason="the best",
@@ -117,7 +117,7 @@ def test_how_a_campaign_came_to_its_submission_is_told_once_and_last() -> None:
 
 @given(st.lists(st.lists(st.integers(0, 9), max_size=3), max_size=8))
 def test_every_attempt_has_one_line(parents: list[list[int]]) -> None:
-    """Whatever an agent names as parents, itself and later attempts among them, none is left out."""
+    """Every attempt is listed once, whatever parents an agent names, itself and later ones included."""
     events = [
         event
         for number, each in enumerate(parents)
@@ -128,7 +128,7 @@ def test_every_attempt_has_one_line(parents: list[list[int]]) -> None:
 
 
 def test_hostile_words_stay_on_their_line() -> None:
-    """Titles, kinds and messages that models wrote make neither lines nor markup."""
+    """Titles, kinds and messages written by models add neither lines nor markup."""
     hostile = "a <img src=x>\n\n# b ![c](http://d) `e`"
     error = failed()
     assert error.failure is not None
@@ -141,7 +141,7 @@ def test_hostile_words_stay_on_their_line() -> None:
 
 @given(st.text())
 def test_plain_text_is_one_short_line_without_markup(text: str) -> None:
-    """Each mark of Markdown has its backslash, however long the text is and wherever it is cut."""
+    """Each Markdown character is escaped, wherever the text is truncated."""
     line = plain(text * 200)
     assert line.isprintable()
     bare = re.sub(r"\\[\\`*_<>\[\]|#!]", "", line)
@@ -150,6 +150,6 @@ def test_plain_text_is_one_short_line_without_markup(text: str) -> None:
 
 
 def test_a_long_text_is_cut() -> None:
-    """What is left out is told by three dots."""
+    """Truncated text ends in three dots."""
     assert plain("y" * 301) == "y" * 300 + " ..."
     assert plain("y" * 300) == "y" * 300

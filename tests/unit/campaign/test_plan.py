@@ -1,4 +1,4 @@
-"""Thoughts are typed for agents and plain JSON in the log, and a replay reads what was seen at first."""
+"""Thoughts are typed for agents and JSON in the log, and a replay reads the same values."""
 
 import json
 from datetime import UTC, datetime
@@ -80,7 +80,7 @@ def test_the_log_holds_facts_as_plain_json() -> None:
 
 
 def test_what_is_seen_live_is_what_a_replay_sees() -> None:
-    """What JSON cannot tell apart is lost when the work is planned, not when it is resumed."""
+    """What JSON cannot represent is lost when the work is planned, not when it is resumed."""
     work = OUTLINE.work(Question(extra=("a", 1)))
     assert OUTLINE.facts_of(work).extra == ["a", 1]
     again = Think.model_validate_json(work.model_dump_json())
@@ -88,7 +88,7 @@ def test_what_is_seen_live_is_what_a_replay_sees() -> None:
 
 
 def test_a_payload_is_read_once_for_each_type() -> None:
-    """Reading is validation, so its result is kept; the payload stays the same value."""
+    """A payload is validated once; the parsed value is cached."""
     payload = Payload({"number": 3})
     assert payload.read(Found) is payload.read(Found)
     assert payload == Payload({"number": 3})
@@ -105,7 +105,7 @@ def test_a_payload_is_read_once_for_each_type() -> None:
     ],
 )
 def test_a_result_of_another_type_is_told(result: dict[str, Any], said: str) -> None:
-    """What another version of an agent recorded is refused in one line that names purpose and field."""
+    """A result of another version of an agent is refused with its purpose and field."""
     state = state_of(
         WorkPlanned(id="think-000", work=OUTLINE.work(Question())),
         WorkFinished(id="think-000", outcome=ThinkOutcome(result=Payload(result))),
@@ -118,14 +118,14 @@ def test_a_result_of_another_type_is_told(result: dict[str, Any], said: str) -> 
 
 
 def test_facts_of_another_type_are_told() -> None:
-    """Facts are held to their type as well."""
+    """Facts are validated against their type as well."""
     with pytest.raises(LogError, match=r"a recorded outline is no Question: width: Extra inputs"):
         OUTLINE.facts_of(Think(purpose="outline", facts=Payload({"width": 1})))
 
 
 @pytest.mark.parametrize(("name", "version"), [("opening_version", 1), ("edition", 1), ("blend", 0)])
 def test_the_opening_of_an_older_attempt_is_read(name: str, version: int) -> None:
-    """Some logs call the version of the opening cells `edition`; it is written under its new name."""
+    """Older logs name the version of the opening cells `edition`; it is migrated when read."""
     draft = {"title": "a", "method": "b"}
     recorded = {
         "operator": "draft",

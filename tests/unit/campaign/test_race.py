@@ -1,4 +1,4 @@
-"""Who runs on after a fold."""
+"""Elimination of finalists after a fold."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ _SCORES = st.lists(st.tuples(st.floats(-1, 1), st.floats(-1, 1)), min_size=1, ma
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where submissions lie, each of which holds its score."""
+    """A folder of submissions, each of which holds its score."""
     return tmp_path_factory.mktemp("submissions")
 
 
@@ -31,7 +31,7 @@ def _race(place: Path, scores: list[tuple[float, float]], noise: float) -> dict[
 
 
 def test_who_is_beyond_one_standard_error_is_dropped(place: Path) -> None:
-    """Parts count by their rows, and the errors of both parts are pooled: 0.079 for 0.1 in each."""
+    """Parts are weighted by their rows, and the errors of both parts pooled: 0.079 for 0.1 in each."""
     scores = [(0.90, 0.90), (0.90, 0.60), (0.80, 0.88), (0.90, 0.55)]
     assert _race(place, scores, 0.1) == {
         "r2": "r2 is 0.08 behind r0 (standard error 0.0791)",
@@ -41,7 +41,7 @@ def test_who_is_beyond_one_standard_error_is_dropped(place: Path) -> None:
 
 @given(scores=_SCORES, noise=st.floats(0, 1))
 def test_the_best_is_never_dropped(place: Path, scores: list[tuple[float, float]], noise: float) -> None:
-    """Whoever is left has a better mean than all that are dropped."""
+    """Every finalist that is left has a better mean than all that are eliminated."""
     gone = _race(place, scores, noise)
     means = {f"r{number}": (3 * one + other) / 4 for number, (one, other) in enumerate(scores)}
     left = set(means) - set(gone)

@@ -1,4 +1,4 @@
-"""Texts ranked for an agent: by embeddings where there are some, by BM25 else, and asked for once."""
+"""Texts are ranked by embeddings, else by BM25, and each request is sent once."""
 
 import dataclasses
 import json
@@ -49,7 +49,7 @@ class Cell(BaseModel):
 
 
 class Reader(TinyAgent):
-    """Ranks texts before it asks for a cell, as often as there are queries."""
+    """Ranks texts for each query, then calls the model for a cell."""
 
     def __init__(self, texts: Sequence[str] = TEXTS, *queries: str) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class Reader(TinyAgent):
 
 
 class Erring(ScriptedEmbedder):
-    """Raises what it is told to, in turn; then it embeds."""
+    """Raises the scripted errors, then embeds."""
 
     def __init__(self, *errors: Exception | None) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class Bench:
 
 
 def test_an_embedding_model_ranks_where_there_is_one(tmp_path: Path) -> None:
-    """The query and the texts are one call of its role, whose reply holds how near each text is."""
+    """The query and the texts are one call of its role, whose reply holds the similarities."""
     embedder = ScriptedEmbedder(usage=CALL)
     context = Bench(tmp_path, embedder)
     outcome = context.execute()
@@ -124,7 +124,7 @@ def test_an_embedding_model_ranks_where_there_is_one(tmp_path: Path) -> None:
 
 
 def test_words_rank_where_there_is_none(tmp_path: Path) -> None:
-    """Without an embedding model BM25 answers, which takes nothing."""
+    """Without an embedding model BM25 ranks at no cost."""
     context = Bench(tmp_path, None)
     outcome = context.execute()
     assert outcome.report == str(BY_WORDS)
@@ -133,7 +133,7 @@ def test_words_rank_where_there_is_none(tmp_path: Path) -> None:
 
 
 def test_many_texts_are_ranked_as_one(tmp_path: Path) -> None:
-    """Servers take few texts at once: each call has the query, and the order is that of all texts."""
+    """Texts are sent in batches, each with the query, and ranked together."""
     embedder = ScriptedEmbedder(usage=CALL)
     context = Bench(tmp_path, embedder)
     outcome = context.execute(Reader([*TEXTS[2:], *["something else"] * 20, *TEXTS[:2]]))
@@ -144,7 +144,7 @@ def test_many_texts_are_ranked_as_one(tmp_path: Path) -> None:
 
 
 def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
-    """Tokens and dollars, failed tries too, stand in spend, ledger and purse under the role."""
+    """Tokens and dollars, failed requests included, are charged to the role in spend and ledger."""
     settings = ModelSettings(price=Price(prompt=1.0, completion=0.0))
     faults = [None, status(500), status(503)]
     with Endpoint(lambda asked: "", faults) as server:
@@ -175,7 +175,7 @@ def test_embeddings_are_booked_like_any_call(tmp_path: Path) -> None:
 def test_what_needs_no_ranking_asks_nobody(
     tmp_path: Path, query: str, texts: list[str], top: int, order: tuple[int, ...]
 ) -> None:
-    """Blank queries, single texts and blank texts have an order without a call."""
+    """Blank queries, single texts and blank texts are ordered without a call."""
     with EventLog(tmp_path / "log.jsonl", WORK_EVENTS) as log:
         assert rank(Recorder(log), ScriptedEmbedder(), query, texts, top=top) == order
         assert not log.records
@@ -183,7 +183,7 @@ def test_what_needs_no_ranking_asks_nobody(
 
 @pytest.mark.parametrize("embedder", [None, ScriptedEmbedder()])
 def test_no_more_than_wanted_are_named(tmp_path: Path, embedder: Embedder | None) -> None:
-    """`top` is the most that is returned; equal texts go by index, halves of characters do no harm."""
+    """At most `top` indices are returned; ties go by index, and lone surrogates are accepted."""
     with EventLog(tmp_path / "log.jsonl", WORK_EVENTS) as log:
         recorder = Recorder(log)
         texts = ["\ud800", "tree", "", "Größe 房价 🙂", "tree"]
@@ -198,7 +198,7 @@ def test_no_more_than_wanted_are_named(tmp_path: Path, embedder: Embedder | None
 def test_an_order_is_the_beginning_of_a_permutation(
     tmp_path_factory: pytest.TempPathFactory, query: str, texts: list[str], top: int, embeds: bool
 ) -> None:
-    """Whatever is ranked, no index comes twice, and as many as are wanted and there."""
+    """Indices are unique, and there are as many as asked for and available."""
     path = tmp_path_factory.mktemp("ranked") / "log.jsonl"
     with EventLog(path, WORK_EVENTS) as log:
         order = rank(Recorder(log), ScriptedEmbedder() if embeds else None, query, texts, top=top)
@@ -211,7 +211,7 @@ def _lying(_text: str) -> object:
 
 
 def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder], int]) -> None:
-    """Cut the log of an attempt after every record, and look whether all comes out the same."""
+    """Cut the log of an attempt after every record, and check that the outcome is the same."""
     whole = Bench(root / "whole", make())
     agent = Reader([*TEXTS, *["something else"] * 10], QUERY, "pots")
     expected = whole.execute(agent)
@@ -237,7 +237,7 @@ def _goes_on(root: Path, make: Callable[[], Embedder], asked: Callable[[Embedder
 
 
 def test_any_prefix_of_a_log_goes_on_to_the_same_order(tmp_path: Path) -> None:
-    """Killed after any record, an attempt finds the same, and asks for nothing that is recorded."""
+    """Killed after any record, an attempt ranks the same, and repeats no recorded request."""
     _goes_on(tmp_path, ScriptedEmbedder, _requests)
 
 
@@ -245,7 +245,7 @@ def test_any_prefix_of_a_log_goes_on_to_the_same_order(tmp_path: Path) -> None:
 def test_any_prefix_with_a_failure_goes_on_to_the_same_order(
     tmp_path: Path, error: Exception | None
 ) -> None:
-    """That embeddings failed for good is recorded, too: a replay goes by the words at once."""
+    """A permanent failure of embeddings is recorded, so a replay uses BM25 at once."""
 
     def make() -> Embedder:
         return ScriptedEmbedder(_lying) if error is None else Erring(*[error] * 9)
@@ -259,7 +259,7 @@ def _requests(embedder: Embedder) -> int:
 
 
 def test_other_texts_are_told_apart(tmp_path: Path) -> None:
-    """A recorded order is not handed back for other texts or another query."""
+    """A recorded ranking is not replayed for other texts or another query."""
     context = Bench(tmp_path, ScriptedEmbedder())
     context.execute()
     lines = context.folder.log.read_bytes().splitlines(keepends=True)
@@ -283,7 +283,7 @@ def test_other_texts_are_told_apart(tmp_path: Path) -> None:
 def test_words_rank_where_embeddings_fail_for_good(
     tmp_path: Path, embedder: Embedder, why: str | None
 ) -> None:
-    """What the endpoint cannot give is found by BM25, the log says why, and nothing paid is lost."""
+    """If embeddings fail permanently, BM25 ranks, the log has the reason, and usage stays charged."""
     context = Bench(tmp_path, embedder)
     outcome = context.execute()
     assert outcome.report == str(BY_WORDS)
@@ -298,7 +298,7 @@ def test_words_rank_where_embeddings_fail_for_good(
 
 
 def test_a_lie_in_a_later_call_leaves_the_others_booked(tmp_path: Path) -> None:
-    """Where some calls were answered well, they are paid for, and all texts are ranked by words."""
+    """If some batches succeeded, they are charged, and BM25 ranks all texts."""
     embedder = Erring(None, ModelRefusedError("the quota is spent"))
     context = Bench(tmp_path, embedder)
     outcome = context.execute(Reader([*["something else"] * 10, *TEXTS]))
@@ -308,7 +308,7 @@ def test_a_lie_in_a_later_call_leaves_the_others_booked(tmp_path: Path) -> None:
 
 
 def test_a_refusal_is_heard_once_and_by_embeddings_alone(tmp_path: Path) -> None:
-    """An endpoint that refuses is not asked again, though its chat model of the same name is."""
+    """An endpoint that refuses gets no further embedding requests; its chat model of that name does."""
     embedder = Erring(*[ModelRefusedError("no embeddings")] * 9)
     embedder.name = "scripted"
     context = Bench(tmp_path, embedder)
@@ -320,7 +320,7 @@ def test_a_refusal_is_heard_once_and_by_embeddings_alone(tmp_path: Path) -> None
 
 
 def test_a_budget_that_allows_no_embeddings_leaves_the_words(tmp_path: Path) -> None:
-    """Ranking never ends work for its price: what cannot be paid is ranked by BM25, and told."""
+    """If the budget does not allow embeddings, BM25 ranks, and the log has the reason."""
     embedder = ScriptedEmbedder(usage=Usage(prompt_tokens=200))
     context = Bench(tmp_path, embedder, tokens=150)
     outcome = context.execute()
@@ -332,7 +332,7 @@ def test_a_budget_that_allows_no_embeddings_leaves_the_words(tmp_path: Path) -> 
 
 
 def test_a_busy_endpoint_is_waited_for(tmp_path: Path) -> None:
-    """What may succeed later is tried again, and each try is booked."""
+    """A transient failure is retried, and each request is charged."""
     busy = ModelBusyError("429", billed=False)
     context = Bench(tmp_path, Erring(busy, ModelBusyError("reset"), None))
     outcome = context.execute()
@@ -342,7 +342,7 @@ def test_a_busy_endpoint_is_waited_for(tmp_path: Path) -> None:
 
 
 def test_an_endpoint_that_is_gone_leaves_the_work_to_be_resumed(tmp_path: Path) -> None:
-    """Nobody is there for any call, so the campaign stops, and goes on with embeddings later."""
+    """If the endpoint is down the campaign stops, and resumes with embeddings later."""
     gone = Erring(*[ModelBusyError("nobody listens", billed=False)] * 99)
     with pytest.raises(ModelServiceError, match="no success for"):
         Bench(tmp_path, gone).execute()
@@ -352,7 +352,7 @@ def test_an_endpoint_that_is_gone_leaves_the_work_to_be_resumed(tmp_path: Path) 
 
 
 def test_no_endpoint_is_waited_for_beyond_the_end(tmp_path: Path) -> None:
-    """When the attempt's time is over before the endpoint is well, the attempt ends."""
+    """If the deadline passes before the endpoint recovers, the attempt ends."""
     later = ModelBusyError("come later", retry_after=700, billed=False)
     context = Bench(tmp_path, Erring(*[later] * 9))
     outcome = context.execute()
@@ -365,7 +365,7 @@ def _fault(number: int, _asked: object) -> Fault | None:
 
 
 def test_an_endpoint_without_embeddings_is_asked_for_replies(tmp_path: Path) -> None:
-    """Over HTTP: a server that has no embeddings says so once, and BM25 goes on."""
+    """Over HTTP: a server without embeddings refuses once, and BM25 ranks from then on."""
     with Endpoint(lambda asked: "", _fault) as server:
         settings = ModelSettings()
         embedder = OpenAIEmbedder("mine", base_url=server.url, api_key=None, settings=settings)

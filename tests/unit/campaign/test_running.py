@@ -1,4 +1,4 @@
-"""The best graded step of attempts under way is known from their logs, by whoever reads them."""
+"""The best graded step of attempts in flight is read from their logs."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from tests.unit.campaign.world import World, reply
 
 
 def test_a_step_counts_before_its_attempt_ends(tmp_path: Path) -> None:
-    """Of an attempt under way the best step is known; of one that has ended nobody asks here."""
+    """The best step of attempts in flight is known; ended attempts are ignored."""
     world = World(tmp_path, script=[reply("good"), reply("poor")])
     outcome = execute(world.agent, code(), world.folder.work("attempt-000"), world.dependencies())
     planned = WorkPlanned(id="attempt-000", work=code())

@@ -1,4 +1,4 @@
-"""A campaign's time: shares of a round, what is kept back for the refit, what is not begun any more."""
+"""A campaign's time: shares of a round, the reserve for the closing phase, and late work."""
 
 from dataclasses import replace
 from typing import Any
@@ -45,7 +45,7 @@ def _attempt(number: int, *, seconds: float, steps: int = 4, code_seconds: float
 
 
 def test_a_round_gets_its_share() -> None:
-    """The first attempts get less than half of the time; where little is left, one gets the rest."""
+    """The first attempts get less than half of the time; if little is left, one gets the rest."""
     assert _state().work_budget().seconds == pytest.approx(13.5 * _MINUTE)
     late = _state(elapsed=15 * _MINUTE).work_budget()
     assert late.seconds == late.cell_seconds == pytest.approx(15 * _MINUTE)
@@ -54,7 +54,7 @@ def test_a_round_gets_its_share() -> None:
 
 
 def test_time_for_the_refit_is_kept_back() -> None:
-    """As much as the best code took and a margin is kept, up to a share of the campaign's time."""
+    """The running time of the best code and a margin is reserved, up to a share of the time."""
     quick = _state(*_attempt(0, seconds=100, code_seconds=10), elapsed=100)
     assert quick.closing_seconds() == 30
     assert quick.open_seconds() == 30 * _MINUTE - 130
@@ -80,7 +80,7 @@ def test_time_is_kept_for_folds_where_finalists_may_run_on_them() -> None:
 
 
 def test_open_time_is_over_before_all_is() -> None:
-    """With no more than the closing phase needs no work is begun, and the refit may take it all."""
+    """With no more time than the closing phase needs no work starts, and the refit may use all of it."""
     events = _attempt(0, seconds=100, code_seconds=20)
     state = _state(*events, elapsed=30 * _MINUTE - 40)
     assert state.exhausted() == "time limit"
@@ -96,7 +96,7 @@ def test_open_time_is_over_before_all_is() -> None:
 
 
 def test_what_cannot_be_scored_is_not_begun() -> None:
-    """By what attempts took so far, or a minute, neither an attempt nor a round begins too late."""
+    """By earlier running times, or a minute, no attempt or round starts that cannot be scored."""
     assert "about 60 s pass until" in time_shortage(code(), _state(elapsed=30 * _MINUTE - 50))
     assert time_shortage(code(), _state(elapsed=30 * _MINUTE - 70)) == ""
     thought = Think(purpose="propose")
@@ -120,7 +120,7 @@ def test_what_cannot_be_scored_is_not_begun() -> None:
 
 @given(elapsed=st.floats(0, 4000), took=st.floats(0, 4000), limit=st.floats(1, 3600))
 def test_budgets_never_pass_what_is_left(elapsed: float, took: float, limit: float) -> None:
-    """Whatever was spent, an attempt is never promised more than is left beside what is kept back."""
+    """Whatever was spent, an attempt never gets more than is left beside the reserve."""
     budget = Budget(seconds=limit, closing_time_share=0.15)
     state = _state(*_attempt(0, seconds=took, code_seconds=took), elapsed=elapsed, budget=budget)
     assert 0 <= state.closing_seconds() <= 0.15 * limit
@@ -129,7 +129,7 @@ def test_budgets_never_pass_what_is_left(elapsed: float, took: float, limit: flo
 
 
 def test_an_endless_campaign_begins_everything() -> None:
-    """Without a limit of time nothing is kept back and nothing comes too late."""
+    """Without a time limit nothing is reserved and no work is late."""
     state = _state(*_attempt(0, seconds=5), budget=Budget())
     assert state.work_budget().seconds == 300 * _MINUTE
     assert time_shortage(code(), state) == ""

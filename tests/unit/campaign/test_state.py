@@ -1,4 +1,4 @@
-"""The fold: any prefix of a log is a state, and the state never forgets or flatters."""
+"""Folding a campaign's log: any prefix has a state, and no work or spend is lost."""
 
 from datetime import UTC, datetime
 
@@ -48,7 +48,7 @@ def histories(draw: st.DrawFn) -> list[Record[CampaignEvent]]:
 
 @given(histories())
 def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
-    """Folding a prefix never fails, and folding on from it gives what folding the whole gives."""
+    """Folding any prefix works, and continuing from it equals folding the whole."""
     for cut in range(len(history) + 1):
         state = CAMPAIGN_LOG.fold(history[:cut])
         for record in history[cut:]:
@@ -58,7 +58,7 @@ def test_every_prefix_has_a_state(history: list[Record[CampaignEvent]]) -> None:
 
 @given(histories())
 def test_work_in_flight_is_known(history: list[Record[CampaignEvent]]) -> None:
-    """In flight is exactly what was planned and has not finished, in the order it was planned."""
+    """Work in flight is what was planned and has not finished, in order of planning."""
     planned = [r.event.id for r in history if isinstance(r.event, WorkPlanned)]
     finished = {r.event.id for r in history if isinstance(r.event, WorkFinished)}
     state = CAMPAIGN_LOG.fold(history)
@@ -68,7 +68,7 @@ def test_work_in_flight_is_known(history: list[Record[CampaignEvent]]) -> None:
 
 @given(histories())
 def test_the_best_never_gets_worse(history: list[Record[CampaignEvent]]) -> None:
-    """The best so far is the best score of all finished attempts, the first planned among equals."""
+    """The best is the best score of all finished attempts; ties go to the first planned."""
     best: list[float] = []
     state = CampaignState()
     for record in history:
@@ -104,7 +104,7 @@ def test_lower_is_better_where_the_metric_says_so() -> None:
 
 
 def test_a_raised_budget_reopens_a_campaign() -> None:
-    """A campaign that ended for want of time has time again when it is resumed with more."""
+    """A campaign that ended by its time limit can be resumed with more time."""
     ended = records(opened(budget=Budget(seconds=10)), CampaignEnded(reason="budget"))
     assert CAMPAIGN_LOG.fold(ended).exhausted() == "time limit"
     resumed = [*ended, Record(2, ended[1].at, 10.0, CampaignResumed(budget=Budget(seconds=60)))]
@@ -121,13 +121,13 @@ def test_a_raised_budget_reopens_a_campaign() -> None:
     ids=["finished but never planned", "planned twice"],
 )
 def test_a_contradiction_is_an_error(events: list[CampaignEvent]) -> None:
-    """A history that cannot have happened is refused."""
+    """A log with contradicting events is refused."""
     with pytest.raises(LogError):
         CAMPAIGN_LOG.fold(records(*events))
 
 
 def test_planning_needs_an_opening() -> None:
-    """A campaign whose first event is missing has no specification to plan by."""
+    """A log without its first event has no specification."""
     with pytest.raises(LogError, match="does not begin with its opening"):
         _ = CampaignState().spec
 

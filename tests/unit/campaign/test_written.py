@@ -1,4 +1,4 @@
-"""What a cell wrote is listed from outside."""
+"""Files that a cell wrote are listed without opening them."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from comind.campaign.outputs import list_files, written_since
 
 
 def test_new_and_changed_files_are_told_the_newest_last(tmp_path: Path) -> None:
-    """What was there and did not change is not named; inputs, hidden files and links are not either."""
+    """Unchanged files, inputs, hidden files and links are not listed."""
     for name in ("old.csv", "changed.csv", "input/train.csv"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("x")
@@ -26,7 +26,7 @@ def test_new_and_changed_files_are_told_the_newest_last(tmp_path: Path) -> None:
 
 
 def test_many_files_and_strange_names_stay_small(tmp_path: Path) -> None:
-    """A cell that writes thousands of files, or names that break lines, is told a few plain ones."""
+    """Of thousands of files, or names with line breaks, a few printable names are listed."""
     for number in range(3_000):
         (tmp_path / f"{number}.txt").touch()
     (tmp_path / ("a\nb" + "c" * 200)).touch()

@@ -1,4 +1,4 @@
-"""Logs of one piece of work, as any kill, fault or order of events could leave them."""
+"""Logs of one piece of work after any kill, fault or order of events."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -40,7 +40,7 @@ def records_of(*events: WorkEvent) -> list[Record[WorkEvent]]:
 
 
 def _usages() -> st.SearchStrategy[Usage]:
-    """Return usages whose dollars add up exactly, whatever the order."""
+    """Return usages whose dollars add up exactly in any order."""
     usd = st.integers(0, 40).map(lambda eighths: eighths / 8)
     tokens = st.integers(0, 1_000)
     return st.builds(Usage, prompt_tokens=tokens, completion_tokens=tokens, usd=usd)

@@ -1,4 +1,4 @@
-"""A whole world for the tiny agent: scripted model, scripted session, a grader that reads numbers."""
+"""Fixtures of a campaign of the tiny agent: scripted model and session, and a grader of numbers."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ def reply(cell: str) -> str:
 
 
 def run_inline(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
-    """Answer before the cell goes on, as its time is virtual."""
+    """Run `call` before the cell continues, as its time is virtual."""
     future: Future[ModelReply] = Future()
     try:
         future.set_result(call())
@@ -41,7 +41,7 @@ def run_inline(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
 def hand_in(
     score: str, *, test: str = "test rows", out_of_fold: str = "", final: bool = False
 ) -> object:
-    """Return a cell that writes both submissions, and what belongs with them."""
+    """Return a cell that writes both submissions, and the files beside them."""
 
     def cell(workspace: Path) -> str:
         (workspace / "validation_submission.csv").write_text(score)
@@ -78,7 +78,7 @@ class World:
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
     grader: ClosingGrader = field(default_factory=ColumnGrader)
     folds: int = 0
-    """How many the split bears."""
+    """Return the number of folds that the split allows."""
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
