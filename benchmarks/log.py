@@ -8,7 +8,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.campaign import history
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
     CellEnded,
@@ -17,8 +19,6 @@ from comind.campaign.attempt import (
     MonitorHeard,
     WorkEvent,
 )
-from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.state import CAMPAIGN_LOG
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus

@@ -5,11 +5,11 @@ from pathlib import Path
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
-from comind.campaign.finish import finish
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_events import NO_COMMUNITY, EnvironmentRead
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import BaselineFirst, Campaign, run
-from comind.campaign.state import CampaignState
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_of, runs_own_code
 from comind.wiring.runtime import close_runtimes, runtime_of

@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.events import CampaignSpec
-from comind.campaign.folder import ProjectFolder, WorkFolder
-from comind.campaign.history import WORK_LOG
-from comind.campaign.lineage import AttemptLineage, script_for
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_folders import ProjectFolder, WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.reports.attempt_lineage import AttemptLineage, script_for
 from comind.campaign.script.derive import Script
-from comind.campaign.state import CampaignState
 from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
-from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.state import CampaignState
-from comind.campaign.tuning import tuning_of
-from comind.campaign.works import Attempt
+from comind.campaign.reports.tuning import tuning_of
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
 

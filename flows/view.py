@@ -14,18 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from comind.campaign.attempt import (
-    WORK_EVENTS,
-    CallFailed,
-    CellEnded,
-    Graded,
-    MonitorHeard,
-    RequestFailed,
-    SessionOpened,
-    WorkEvent,
-)
-from comind.campaign.costs import spend_by_role
-from comind.campaign.events import (
+from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
@@ -43,12 +32,23 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.tuning import Tuning, tuning_of
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CallFailed,
+    CellEnded,
+    Graded,
+    MonitorHeard,
+    RequestFailed,
+    SessionOpened,
+    WorkEvent,
+)
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.call_costs import spend_by_role
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
 from comind.evaluation.report import GradeReport

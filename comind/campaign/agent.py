@@ -11,15 +11,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.costs import Expected
-from comind.campaign.events import CampaignSpec
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import journal_of
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Think
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Purpose
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Think
+from comind.campaign.log.work_items import Purpose
+from comind.campaign.reports.call_costs import Expected
+from comind.campaign.reports.campaign_journal import journal_of
+from comind.campaign.reports.provenance import graph_of_campaign
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from comind.campaign.events import ErrorsCompared
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_events import ErrorsCompared
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.metric import Paired
 from comind.errors import CampaignError
 from comind.evaluation.report import ClosingGrader

@@ -8,17 +8,17 @@ from statistics import median
 from typing import Protocol
 
 from comind.campaign.comparison import compare_errors
-from comind.campaign.events import (
+from comind.campaign.log.campaign_events import (
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ComindError, ServiceError

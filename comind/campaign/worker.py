@@ -10,13 +10,8 @@ from typing import Any, TypeVar
 
 from comind.baseline import Program
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
-from comind.campaign.budget import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
-from comind.campaign.context import CodeContext, Models, Neighbours, Ports, ThinkContext
-from comind.campaign.folder import CampaignFolder, WorkFolder
-from comind.campaign.history import AttemptState, CellRun
-from comind.campaign.monitor import CellMonitor, Monitor, MonitorSettings
-from comind.campaign.outcome import (
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.outcome import (
     CellSummary,
     CodeOutcome,
     CodeResult,
@@ -27,10 +22,15 @@ from comind.campaign.outcome import (
     ThinkOutcome,
     WorkStopped,
 )
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
-from comind.campaign.running import NeighbourLogs
+from comind.campaign.log.running_attempts import NeighbourLogs
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
+from comind.campaign.log.work_state import AttemptState, CellRun
 from comind.campaign.script.cells import ran_part
+from comind.campaign.work.context import CodeContext, Models, Neighbours, Ports, ThinkContext
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
+from comind.campaign.work.monitor import CellMonitor, Monitor, MonitorSettings
+from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from comind.campaign.history import WORK_LOG
+from comind.campaign.log.work_state import WORK_LOG
 from comind.errors import ModelServiceError
 from comind.llm.base import ModelReply, ModelRequest, Usage
 

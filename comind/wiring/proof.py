@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.events import Proof, ScriptProved
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import WORK_LOG, CellRun
+from comind.campaign.log.campaign_events import Proof, ScriptProved
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import WORK_LOG, CellRun
 from comind.campaign.loop import read_state
-from comind.campaign.outputs import SUBMISSION_BYTES
-from comind.campaign.plan import Code
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, all_cells, derive
+from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
 from comind.session.base import CellResult, CellStatus

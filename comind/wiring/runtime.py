@@ -17,14 +17,14 @@ import psutil
 from comind.authoring import WrittenGrader
 from comind.baseline import programs
 from comind.campaign.agent import Agent
-from comind.campaign.budget import BudgetLedger, ledger_of
-from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
-from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
-from comind.campaign.history import WORK_LOG
+from comind.campaign.log.campaign_events import CampaignSpec, CommunityRead, SplitMade
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
-from comind.campaign.monitor import MonitorSettings
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.work.metering import BudgetLedger, ledger_of
+from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView

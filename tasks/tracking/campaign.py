@@ -4,9 +4,8 @@ import json
 from functools import reduce
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, WorkEvent
-from comind.campaign.costs import calls_csv, spend_by_role
-from comind.campaign.events import (
+from comind.campaign.closing.final_pick import leaderboard_csv
+from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
@@ -21,12 +20,13 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.pick import leaderboard_csv
-from comind.campaign.plan import Code
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.tuning import Tuning, tuning_of
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.call_costs import calls_csv, spend_by_role
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
 from comind.system.failpoints import failpoint

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import AttemptState, Call, CellRun
-from comind.campaign.outcome import CodeOutcome, Outcome
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import CodeOutcome, Outcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_state import AttemptState, Call, CellRun
 from comind.domain.spend import Spend
 
 __all__ = ["Part", "Trace", "trace_of"]

@@ -8,13 +8,13 @@ import pytest
 
 from comind.agents.comind import CoMind
 from comind.baseline import Program
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.finish import finish
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import BaselineFirst, Campaign, run
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.errors import ComindError, NoSubmissionError

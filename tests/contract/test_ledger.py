@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.context import CodeContext
-from comind.campaign.costs import calls_csv, spend_by_role
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG, AttemptState, Call
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Done, Wait
+from comind.campaign.log.work_events import WORK_EVENTS, SubmissionNames
+from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call
 from comind.campaign.loop import Campaign, run
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Done, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.reports.call_costs import calls_csv, spend_by_role
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.environment import prepare_environment

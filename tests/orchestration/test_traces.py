@@ -5,7 +5,10 @@ from pathlib import Path
 
 from hypothesis import given
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.work import Think
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -16,10 +19,7 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
-from comind.campaign.plan import Think
+from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus

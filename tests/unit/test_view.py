@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
+from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
     CellEnded,
@@ -14,10 +16,8 @@ from comind.campaign.attempt import (
     MonitorHeard,
     RequestFailed,
 )
-from comind.campaign.events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
-from comind.campaign.tuning import Tuning
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.tuning import Tuning
 from comind.domain.payload import Payload
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts

@@ -7,8 +7,8 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.history import CellRun
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import CellRun
 from comind.session.base import CellResult, CellStatus
 from comind.system.syntax import parse_python
 

@@ -8,11 +8,11 @@ from comind.agents.comind.idea_proposer import proposing_of
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
-from comind.campaign.works import Purpose
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_items import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.payload import Payload

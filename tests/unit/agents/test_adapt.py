@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind.adapt import Adapted, adapt
-from comind.campaign.attempt import SubmissionNames
+from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
 from comind.domain.draft import Draft

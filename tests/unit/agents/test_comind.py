@@ -21,10 +21,10 @@ from comind.agents.comind.thoughts import (
     Proposing,
     Reading,
 )
-from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator

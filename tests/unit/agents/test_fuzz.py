@@ -20,20 +20,20 @@ from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.agents.comind.thoughts import ANALYZE
 from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.outcome import FailureKind, Outcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
     WORK_EVENTS,
     MonitorHeard,
     MonitorVerdict,
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
-from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.folder import WorkFolder
-from comind.campaign.monitor import CellMonitor, MonitorSettings
-from comind.campaign.outcome import FailureKind, Outcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CAMPAIGN_LOG
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from comind.agents.comind.coding_agent import OPENING_VERSION
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.folder import WorkFolder
-from comind.campaign.outputs import SubmissionCollector
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import derive
+from comind.campaign.work.cell_outputs import SubmissionCollector
 from comind.domain.problem import FOLDS_AT
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grading_server import SplitGrader

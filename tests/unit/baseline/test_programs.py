@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from comind.baseline import programs
-from comind.campaign.attempt import SubmissionNames
+from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.script.cells import RanCell
 from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
 from comind.domain.problem import DataShape, Problem

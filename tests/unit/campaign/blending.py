@@ -10,8 +10,8 @@ from random import Random
 
 import pandas as pd
 
-from comind.campaign.folder import CampaignFolder, WorkFolder
-from comind.campaign.plan import Code
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.evaluation.blending.program import KEPT

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from comind.campaign.events import CampaignEvent, CampaignOpened, CampaignSpec, SplitMade
-from comind.campaign.history import AttemptState
-from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
-from comind.campaign.plan import Code
+from comind.campaign.log.campaign_events import CampaignEvent, CampaignOpened, CampaignSpec, SplitMade
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_state import AttemptState
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget

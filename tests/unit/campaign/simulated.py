@@ -11,11 +11,11 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from comind.campaign.finish import finish
-from comind.campaign.folder import WorkFolder
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Campaign, Finished, run
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CampaignState
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore

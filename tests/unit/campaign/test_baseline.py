@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from comind.baseline import Program
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.loop import BaselineFirst
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
-from comind.campaign.state import CampaignState
 from comind.campaign.worker import execute
 from comind.eventlog.log import read_log
 from tests.unit.agents.rounds import state_of

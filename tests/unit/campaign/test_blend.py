@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.blend import candidates
-from comind.campaign.events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
-from comind.campaign.finish import plan_refit
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import journal_of
-from comind.campaign.lineage import lineage_of, script_for
+from comind.campaign.closing.blend_plan import candidates
+from comind.campaign.closing.finish import plan_refit
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_items import WorkItems
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import Submitted
-from comind.campaign.state import CampaignState
-from comind.campaign.works import WorkItems
+from comind.campaign.reports.attempt_lineage import lineage_of, script_for
+from comind.campaign.reports.campaign_journal import journal_of
+from comind.campaign.reports.provenance import graph_of_campaign
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget

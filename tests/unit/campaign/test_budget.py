@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import RequestFailed
-from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
-from comind.campaign.outcome import BudgetExceeded, DeadlineExceeded
+from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
+from comind.campaign.log.work_events import RequestFailed
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ModelReply, ModelRequest, Usage

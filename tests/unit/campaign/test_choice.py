@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.choice import Contender, choose, pooled_error
+from comind.campaign.closing.expected_score import Contender, choose, pooled_error
 
 _ROWS = (100, 100, 100)
 _SCORES = st.floats(-1, 1)

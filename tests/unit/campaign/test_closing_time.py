@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.spend import Budget
 from tests.unit.campaign.simulated import OVERHEAD, Simulated
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.code_metrics import CodeMetrics, measure
+from comind.campaign.reports.code_metrics import CodeMetrics, measure
 
 _PROGRAM = '''"""What it does."""
 import sys

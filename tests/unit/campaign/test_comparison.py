@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from comind.campaign.comparison import compare_errors
-from comind.campaign.events import ErrorsCompared
+from comind.campaign.log.campaign_events import ErrorsCompared
+from comind.campaign.log.campaign_state import MOST_COMPARISONS, CampaignState
+from comind.campaign.log.work import Compare, Decision, Done
 from comind.campaign.loop import run
-from comind.campaign.plan import Compare, Decision, Done
-from comind.campaign.state import MOST_COMPARISONS, CampaignState
 from comind.errors import CampaignError, GraderError
 from comind.evaluation.report import ErrorReport
 from comind.testing import ColumnGrader, ThreadExecutor, TinyAgent

@@ -1,8 +1,8 @@
 """The estimate before the start is one line, from the calls that the agent expects to make."""
 
 from comind.agents.comind import CoMind
-from comind.campaign.costs import Expected, ExpectedCalls, estimate_of, summary
-from comind.campaign.events import CampaignSpec
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls, estimate_of, summary
 from comind.domain.spend import Budget
 from comind.llm.base import Usage
 from comind.llm.prices import price_of

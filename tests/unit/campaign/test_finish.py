@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import Ranked
-from comind.campaign.pick import leaderboard_csv, pick_simplest
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.closing.final_pick import leaderboard_csv, pick_simplest
+from comind.campaign.log.campaign_events import Ranked
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
 from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, Paired

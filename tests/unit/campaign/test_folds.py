@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import FoldsPlanned
-from comind.campaign.folds import fold_runs
+from comind.campaign.closing.fold_runs import fold_runs
+from comind.campaign.log.campaign_events import FoldsPlanned
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Decision
 from comind.campaign.loop import read_state
-from comind.campaign.plan import Decision
-from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.testing import TinyAgent

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from comind.campaign.events import CAMPAIGN_EVENTS
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS
 from comind.eventlog.log import read_log
 from tests.unit.campaign.world import World
 

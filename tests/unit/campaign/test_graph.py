@@ -1,10 +1,10 @@
 """The provenance graph holds community items, drafts, solutions, and an agent's own nodes."""
 
 from comind.campaign.agent import Agent
-from comind.campaign.events import CampaignEvent, WorkPlanned
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Think
+from comind.campaign.log.campaign_events import CampaignEvent, WorkPlanned
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Think
+from comind.campaign.reports.provenance import graph_of_campaign
 from comind.community.graph import Node, NodeKind
 from comind.domain.draft import Draft
 from comind.testing import TinyAgent

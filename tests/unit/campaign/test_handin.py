@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.folder import WorkFolder
-from comind.campaign.outcome import Submitted
-from comind.campaign.outputs import SubmissionCollector
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.work.cell_outputs import SubmissionCollector
 from comind.system.files import hash_file
 
 _OTHER = SubmissionNames(validation="v.csv", test="t.csv")

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -21,9 +22,8 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.costs import calls_csv, spend_by_role
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.call_costs import calls_csv, spend_by_role
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
 from comind.evaluation.report import GradeReport

@@ -5,11 +5,17 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.events import BlendJudged, CampaignEvent, FinalPicked, FoldsPlanned
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import attempt_lines, closing_notes, journal_of, plain, step_lines
-from comind.campaign.outcome import CellSummary, CodeOutcome
-from comind.campaign.tuning import Tuning
+from comind.campaign.log.campaign_events import BlendJudged, CampaignEvent, FinalPicked, FoldsPlanned
+from comind.campaign.log.outcome import CellSummary, CodeOutcome
+from comind.campaign.reports.campaign_journal import (
+    attempt_lines,
+    closing_notes,
+    journal_of,
+    plain,
+    step_lines,
+)
+from comind.campaign.reports.provenance import graph_of_campaign
+from comind.campaign.reports.tuning import Tuning
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from tests.unit.agents.rounds import attempt, state_of

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CampaignEnded
+from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.loop import Campaign
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
 from comind.llm.base import Usage

@@ -13,7 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.baseline import Program
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_events import (
     MONITOR_ROLE,
     WORK_EVENTS,
     CellEnded,
@@ -21,15 +23,13 @@ from comind.campaign.attempt import (
     MonitorHeard,
     WorkEvent,
 )
-from comind.campaign.history import WORK_LOG
-from comind.campaign.monitor import (
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.monitor import (
     CellMonitor,
     MonitorSettings,
     in_background,
     quotes_line,
 )
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, Neighbour
-from comind.campaign.context import CodeContext, Models, Ports
-from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.recorder import Recorder
-from comind.campaign.running import NeighbourLogs
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.running_attempts import NeighbourLogs
+from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
+from comind.campaign.work.context import CodeContext, Models, Ports
+from comind.campaign.work.recorder import Recorder
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.eventlog.log import EventLog, read_log

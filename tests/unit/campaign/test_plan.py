@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
-from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.works import Purpose
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_items import Purpose
 from comind.domain.payload import Payload
 from comind.domain.value import Value
 from comind.errors import LogError

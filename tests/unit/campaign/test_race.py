@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.choice import Finalist, eliminate
+from comind.campaign.closing.expected_score import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
 from comind.testing import ColumnGrader
 

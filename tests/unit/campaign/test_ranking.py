@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.context import CodeContext
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import CodeOutcome, CodeResult, FailureKind
-from comind.campaign.plan import Code
-from comind.campaign.ranking import rank
-from comind.campaign.recorder import Recorder
+from comind.campaign.log.outcome import CodeOutcome, CodeResult, FailureKind
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered, CallFailed, CallSent, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.metering import BudgetLedger
+from comind.campaign.work.recorder import Recorder
+from comind.campaign.work.text_ranking import rank
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import (

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from comind.campaign.events import EnvironmentRead, WorkPlanned
-from comind.campaign.state import CAMPAIGN_LOG
+from comind.campaign.log.campaign_events import EnvironmentRead, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.domain.environment import Environment, Machine, StoreItem
 from comind.domain.resources import TOOLBOX, Resources, resources_of
 from tests.unit.campaign.samples import code

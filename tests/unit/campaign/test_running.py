@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.running import RunningAttempts
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.worker import execute
 from tests.unit.campaign.samples import code, opened, records
 from tests.unit.campaign.world import World, reply

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.events import CampaignEvent, FinalPicked, Ranked, WorkFinished, WorkPlanned
-from comind.campaign.finish import plan_refit
+from comind.campaign.closing.finish import plan_refit
+from comind.campaign.log.campaign_events import (
+    CampaignEvent,
+    FinalPicked,
+    Ranked,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.loop import time_shortage
-from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import Record
 from tests.unit.campaign.samples import code, opened, records, score, scored

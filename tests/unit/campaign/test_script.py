@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.history import CellRun
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import CellRun
 from comind.campaign.script.cells import RanCell, cells_of
 from comind.campaign.script.derive import ScriptKind, all_cells, derive
 from comind.session.base import CellResult, CellStatus

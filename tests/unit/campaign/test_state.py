@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.events import (
+from comind.campaign.log.campaign_events import (
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import LogError
 from comind.eventlog.log import Record

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from comind.campaign.attempt import CellEnded, CellStarted, Graded, WorkEvent
-from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.outcome import Submitted
-from comind.campaign.tuning import Tuning, read_tuning, tuning_of
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import CellEnded, CellStarted, Graded, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.report import GradeReport
 from comind.session.base import CellResult, CellStatus

@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.campaign.agent import NoParameters
-from comind.campaign.attempt import (
-    WORK_EVENTS,
-    CallAnswered,
-    CallSent,
-    Graded,
-    SessionOpened,
-    WorkEnded,
-)
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import (
+from comind.campaign.log.outcome import (
     CodeOutcome,
     CodeResult,
     Execution,
@@ -30,9 +20,19 @@ from comind.campaign.outcome import (
     Outcome,
     ThinkOutcome,
 )
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CallAnswered,
+    CallSent,
+    Graded,
+    SessionOpened,
+    WorkEnded,
+)
+from comind.campaign.log.work_items import Purpose
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.worker import execute
-from comind.campaign.works import Purpose
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
 from comind.errors import ModelServiceError

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from comind.campaign.outputs import list_files, written_since
+from comind.campaign.work.cell_outputs import list_files, written_since
 
 
 def test_new_and_changed_files_are_told_the_newest_last(tmp_path: Path) -> None:

@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -18,7 +19,6 @@ from comind.campaign.attempt import (
     SessionOpened,
     WorkEvent,
 )
-from comind.campaign.outcome import Submitted
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import Record

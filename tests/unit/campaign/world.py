@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from comind.baseline import Program
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.finish import finish
-from comind.campaign.folder import CampaignFolder, WorkFolder
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, run
-from comind.campaign.monitor import MonitorSettings
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState
+from comind.campaign.work.metering import BudgetLedger
+from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader

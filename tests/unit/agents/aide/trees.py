@@ -7,10 +7,10 @@ from typing import Any
 
 from comind.agents.aide import Aide
 from comind.agents.aide.tree import AideParameters
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
-from comind.campaign.plan import Code, Decision, Think
-from comind.campaign.state import CAMPAIGN_LOG
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureKind
+from comind.campaign.log.work import Code, Decision, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator

@@ -10,10 +10,10 @@ from comind.agents.baseline import BaselineAgent
 from comind.agents.baseline.searching import AVERAGE
 from comind.baseline import Found
 from comind.campaign.agent import NoParameters
-from comind.campaign.events import CampaignEvent, EnvironmentRead
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.campaign.worker import execute

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterator
 
-from comind.campaign.state import CampaignState
-from comind.campaign.tuning import Tuning
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.reports.tuning import Tuning
 from comind.domain.value import one_line
 
 __all__ = ["attempt_lines", "closing_notes", "journal_of", "plain", "step_lines"]

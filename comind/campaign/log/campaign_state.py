@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from immutables import Map
 
-from comind.campaign.events import (
+from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
@@ -24,9 +24,9 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.outcome import CodeOutcome, Outcome, Submitted
-from comind.campaign.plan import Code, Think
-from comind.campaign.works import Attempt, WorkItems
+from comind.campaign.log.outcome import CodeOutcome, Outcome, Submitted
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_items import Attempt, WorkItems
 from comind.domain.environment import Environment
 from comind.domain.metric import ValidationScore
 from comind.domain.resources import Resources, resources_of

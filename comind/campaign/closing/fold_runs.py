@@ -4,18 +4,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.choice import Finalist, eliminate
+from comind.campaign.closing.expected_score import Finalist, eliminate
 from comind.campaign.comparison import Comparisons
-from comind.campaign.events import FoldFinished, FoldsPlanned
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG
+from comind.campaign.log.campaign_events import FoldFinished, FoldsPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import MOST_FINALISTS, CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.plan import Code
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, derive
-from comind.campaign.state import MOST_FINALISTS, CampaignState
-from comind.campaign.works import Attempt
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget

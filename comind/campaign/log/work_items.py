@@ -7,8 +7,8 @@ from typing import Generic, TypeVar
 from immutables import Map
 from pydantic import ValidationError
 
-from comind.campaign.outcome import CodeOutcome, Failure, Outcome, Submitted, ThinkOutcome
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.outcome import CodeOutcome, Failure, Outcome, Submitted, ThinkOutcome
+from comind.campaign.log.work import Code, Think
 from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
 from comind.domain.payload import Payload

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Work
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import Work
 from comind.domain.blend import Blend
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore

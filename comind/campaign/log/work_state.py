@@ -12,7 +12,8 @@ from typing import Generic, TypeVar
 
 from immutables import Map
 
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.work_events import (
     MONITOR_ROLE,
     WORK_EVENTS,
     CallAnswered,
@@ -30,7 +31,6 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.outcome import Outcome, Submitted
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
 from comind.evaluation.report import GradeReport

@@ -2,12 +2,12 @@
 
 from functools import reduce
 
-from comind.campaign.attempt import WORK_EVENTS, Neighbour, WorkEvent
-from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.plan import Code
-from comind.campaign.state import Best, CampaignState
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import Best, CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import WORK_EVENTS, Neighbour, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.domain.value import one_line
 from comind.errors import LogError
 from comind.eventlog.log import LogTail

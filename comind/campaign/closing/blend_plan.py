@@ -7,18 +7,18 @@ from importlib import resources
 from pathlib import Path
 
 from comind.baseline.bundle import bundle
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.events import BlendJudged
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.folds import fold_runs
-from comind.campaign.history import WORK_LOG, AttemptState, CellRun
+from comind.campaign.closing.fold_runs import fold_runs
+from comind.campaign.log.campaign_events import BlendJudged
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_state import WORK_LOG, AttemptState, CellRun
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.outcome import Submitted
-from comind.campaign.plan import Code
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
 from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import Submitted, WorkStopped
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -20,9 +22,7 @@ from comind.campaign.attempt import (
     Graded,
     WorkEvent,
 )
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.outcome import Submitted, WorkStopped
-from comind.campaign.plan import BASELINE_ROLE
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.errors import CampaignError, ComindError, ReplyError
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage

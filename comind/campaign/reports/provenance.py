@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt, WorkRecord
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt, WorkRecord
 from comind.community.graph import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView
 

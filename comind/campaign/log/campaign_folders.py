@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from comind.campaign.works import Attempt
+from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
 from comind.errors import CampaignError
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG, AttemptState
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.domain.metric import MetricValue
 from comind.domain.optimism import optimism_of
 from comind.errors import LogError

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from comind.campaign.attempt import RequestFailed
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import BudgetExceeded, DeadlineExceeded
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
+from comind.campaign.log.work_events import RequestFailed
+from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelBusyError, ModelRefusedError, ReplyError
 from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage

@@ -8,7 +8,10 @@ from typing import NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import DeadlineExceeded, Submitted
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import (
     CellEnded,
     CellStarted,
     Graded,
@@ -17,14 +20,11 @@ from comind.campaign.attempt import (
     SubmissionNames,
     WrittenFile,
 )
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import AttemptState
-from comind.campaign.monitor import Monitor
-from comind.campaign.outcome import DeadlineExceeded, Submitted
-from comind.campaign.outputs import SubmissionCollector, list_files, written_since
-from comind.campaign.plan import Code
-from comind.campaign.ranking import rank
-from comind.campaign.recorder import Recorder, cell_identity, grading_identity
+from comind.campaign.log.work_state import AttemptState
+from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
+from comind.campaign.work.monitor import Monitor
+from comind.campaign.work.recorder import Recorder, cell_identity, grading_identity
+from comind.campaign.work.text_ranking import rank
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from comind.campaign.choice import Choice, Contender, choose, pooled_error
+from comind.campaign.closing.expected_score import Choice, Contender, choose, pooled_error
+from comind.campaign.closing.fold_runs import FoldRuns, fold_runs
 from comind.campaign.comparison import Comparisons
-from comind.campaign.events import FinalPicked, Ranked
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.folds import FoldRuns, fold_runs
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_events import FinalPicked, Ranked
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
 from comind.domain.blend import Blend
 from comind.domain.metric import Paired
 

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from functools import partial
 
-from comind.campaign.blend import blend, members_on_validation
+from comind.campaign.closing.blend_plan import blend, members_on_validation
+from comind.campaign.closing.final_pick import leaderboard, pick_expected, pick_simplest
+from comind.campaign.closing.fold_runs import run_folds
 from comind.campaign.comparison import Comparisons
-from comind.campaign.folds import run_folds
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, Executor, finish_begun
-from comind.campaign.pick import leaderboard, pick_expected, pick_simplest
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.evaluation.report import ClosingGrader

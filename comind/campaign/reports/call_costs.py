@@ -10,7 +10,7 @@ import io
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from comind.campaign.history import Call
+from comind.campaign.log.work_state import Call
 from comind.domain.spend import Budget, Spend
 from comind.llm.base import Usage
 

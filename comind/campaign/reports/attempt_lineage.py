@@ -5,14 +5,14 @@ from collections.abc import Iterable
 
 from pydantic import AwareDatetime, Field, JsonValue
 
-from comind.campaign.attempt import WORK_EVENTS, WorkEvent
-from comind.campaign.events import Proof, ScriptProved
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import WORK_LOG
-from comind.campaign.outcome import CodeOutcome, Submitted
+from comind.campaign.log.campaign_events import Proof, ScriptProved
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
-from comind.campaign.state import CampaignState
 from comind.domain.blend import Blend
 from comind.domain.draft import Draft
 from comind.domain.environment import Environment

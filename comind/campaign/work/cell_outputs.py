@@ -11,9 +11,9 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.campaign.attempt import SubmissionNames, WrittenFile
-from comind.campaign.folder import WorkFolder
-from comind.campaign.outcome import Submitted
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import SubmissionNames, WrittenFile
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted, write_atomically
 

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from comind.campaign.outcome import Outcome, Submitted
+from comind.campaign.log.outcome import Outcome, Submitted
 from comind.domain.metric import MetricValue, Paired
 from comind.domain.value import Value
 from comind.evaluation.report import GradeReport

@@ -11,7 +11,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from comind.campaign.attempt import MONITOR_ROLE, MonitorAsked, MonitorHeard, MonitorVerdict, WorkEvent
+from comind.campaign.log.work_events import (
+    MONITOR_ROLE,
+    MonitorAsked,
+    MonitorHeard,
+    MonitorVerdict,
+    WorkEvent,
+)
 from comind.errors import ModelBusyError, ReplyError
 from comind.llm.base import ChatModel, Message, ModelReply
 from comind.llm.exchange import Prompt, parse, request_for

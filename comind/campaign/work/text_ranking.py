@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from comind.campaign.outcome import BudgetExceeded
-from comind.campaign.recorder import Recorder
+from comind.campaign.log.outcome import BudgetExceeded
+from comind.campaign.work.recorder import Recorder
 from comind.errors import ModelRefusedError, ReplyError
 from comind.llm.base import Embedder, ModelReply, Usage
 from comind.llm.retrieval import bm25, cosines, nearest
