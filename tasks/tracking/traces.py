@@ -112,7 +112,7 @@ def _tries(call: Call) -> Iterator[Part]:
         yield replace(part, ended=failed.at, error=failed.message, spend=failed.spend)
         part = replace(part, begun=failed.at)
     assert call.ended is not None, "with its work, every call has ended"
-    part = replace(part, ended=call.ended, error=call.failure, spend=call.took)
+    part = replace(part, ended=call.ended, error=call.failure, spend=call.last_charge)
     if call.reply is not None:
         said = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
         part = replace(part, outputs={"reply": call.reply.text}, facts=part.facts | said)

@@ -86,7 +86,7 @@ def pick_simplest(ranked: tuple[Ranked, ...], blended: Attempt | None = None) ->
 def pick_expected(
     ranked: tuple[Ranked, ...], state: CampaignState, folder: CampaignFolder, comparisons: Comparisons
 ) -> FinalPicked:
-    """Return the pick of the rule `best`: the best expected score on other rows (`choice.py`).
+    """Return the pick of the rule `best`: the best expected score on other rows (`expected_score.py`).
 
     The candidates are all that ran on folds, and the best by validation score.
     """

@@ -55,7 +55,7 @@ def run_folds(
 ) -> str:
     """Run the finalists on further folds, one after another, within the time beside blend and refit.
 
-    After each fold, finalists too far behind the best are eliminated (`choice.py`), except members of a
+    After each fold, finalists too far behind the best are eliminated (`eliminate`), except members of a
     blend; the race ends with one left. Plan and eliminations are recorded before they take effect, so a
     resumed campaign makes the same runs. Returns why there are no more runs, in one line; empty if all
     were made or none is wanted.
@@ -120,7 +120,9 @@ def _fold_plan(
     first, *others = state.works.best_first()[:_CANDIDATES]
     if not others:
         return FoldsPlanned(reason="one attempt alone has a score")
-    tied = [first, *(each for each in others if not _clear(comparisons, folder, first, each))]
+    best_file = folder.validation_of(first)
+    compared = [comparisons.compare(best_file, folder.validation_of(each)) for each in others]
+    tied = [first, *(each for each, gap in zip(others, compared, strict=True) if not gap.clear)]
     best, left_out = _runnable(tied, folder)
     plan = FoldsPlanned(left_out=left_out)
 
@@ -195,11 +197,6 @@ def _race_after(
         going = near
     dropped = tuple(line for each, line in behind.items() if each not in going)
     return FoldFinished(fold=number, continuing=tuple(going), dropped=dropped)
-
-
-def _clear(comparisons: Comparisons, folder: CampaignFolder, first: Attempt, other: Attempt) -> bool:
-    """Return whether one attempt is worse than the first one beyond noise."""
-    return comparisons.compare(folder.validation_of(first), folder.validation_of(other)).clear
 
 
 def _why_not(attempt: Attempt, folder: CampaignFolder) -> str:

@@ -16,7 +16,7 @@ class WorkFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.log = root / "log.jsonl"
-        """Events of the work (`attempt.py`)."""
+        """Events of the work (`work_events.py`)."""
         self.workspace = root / "workspace"
         """Working directory of the code that runs; its content is untrusted."""
         self.packages = root / "packages"
@@ -55,7 +55,7 @@ class CampaignFolder:
         self.name = root.name
         """The campaign's id."""
         self.log = root / "log.jsonl"
-        """Events of the campaign (`events.py`)."""
+        """Events of the campaign (`campaign_events.py`)."""
         self.clock = root / "clock"
         """Running time of the campaign, saved every round."""
         self.submission = root / "submission.csv"

@@ -73,14 +73,14 @@ class CampaignState:
     opened: CampaignSpec | None = None
     environments: tuple[Environment, ...] = ()
     """In order of time."""
-    ran_in: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    environment_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
     """Index into `environments` by work id, as of its end."""
     proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
     """By attempt."""
     split: SplitMade | None = None
     communities: tuple[CommunityRead, ...] = ()
     """Snapshots in order of time; more than one if a live competition is followed."""
-    knew: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    snapshot_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
     """Index of the newest snapshot by work id, as of its planning."""
     budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
@@ -120,7 +120,7 @@ class CampaignState:
 
     def known_to(self, work_id: str) -> tuple[CommunityRead, ...]:
         """Return the snapshots visible to a piece of work, newest first."""
-        newest = self.knew.get(work_id, len(self.communities) - 1)
+        newest = self.snapshot_index.get(work_id, len(self.communities) - 1)
         return self.communities[newest::-1] if newest >= 0 else ()
 
     def resources(self) -> Resources | None:
@@ -132,7 +132,7 @@ class CampaignState:
 
         None if it was not recorded.
         """
-        number = self.ran_in.get(work_id, -1)
+        number = self.environment_index.get(work_id, -1)
         known = self.environments[number::-1] if number >= 0 else ()
         given = self.works[work_id].work.resources
         fitting = (each for each in known if given is not None and each.toolbox == given.toolbox)
@@ -278,7 +278,7 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
             return replace(
                 state,
                 works=state.works.planned(work_id, work),
-                knew=state.knew.set(work_id, len(state.communities) - 1),
+                snapshot_index=state.snapshot_index.set(work_id, len(state.communities) - 1),
                 fold_plan=None if _is_attempt(work) else state.fold_plan,
                 finished_folds=() if _is_attempt(work) else state.finished_folds,
                 judged=None if _is_attempt(work) else state.judged,
@@ -287,7 +287,7 @@ def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState
             return replace(
                 state,
                 works=state.works.finished(work_id, outcome),
-                ran_in=state.ran_in.set(work_id, len(state.environments) - 1),
+                environment_index=state.environment_index.set(work_id, len(state.environments) - 1),
                 spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
                 best=_better(state, work_id, outcome),
             )

@@ -48,7 +48,7 @@ _LOST = "no reply was recorded: the process ended while the call was in flight"
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Generic[T]):
+class PersistentVector(Generic[T]):
     """Persistent vector: `put` returns a new one that shares structure."""
 
     _values: Map[int, T] = Map()  # noqa: RUF009 - immutable, safe to share
@@ -64,9 +64,9 @@ class Row(Generic[T]):
         """The last value, or None."""
         return self._values.get(len(self) - 1)
 
-    def put(self, number: int, value: T) -> "Row[T]":
+    def put(self, number: int, value: T) -> "PersistentVector[T]":
         """Return a copy with `value` at index `number`, at most the length."""
-        return Row(self._values.set(number, value))
+        return PersistentVector(self._values.set(number, value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ class Call:
     """Of the effect; None for the monitor's calls, which are no effects."""
     cell: int | None = None
     """Number of the running cell that the monitor's call is about."""
-    failed_requests: Row[FailedRequest] = Row()
+    failed_requests: PersistentVector[FailedRequest] = PersistentVector()
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Charged so far, failed requests included; `seconds` are not used."""
     ended: datetime | None = None
@@ -111,7 +111,7 @@ class Call:
         return self.failed_requests.last.at if self.failed_requests.last else self.sent
 
     @property
-    def took(self) -> Spend:
+    def last_charge(self) -> Spend:
         """Charge for the last request."""
         if self.lost:
             return _charge(self.bound, calls=1, lost_calls=1)
@@ -152,9 +152,9 @@ class AttemptState:
 
     begun: datetime | None = None
     ended: datetime | None = None
-    calls: Row[Call] = Row()
+    calls: PersistentVector[Call] = PersistentVector()
     """In the order they were sent; only the last one can be open."""
-    cells: Row[CellRun] = Row()
+    cells: PersistentVector[CellRun] = PersistentVector()
     """In the order they were started; each may have been interrupted."""
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
     """Charged for calls; `seconds` are the work's own."""
@@ -192,7 +192,7 @@ class AttemptState:
     def owed(self) -> Spend:
         """The spend, with the open call at its bound."""
         call = self.open_call
-        return self.spend if call is None else self.spend + replace(call, lost=True).took
+        return self.spend if call is None else self.spend + replace(call, lost=True).last_charge
 
     @property
     def steps(self) -> int:
@@ -255,7 +255,7 @@ def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
         case SessionOpened(sealed=sealed, threads=threads):
             return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
         case WorkEnded(outcome=outcome):
-            return replace(_lose(state), outcome=outcome, ended=record.at)
+            return replace(_close_lost(state), outcome=outcome, ended=record.at)
 
 
 WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
@@ -271,7 +271,7 @@ def _sent(
     ordinal: int | None = None,
     cell: int | None = None,
 ) -> AttemptState:
-    state = _lose(state)
+    state = _close_lost(state)
     call = Call(
         number=len(state.calls),
         ordinal=ordinal,
@@ -302,16 +302,16 @@ def _heard(
             call = replace(call, ended=at, failure=message)
         case MonitorHeard(reply=reply, verdict=verdict, failure=failure, lost=lost):
             call = replace(call, ended=at, reply=reply, verdict=verdict, failure=failure, lost=lost)
-    return _with_charge(state, call, call.took)
+    return _with_charge(state, call, call.last_charge)
 
 
-def _lose(state: AttemptState) -> AttemptState:
+def _close_lost(state: AttemptState) -> AttemptState:
     """Close a call that was in flight when the process was killed, at its bound."""
     call = state.open_call
     if call is None:
         return state
     call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
-    return _with_charge(state, call, call.took)
+    return _with_charge(state, call, call.last_charge)
 
 
 def _with_charge(state: AttemptState, call: Call, spend: Spend) -> AttemptState:
@@ -327,7 +327,7 @@ def _charge(usage: Usage, *, exact: bool = False, **counts: float) -> Spend:
 
 
 def _started(state: AttemptState, started: CellStarted, at: datetime) -> AttemptState:
-    state = _lose(state)  # such as a monitor's call about this cell, which is started again
+    state = _close_lost(state)  # such as a monitor's call about this cell, which is started again
     cell = CellRun(
         number=len(state.cells),
         ordinal=started.ordinal,
@@ -362,15 +362,15 @@ def _graded(state: AttemptState, graded: Graded) -> AttemptState:
     if leads:
         state = replace(state, leader_score=score, leader=graded.submitted)
     if graded.submitted.nominated:
-        chosen = leads or _ties(graded.gain)
+        chosen = leads or _within_noise(graded.gain)
     else:
-        chosen = leads and not (state.nominated and _ties(graded.nominee))
+        chosen = leads and not (state.nominated and _within_noise(graded.nominee))
     if not chosen:
         return state
     nominated = graded.submitted.nominated
     return replace(state, best_score=score, best=graded.submitted, nominated=nominated)
 
 
-def _ties(difference: Paired | None) -> bool:
+def _within_noise(difference: Paired | None) -> bool:
     """Return whether a step is known to be within noise of the leader."""
     return difference is not None and difference.tie

@@ -82,7 +82,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
     leaders = [each.leader_score.value for each in attempts if each.leader_score is not None]
     best = sorted(leaders, reverse=True)
     error = _error(state, graded.values())
-    behind = [_distance(best[0], each) for each in best if each != best[0]] if best else []
+    behind = [abs(best[0].value - each.value) for each in best if each != best[0]] if best else []
     signed = [value.value if value.maximize else -value.value for value in values]
     return Tuning(
         gradings=sum(1 for each in graded.values() for _ in _scores(each)),
@@ -113,10 +113,6 @@ def _scores(state: AttemptState) -> Iterator[MetricValue]:
     for cell in state.cells:
         if cell.report is not None and cell.report.score is not None:
             yield cell.report.score.value
-
-
-def _distance(one: MetricValue, other: MetricValue) -> float:
-    return abs(one.value - other.value)
 
 
 def _error(state: CampaignState, works: Iterable[AttemptState]) -> float | None:
