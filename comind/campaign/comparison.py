@@ -6,9 +6,7 @@ from comind.campaign.log.campaign_events import ErrorsCompared
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.metric import Paired
-from comind.errors import CampaignError
 from comind.evaluation.report import ClosingGrader
-from comind.system.files import hash_file
 
 __all__ = ["Comparisons", "compare_errors"]
 
@@ -42,14 +40,10 @@ def compare_errors(
         CampaignError: a submission was changed after it was graded.
         GraderError: the grader is gone.
     """
-    attempts = state.comparable()
-    report = grader.errors([_validation(state, folder, each) for each in attempts])
-    return ErrorsCompared(attempts=attempts, correlations=report.correlations, reason=report.reason)
-
-
-def _validation(state: CampaignState, folder: CampaignFolder, attempt: str) -> Path:
-    path = folder.validation_of(state.works.attempt(attempt))
-    submitted = state.works.attempt(attempt).submitted
-    if submitted is None or hash_file(path) != submitted.validation_sha256:
-        raise CampaignError(f"{path} was changed after it was graded")
-    return path
+    files, names = [], state.comparable()
+    for attempt in map(state.works.attempt, names):
+        files.append(folder.validation_of(attempt))
+        if attempt.submitted is not None:
+            folder.work(attempt.id).verify(attempt.submitted)
+    report = grader.errors(files)
+    return ErrorsCompared(attempts=names, correlations=report.correlations, reason=report.reason)

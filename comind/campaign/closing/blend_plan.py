@@ -22,13 +22,11 @@ from comind.campaign.script.derive import derive
 from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
-from comind.errors import CampaignError
 from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.report import ClosingGrader
 from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
 from comind.system.failpoints import failpoint
-from comind.system.files import hash_file
 
 __all__ = ["blend", "candidates", "members_on_validation"]
 
@@ -113,7 +111,7 @@ def candidates(
         kept.setdefault((each.submitted.validation_sha256, each.submitted.test_sha256), each)
     best = list(kept.values())[:_MOST_CANDIDATES]
     for each in best:
-        _check_files(each, folder)
+        folder.work(each.attempt.id).verify(each.submitted)
     return best
 
 
@@ -188,16 +186,6 @@ def _is_final(candidate: _Candidate) -> bool:
     """Return whether a step is its attempt's final submission, which ran on folds."""
     final = candidate.attempt.submitted
     return final is not None and final.step == candidate.submitted.step
-
-
-def _check_files(candidate: _Candidate, folder: CampaignFolder) -> None:
-    work, submitted = folder.work(candidate.attempt.id), candidate.submitted
-    for path, sha256 in (
-        (work.validation_submission(submitted.step), submitted.validation_sha256),
-        (work.test_submission(submitted.step), submitted.test_sha256),
-    ):
-        if hash_file(path) != sha256:
-            raise CampaignError(f"{path} was changed after it was graded")
 
 
 def _validation(candidate: _Candidate, folder: CampaignFolder) -> Path:

@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from comind.campaign.log.outcome import Submitted
 from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
 from comind.errors import CampaignError
+from comind.system.files import hash_file
 
 __all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
 
@@ -45,6 +47,19 @@ class WorkFolder:
     def test_submission(self, step: int) -> Path:
         """Return the path of the predictions for the test rows."""
         return self.submissions(step) / "submission.csv"
+
+    def verify(self, submitted: Submitted) -> None:
+        """Check that a step's submissions are the graded ones.
+
+        Raises:
+            CampaignError: one was changed.
+        """
+        for path, sha256 in (
+            (self.validation_submission(submitted.step), submitted.validation_sha256),
+            (self.test_submission(submitted.step), submitted.test_sha256),
+        ):
+            if hash_file(path) != sha256:
+                raise CampaignError(f"{path} was changed after it was graded")
 
 
 class CampaignFolder:

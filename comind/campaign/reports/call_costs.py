@@ -15,7 +15,6 @@ from comind.domain.spend import Budget, Spend
 from comind.llm.base import Usage
 
 __all__ = [
-    "Estimate",
     "Expected",
     "ExpectedCalls",
     "calls_csv",

@@ -12,7 +12,7 @@ from comind.campaign.log.work_state import CellRun
 from comind.session.base import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
-__all__ = ["RanCell", "cells_of", "parsed", "ran_part", "to_python"]
+__all__ = ["RanCell", "cells_of", "parsed", "ran_part"]
 
 _FAILED_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.MULTILINE)
 _DROPPED_MAGICS = {
