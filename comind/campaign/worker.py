@@ -25,7 +25,7 @@ from comind.campaign.log.outcome import (
 from comind.campaign.log.running_attempts import NeighbourLogs
 from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
-from comind.campaign.log.work_state import AttemptState, CellRun
+from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
 from comind.campaign.work.context import CodeContext, Models, Neighbours, Ports, ThinkContext
 from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
@@ -246,7 +246,7 @@ def _code_outcome(
     context: CodeContext, finish: CodeResult, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = context.state
-    cells = _best_program(state)
+    cells = state.program_of(state.best_cell) if state.best_cell else []  # some may have failed
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
     if cells and not ran[cells[-1].number].strip():
         ran[cells[-1].number] = cells[-1].code  # it submitted, at whatever line it failed
@@ -298,20 +298,14 @@ def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
     return values
 
 
-def _best_program(state: AttemptState) -> list[CellRun]:
-    """Return the cells that the best submission depends on; some may have failed at some line."""
-    best = state.best_cell
-    return [*state.replayable(best.number), best] if best is not None else []
-
-
 def _last_execution(state: AttemptState) -> Execution | None:
     """Return the last cell that ended, with those that its interpreter had run before."""
     ended = [cell for cell in state.cells if cell.result is not None]
     if not ended or ended[-1].result is None:
         return None
-    program = [cell.code for cell in (*state.replayable(ended[-1].number), ended[-1])]
+    program = "\n\n".join(cell.code for cell in state.program_of(ended[-1]))
     return Execution(
-        program="\n\n".join(program)[-_PROGRAM_KEPT:],
+        program=program[-_PROGRAM_KEPT:],
         output=ended[-1].result.output[-_OUTPUT_KEPT:],
         error=ended[-1].result.error[-_ERROR_KEPT:],
     )

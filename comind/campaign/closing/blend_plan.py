@@ -120,8 +120,8 @@ def _scored_steps(attempt: Attempt, ran: AttemptState) -> list[_Candidate]:
     for cell in ran.cells:
         score = cell.report.score if cell.report is not None else None
         if score is not None and cell.submitted is not None:
-            led = [*ran.replayable(cell.number), cell]
-            seconds = round(sum(each.result.seconds for each in led if each.result), 3)
+            cells = ran.program_of(cell)
+            seconds = round(sum(each.result.seconds for each in cells if each.result), 3)
             by_step[cell.step] = _Candidate(attempt, cell.submitted, score.value, seconds)
     return list(by_step.values())
 

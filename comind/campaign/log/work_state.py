@@ -214,6 +214,10 @@ class AttemptState:
                 found = []
         return found
 
+    def program_of(self, cell: CellRun) -> list[CellRun]:
+        """Return a cell after those that its interpreter had run before."""
+        return [*self.replayable(cell.number), cell]
+
     @property
     def opening(self) -> list[CellRun]:
         """The cells that ended before the first model call."""
