@@ -32,7 +32,7 @@ __all__ = [
     "Executor",
     "Finished",
     "Planner",
-    "finish_begun",
+    "drain",
     "read_state",
     "run",
     "time_shortage",
@@ -138,24 +138,24 @@ def run(
             resumed.
         CampaignError: the planner asks for a comparison that is not allowed.
     """
-    out = set()
+    in_flight = set()
     for record in campaign.state.works.in_flight():
         executor.submit(record.id, record.work)
-        out.add(record.id)
+        in_flight.add(record.id)
     ending: CampaignEnded | None = None
     halted: ComindError | None = None
     changed = True
     while True:
         if changed and halted is None:
             try:
-                ending = _plan_and_submit(campaign, planner, executor, out, grader)
+                ending = _plan_and_submit(campaign, planner, executor, in_flight, grader)
             except ServiceError as error:  # the grader is gone; wait for work in flight first
                 halted = error
-        if not out:
+        if not in_flight:
             break
         changed = False
         for finished in executor.finished():
-            out.discard(finished.work_id)
+            in_flight.discard(finished.work_id)
             changed = True
             if isinstance(finished.outcome, ComindError):
                 halted = halted or finished.outcome
@@ -171,7 +171,7 @@ def run(
     return ending
 
 
-def finish_begun(
+def drain(
     campaign: Campaign, executor: Executor, progress: Callable[[CampaignState], None] | None = None
 ) -> None:
     """Execute the work in flight without planning more, and return when all of it has finished.
@@ -192,7 +192,7 @@ def _plan_and_submit(
     campaign: Campaign,
     planner: Planner,
     executor: Executor,
-    out: set[str],
+    in_flight: set[str],
     grader: ClosingGrader | None,
 ) -> CampaignEnded | None:
     """Plan once and submit what was planned; return the campaign's end, if it ends."""
@@ -217,7 +217,7 @@ def _plan_and_submit(
         failpoint("work-planned")
     for work_id, work in fresh:
         executor.submit(work_id, work)
-        out.add(work_id)
+        in_flight.add(work_id)
     return ending
 
 

@@ -16,7 +16,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG, AttemptState, CellRun
-from comind.campaign.loop import Campaign, Executor, finish_begun
+from comind.campaign.loop import Campaign, Executor, drain
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
 from comind.domain.blend import Blend, BlendMember
@@ -68,7 +68,7 @@ def blend(
         if judged is not None and judged.blend is not None:
             campaign.plan(_work(judged.blend, campaign.state, campaign.folder))
             failpoint("work-planned")
-    finish_begun(campaign, executor, progress)
+    drain(campaign, executor, progress)
 
 
 def members_on_validation(

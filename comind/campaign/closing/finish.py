@@ -9,7 +9,7 @@ from comind.campaign.closing.fold_runs import run_folds
 from comind.campaign.comparison import Comparisons
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Code
-from comind.campaign.loop import Campaign, Executor, finish_begun
+from comind.campaign.loop import Campaign, Executor, drain
 from comind.domain.draft import Draft, Operator
 from comind.domain.resources import Resources
 from comind.evaluation.report import ClosingGrader
@@ -58,7 +58,7 @@ def finish(
     if isinstance(planned, Code):
         campaign.plan(planned)
         failpoint("work-planned")
-    finish_begun(campaign, executor, progress)
+    drain(campaign, executor, progress)
     if campaign.state.refit() is not None:
         return ""
     why = campaign.state.works.refits()[-1].result if isinstance(planned, Code) else planned

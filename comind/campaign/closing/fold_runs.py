@@ -13,7 +13,7 @@ from comind.campaign.log.work import Code
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.log.work_items import Attempt
 from comind.campaign.log.work_state import WORK_LOG
-from comind.campaign.loop import Campaign, Executor, finish_begun
+from comind.campaign.loop import Campaign, Executor, drain
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, derive
 from comind.domain.draft import Draft, Operator
@@ -67,7 +67,7 @@ def run_folds(
         failpoint("folds-planned")
     fold_plan = campaign.state.fold_plan
     assert fold_plan is not None
-    finish_begun(campaign, executor, progress)
+    drain(campaign, executor, progress)
     for number in range(1, fold_plan.folds + 1):
         if len(_runners(campaign.state, number)) < _LEAST:
             return "too few scripts of finalists run on other rows"
@@ -86,7 +86,7 @@ def run_folds(
             slots = max(1, campaign.state.free_slots())
             for work_id in waiting[:slots]:
                 _plan(campaign, work_id, number)
-            finish_begun(campaign, executor, progress)
+            drain(campaign, executor, progress)
             waiting = waiting[slots:]
     return fold_plan.reason
 
@@ -227,7 +227,7 @@ def _program(script: Script) -> str:
 
 
 def _plan(campaign: Campaign, work_id: str, number: int) -> None:
-    """Plan the run of a finalist on a fold; `finish_begun` executes it."""
+    """Plan the run of a finalist on a fold; `drain` executes it."""
     state = campaign.state
     attempt = state.works.attempt(work_id)
     most = max(_LEAST_SECONDS, _SLACK * _took(state, [work_id]))
