@@ -5,8 +5,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.events import WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.demos import make_demo

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from comind.campaign import history
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
     CellEnded,
@@ -17,8 +18,7 @@ from comind.campaign.attempt import (
     MonitorHeard,
     WorkEvent,
 )
-from comind.campaign.events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.state import CAMPAIGN_LOG
+from comind.campaign.log.work_state import WORK_LOG
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
@@ -58,7 +58,7 @@ def folded_steps(count: int) -> float:
     """Return how many seconds it takes to fold an attempt's log."""
     records = records_of(*steps(count))
     begun = time.process_time()
-    state = history.fold(records)
+    state = WORK_LOG.fold(records)
     took = time.process_time() - begun
     assert len(state.calls) >= count // 3
     return took

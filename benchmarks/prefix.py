@@ -12,8 +12,8 @@ from pathlib import Path
 
 from comind.agents.comind import CoMind
 from comind.baseline.bundle import RECIPES
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies, execute
 from comind.domain.problem import Problem
 from comind.domain.spend import Budget, Spend

@@ -6,9 +6,9 @@ and prints what came of it: attempts, folds, blend, pick, refit, and a table. A 
 finished campaign is not run again. Nothing is graded on true answers here.
 
 Of four solutions two are drafts of the first round and one is of the second; the one that builds on
-another follows once that is scored. The table tells expected scores, over the first validation rows and
-all folds (`comind/campaign/choice.py`): of the best attempt by these, of the best by the first
-validation rows alone, of what the rule `simplest` would deliver, and of what was delivered.
+another follows once that is scored. The table tells expected scores over the first validation rows and
+all folds (`comind/campaign/closing/expected_score.py`): of the best attempt by these, of the best by
+the first validation rows alone, of what the rule `simplest` would deliver, and of what was delivered.
 """
 
 import argparse
@@ -22,11 +22,11 @@ from typing import Any
 
 import yaml
 
-from comind.campaign.events import FinalPicked, Ranked
-from comind.campaign.finish import pick
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.closing.final_pick import pick_simplest
+from comind.campaign.log.campaign_events import FinalPicked, Ranked
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from flows.result import result_of
 
 REPLIES = Path(__file__).parent / "replies"
@@ -195,7 +195,7 @@ def compared(picked: FinalPicked, state: CampaignState) -> dict[str, Ranked]:
         "best": min(singles, key=_expected),
         "first": singles[0],
         "delivered": places[picked.work_id],
-        "old": places[pick(picked.leaderboard, blended).work_id],
+        "old": places[pick_simplest(picked.leaderboard, blended).work_id],
     }
 
 

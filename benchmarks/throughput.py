@@ -6,11 +6,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Decision, Done, Wait
 from comind.campaign.loop import Campaign, run
-from comind.campaign.plan import Decision, Done, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.llm.base import ModelReply, ModelRequest

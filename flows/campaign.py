@@ -1,18 +1,15 @@
 """The flow that runs a campaign."""
 
-from functools import partial
 from pathlib import Path
 
 from prefect import flow, runtime
 from prefect.task_runners import ThreadPoolTaskRunner
 
-from comind.campaign.baseline import BaselineFirst
-from comind.campaign.comparison import compare_errors
-from comind.campaign.events import NO_COMMUNITY, EnvironmentRead
-from comind.campaign.finish import finish
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.loop import Campaign, run
-from comind.campaign.state import CampaignState
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_events import NO_COMMUNITY, EnvironmentRead
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.loop import BaselineFirst, Campaign, run
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_of, runs_own_code
 from comind.wiring.runtime import close_runtimes, runtime_of
@@ -65,10 +62,9 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
                 close_runtimes()  # one that was made meanwhile does not know it
         runtime, executor = runtime_of(project, campaign), PrefectExecutor(project, campaign)
         planner = BaselineFirst(runtime.agent)
-        compare = partial(compare_errors, comparer=runtime.grader)
-        ending = run(running, planner, executor, projections.round, compare)
-        grader, offer = runtime.grader, runtime.count_folds
-        no_refit = finish(running, executor, grader, projections.round, offer)
+        grader, count_folds = runtime.grader, runtime.count_folds
+        ending = run(running, planner, executor, projections.round, grader)
+        no_refit = finish(running, executor, grader, projections.round, count_folds)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
         projections.round(running.state)

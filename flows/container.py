@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, UsageError
 from comind.evaluation.benchmark.prepared import adapt

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 
 __all__ = ["prepare_environment"]
 

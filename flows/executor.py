@@ -5,9 +5,9 @@ from pathlib import Path
 
 from prefect.futures import PrefectFuture
 
+from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Finished
-from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
-from comind.campaign.plan import Code, Think
 from comind.errors import ComindError
 from tasks.attempts import ideate, run_attempt
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from prefect import flow, get_run_logger, runtime
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.community.folder import is_community_folder
 from comind.domain.metric import Paired
 from comind.domain.value import Value

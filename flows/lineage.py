@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from comind.campaign.agent import Agent
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView

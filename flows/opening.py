@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.estimate import estimate_of, summary
-from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
-from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignOpened, CampaignSpec
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
+from comind.campaign.reports.call_costs import estimate_of, summary
 from comind.community.folder import is_community_folder
 from comind.community.opening import open_community
 from comind.domain.competition import Competition

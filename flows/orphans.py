@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import psutil
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.eventlog.log import is_written
 from comind.system.owner import has_exited
 

@@ -5,14 +5,14 @@ Each of these is a function of the logs that may be repeated, so after a crash a
 
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.finish import as_csv
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.journal import closing_notes
-from comind.campaign.lineage import lineage_of, script_for
-from comind.campaign.outcome import Submitted
-from comind.campaign.running import RunningAttempts
-from comind.campaign.state import CampaignState
+from comind.campaign.closing.final_pick import leaderboard_csv
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.running_attempts import RunningAttempts
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.reports.attempt_lineage import lineage_of, script_for
+from comind.campaign.reports.campaign_journal import closing_notes
 from comind.errors import CampaignError
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
@@ -79,7 +79,7 @@ class Projections:
         if state.delivered() is None:
             return
         if state.picked is not None:
-            write_atomically(self._campaign.leaderboard, as_csv(state.picked.leaderboard))
+            write_atomically(self._campaign.leaderboard, leaderboard_csv(state.picked.leaderboard))
             if state.refit() is not None:
                 picked = state.works.attempt(state.picked.work_id)
                 assert picked.submitted is not None

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import Campaign
-from comind.campaign.state import CampaignState
 from comind.system.failpoints import failpoint
 from tasks.attempts import prove_script
 

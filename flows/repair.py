@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing

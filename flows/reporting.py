@@ -4,11 +4,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.events import NO_COMMUNITY
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_events import NO_COMMUNITY
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
-from comind.campaign.tuning import Tuning, read_tuning
+from comind.campaign.reports.tuning import Tuning, read_tuning
 from comind.errors import CampaignError, CompetitionError, SubmissionError
 from comind.evaluation.benchmark.grading import BenchmarkAnswers
 from comind.evaluation.benchmark.prepared import PreparedFolder

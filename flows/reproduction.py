@@ -5,13 +5,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.events import CampaignSpec
-from comind.campaign.folder import ProjectFolder, WorkFolder
-from comind.campaign.history import fold
-from comind.campaign.lineage import AttemptLineage, script_for
-from comind.campaign.script import Script
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_folders import ProjectFolder, WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.reports.attempt_lineage import AttemptLineage, script_for
+from comind.campaign.script.derive import Script
 from comind.domain.resources import StoreFolders
 from comind.errors import CampaignError, DataError, SubmissionError
 from comind.evaluation.agreement import Verdict
@@ -154,7 +154,7 @@ def _part(runtime: CampaignRuntime, state: CampaignState, work_id: str) -> _Part
     ):
         if not path.is_file() or hash_file(path) != sha256:
             raise DataError(f"{work_id}: {path.name} in its solution is not what was graded")
-    limit = time_limit(attempt.work, fold(read_log(folder.log, WORK_EVENTS)).cells)
+    limit = time_limit(attempt.work, WORK_LOG.read(folder.log).cells)
     with tempfile.TemporaryDirectory(prefix="again-", dir=folder.root) as scratch:
         again = rerun(runtime, attempt.work, folder, script, expected, Path(scratch), limit)
         found = Path(scratch) / "found"

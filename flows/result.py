@@ -3,15 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import fold
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
-from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.state import CampaignState
-from comind.campaign.tuning import tuning_of
-from comind.campaign.works import Attempt
-from comind.eventlog.log import read_log
+from comind.campaign.reports.tuning import tuning_of
 from tasks.git import campaign_commit
 from tasks.tracking.campaign import run_of
 
@@ -26,7 +24,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     attempts = state.works.attempts()
     made = _made_by(state, picked) if picked else []
     source = "baseline" if {each.work.role for each in made} == {BASELINE_ROLE} else "agent"
-    works = {log.parent.name: fold(read_log(log, WORK_EVENTS)) for log in folder.logs()}
+    works = {log.parent.name: WORK_LOG.read(log) for log in folder.logs()}
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
         "campaign": folder.name,

@@ -11,7 +11,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.files import write_atomically
 from comind.system.owner import process_identity

@@ -14,17 +14,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from comind.campaign.attempt import (
-    WORK_EVENTS,
-    CallFailed,
-    CellEnded,
-    Graded,
-    MonitorHeard,
-    RequestFailed,
-    SessionOpened,
-    WorkEvent,
-)
-from comind.campaign.events import (
+from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
@@ -42,14 +32,23 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState
-from comind.campaign.history import apply as apply_work
-from comind.campaign.ledger import by_role
-from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CampaignState, apply
-from comind.campaign.tuning import Tuning, tuning_of
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CallFailed,
+    CellEnded,
+    Graded,
+    MonitorHeard,
+    RequestFailed,
+    SessionOpened,
+    WorkEvent,
+)
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.call_costs import spend_by_role
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
 from comind.evaluation.report import GradeReport
@@ -99,7 +98,7 @@ class _Watch:
     def news(self) -> Iterator[str]:
         """Yield a line for everything worth telling since the last call."""
         for record in self._tail.read():
-            self.state = apply(self.state, record)
+            self.state = CAMPAIGN_LOG.apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
                 tail = LogTail(log, WORK_EVENTS)
@@ -128,7 +127,7 @@ class _Watch:
     def _work_news(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
         for record in work.tail.read():
-            work.state = apply_work(work.state, record)
+            work.state = WORK_LOG.apply(work.state, record)
             line = _work_line(record.event, work.state)
             if line:
                 yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
@@ -182,7 +181,7 @@ def _spent(spend: Spend, budget: Budget) -> str:
 
 def _by_role(watch: "_Watch") -> str:
     """Return what each role has spent so far, in one line."""
-    found = by_role(call for work in watch.works.values() for call in work.state.calls)
+    found = spend_by_role(call for work in watch.works.values() for call in work.state.calls)
     return " · ".join(
         f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
         f"{spend.model_seconds:.0f} s"

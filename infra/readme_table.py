@@ -13,7 +13,7 @@ import math
 import sys
 from pathlib import Path
 
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError
 from comind.evaluation.benchmark.reports import CompetitionReport

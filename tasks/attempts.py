@@ -6,9 +6,9 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.campaign.events import ScriptProved
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.campaign_events import ScriptProved
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import Code, Think
 from comind.domain.metric import Paired
 from comind.evaluation.report import Grader, GradeReport
 from comind.wiring.proof import prove

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.lineage import script_for
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome, Submitted
-from comind.campaign.state import CampaignState
+from comind.campaign.reports.attempt_lineage import script_for
 from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically

@@ -5,8 +5,8 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.campaign.events import CommunityRead
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import CommunityRead
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.community.snapshot import take_snapshot
 from comind.community.store.ingest import ingest_folder

@@ -6,8 +6,8 @@ from typing import Any
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.campaign.events import SplitMade
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import SplitMade
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import KaggleBusyError
 from comind.evaluation.splits.fold_vector import FOLDS
 from comind.evaluation.splits.folder import Split

@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_events import WORK_EVENTS
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically

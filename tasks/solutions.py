@@ -5,9 +5,9 @@ from pathlib import Path
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Code
 from comind.domain.value import Value
 from comind.system.files import copy_plain_tree, copy_untrusted_tree, staged_folder
 from comind.system.supervisor import remove_tree

@@ -10,9 +10,9 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, Graded
-from comind.campaign.plan import BASELINE_ROLE, Code
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work import BASELINE_ROLE, Code
+from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered, Graded
 from comind.domain.metric import MetricValue
 from comind.eventlog.log import read_log
 

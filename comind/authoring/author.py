@@ -8,12 +8,11 @@ from typing import TypeVar
 from pydantic import BaseModel, Field
 
 from comind.authoring.bench import AuthorBench
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
-from comind.campaign.budget import MeteredModel
-from comind.campaign.folder import WorkFolder
-from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
-from comind.campaign.recorder import RecordedModel, Recorder
-from comind.campaign.signals import WorkStopped
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome, WorkStopped
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded, WorkEvent
+from comind.campaign.work.metering import MeteredModel
+from comind.campaign.work.recorder import RecordedModel, Recorder
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
 from comind.evaluation.facts import facts_of

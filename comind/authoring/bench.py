@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 
 from comind.authoring.programs import ScriptEvaluation, run_split
-from comind.campaign.attempt import CellEnded, CellStarted
-from comind.campaign.context import Models, ThinkContext
-from comind.campaign.recorder import Recorder, cell_identity
+from comind.campaign.log.work_events import CellEnded, CellStarted
+from comind.campaign.work.context import Models, ThinkContext
+from comind.campaign.work.recorder import Recorder, cell_identity
 from comind.evaluation.scripts.metric_checks import check_metric
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.scripts.split_checks import HeldOutRows, check_split

@@ -1,24 +1,25 @@
-"""The one protocol that every agent implements: look at the state, say what to do next.
+"""Define the base class of agents: plan work from the campaign's state, and execute it.
 
-    plan(state) -> list of Work | Wait | Done
+    plan(state) -> list of Work | Wait | Done | Compare
 
-An agent is a class that is found through the entry-point group `comind.agents`. It owns all that is
-its own: parameters, roles, purposes, prompts, estimate, graph and journal. Attempt 0, the baseline,
-and the refit of the final pick are the platform's: no agent plans them.
+An agent is a class in the entry-point group `comind.agents`, with its own parameters, roles, purposes,
+prompts, estimate, graph and journal. The platform plans the baseline (attempt 0), fold runs, blend and
+refit.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.estimate import Expected
-from comind.campaign.events import CampaignSpec
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import journal_of
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Purpose, Think
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Think
+from comind.campaign.log.work_items import Purpose
+from comind.campaign.reports.call_costs import Expected
+from comind.campaign.reports.campaign_journal import journal_of
+from comind.campaign.reports.provenance import graph_of_campaign
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
@@ -29,31 +30,30 @@ __all__ = ["Agent", "NoParameters", "Role"]
 
 
 class Role(NamedTuple):
-    """A role of an agent, which can have a model of its own (`solve.models` in params.yaml)."""
+    """A role of an agent, which can have its own model (`solve.models` in params.yaml)."""
 
     task: str
     """What it does, in one line."""
     settings: ModelSettings = ModelSettings()
-    """Its defaults; those of params.yaml go first, and which model it is stands there alone."""
+    """Defaults, overridden by params.yaml; the model's name is set there only."""
 
 
 class NoParameters(Value):
-    """An agent without parameters."""
+    """Parameters of an agent that has none."""
 
 
 class Agent(ABC):
-    """A whole published system (CoMind, AIDE, ...), without a thread or a clock of its own.
+    """A published system (CoMind, AIDE, ...), without threads or clocks of its own.
 
-    `think` and `code` reach the world through the desk or workbench only, whose every effect is
-    recorded: run again with the same record, they take the same steps. The docstring's first line is
-    what `comind agents` shows.
+    `think` and `code` act through their context only, which records every effect: replayed with the
+    same record they must take the same steps. `comind agents` shows the docstring's first line.
     """
 
     parameters: ClassVar[type[Value]] = NoParameters
     """Section `agents.<name>` of params.yaml; each field has a default and a description."""
     roles: ClassVar[Mapping[str, Role]] = {}
     purposes: ClassVar[tuple[Purpose[Any, Any], ...]] = ()
-    """The kinds of thinking that it plans."""
+    """The kinds of `Think` that it plans."""
     prompts: ClassVar[tuple[str, ...]] = ()
     """Packages whose `prompts/*.j2` it renders; hashed into the lineage of its attempts."""
     needs_model: ClassVar[bool] = True
@@ -61,10 +61,10 @@ class Agent(ABC):
     def __init__(
         self, problem: Problem, parameters: Any, *, seed: int, community: CommunityView
     ) -> None:
-        """Prepare for one campaign.
+        """Set up for one campaign.
 
-        `parameters` is a value of the class's own; `seed` is for every random choice; `community` is
-        empty where the campaign reads none.
+        `parameters` is an instance of the class's `parameters`; every random choice is drawn from
+        `seed`; `community` is empty if the campaign reads none.
         """
         self.problem = problem
         self.seed = seed
@@ -73,35 +73,35 @@ class Agent(ABC):
 
     @abstractmethod
     def plan(self, state: CampaignState) -> Decision:
-        """Say what to do next; pure, called after every event that could change the answer."""
+        """Return what to do next; pure, called after every event that could change the decision."""
 
     def think(self, work: Think, context: ThinkContext) -> Value:
-        """Carry out `work` and return the result of its purpose."""
+        """Execute `work` and return a result of its purpose's type."""
         raise NotImplementedError(f"{type(self).__name__} plans no thinking such as {work.purpose}")
 
     @abstractmethod
     def code(self, work: Code, context: CodeContext) -> CodeResult:
-        """Carry out `work`; what it submitted and scored is known to the bench."""
+        """Execute `work`; submissions and scores are recorded by `context`."""
 
     @classmethod
     def role_of(cls, work: Think) -> str:
-        """Return the role whose model is asked for `work`."""
+        """Return the role whose model is called for `work`."""
         roles = {purpose.name: purpose.role for purpose in cls.purposes}
         return roles.get(work.purpose, work.purpose)
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
-        """Return what happened so far, for people, as Markdown."""
+        """Return a report of the campaign so far, as Markdown."""
         del community
         return journal_of(state)
 
     @classmethod
     def graph(cls, state: CampaignState, community: CommunityView) -> Graph:
-        """Return what came from what: the community's items, drafts and solutions."""
+        """Return the provenance graph of the community's items, drafts and solutions."""
         return graph_of_campaign(state, community)
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected | None:
-        """Return what a campaign will about ask its models for; None where the agent cannot tell."""
+        """Return the model calls a campaign is expected to make; None if the agent cannot tell."""
         del spec
         return None

@@ -1,44 +1,49 @@
-"""How far the errors of attempts go together, asked of the grader for the planner."""
+"""Compare validation submissions through the grader: cached paired differences, correlated errors."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
 
-from comind.campaign.events import ErrorsCompared
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.state import CampaignState
-from comind.errors import CampaignError
-from comind.evaluation.report import ErrorReport
-from comind.system.files import hash_file
+from comind.campaign.log.campaign_events import ErrorsCompared
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.domain.metric import Paired
+from comind.evaluation.report import ClosingGrader
 
-__all__ = ["ErrorComparer", "compare_errors"]
+__all__ = ["Comparisons", "compare_errors"]
 
 
-class ErrorComparer(Protocol):
-    """Whoever knows the labels, and with them the errors."""
+class Comparisons:
+    """Cache of paired comparisons; the grader may take seconds for each, and is deterministic."""
 
-    def errors(self, submissions: Sequence[Path]) -> ErrorReport:
-        """Return how far the errors of validation submissions go together."""
-        ...
+    def __init__(self, grader: ClosingGrader) -> None:
+        self._grader = grader
+        self._cache: dict[tuple[int, Path, Path], Paired] = {}
+
+    def compare(self, one: Path, other: Path, fold: int = 0) -> Paired:
+        """Return how much better the first submission is than the second, on `fold` (0: the split).
+
+        Raises:
+            GraderError: the grader is gone, or cannot read one of them.
+        """
+        key = (fold, one, other)
+        if key not in self._cache:
+            grader = self._grader.fold(fold) if fold else self._grader
+            self._cache[key] = grader.compare(one, other)
+        return self._cache[key]
 
 
 def compare_errors(
-    state: CampaignState, folder: CampaignFolder, comparer: ErrorComparer
+    state: CampaignState, folder: CampaignFolder, grader: ClosingGrader
 ) -> ErrorsCompared:
-    """Return how far the errors of the best attempts' best submissions go together.
+    """Return the correlations of errors between the best attempts' best submissions.
 
     Raises:
         CampaignError: a submission was changed after it was graded.
         GraderError: the grader is gone.
     """
-    attempts = state.comparable()
-    report = comparer.errors([_validation(state, folder, each) for each in attempts])
-    return ErrorsCompared(attempts=attempts, correlations=report.correlations, reason=report.reason)
-
-
-def _validation(state: CampaignState, folder: CampaignFolder, attempt: str) -> Path:
-    path = folder.validation_of(state.works.attempt(attempt))
-    submitted = state.works.attempt(attempt).submitted
-    if submitted is None or hash_file(path) != submitted.validation_sha256:
-        raise CampaignError(f"{path} was changed after it was graded")
-    return path
+    files, names = [], state.comparable()
+    for attempt in map(state.works.attempt, names):
+        files.append(folder.validation_of(attempt))
+        if attempt.submitted is not None:
+            folder.work(attempt.id).verify(attempt.submitted)
+    report = grader.errors(files)
+    return ErrorsCompared(attempts=names, correlations=report.correlations, reason=report.reason)

@@ -1,95 +1,123 @@
-"""The loop of a campaign: plan, hand out work, apply outcomes, until there is nothing left to do."""
+"""Run a campaign: plan, submit work to an executor, record outcomes, until it ends; resumable."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import median
 from typing import Protocol
 
-from comind.campaign.events import (
+from comind.campaign.comparison import compare_errors
+from comind.campaign.log.campaign_events import (
     CampaignEnded,
     CampaignEvent,
     CampaignResumed,
-    ErrorsCompared,
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import Code, Compare, Decision, Done, Think, Wait
-from comind.campaign.schedule import time_shortage
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
+from comind.domain.draft import Draft, Operator
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ComindError, ServiceError
+from comind.evaluation.report import ClosingGrader
 from comind.eventlog.store import EventStore
 from comind.system.failpoints import failpoint
 
 __all__ = [
+    "BaselineFirst",
     "Campaign",
-    "Comparing",
     "Executor",
     "Finished",
     "Planner",
-    "finish_begun",
+    "drain",
     "read_state",
     "run",
+    "time_shortage",
 ]
+
+_LEAST_SECONDS = 60.0  # of an attempt, before any step was timed
+_LEAST_STEPS = 2  # of an attempt, the second of which may be scored
+_LEAST_SHARE = 0.1  # of the campaign's time; the most that is required to start an attempt
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """What came back for one piece of work: an outcome, or the reason why there can be none now."""
+    """Result of one piece of work: its outcome, or the error that prevented one for now."""
 
     work_id: str
     outcome: Outcome | ComindError
 
 
 class Planner(Protocol):
-    """Says what to do next; pure, called after every event that could change the answer."""
+    """Plans work from the campaign's state."""
 
     def plan(self, state: CampaignState) -> Decision:
-        """Say what to do next."""
+        """Return what to do next; pure, called after every event that could change the decision."""
         ...
 
 
-Comparing = Callable[[CampaignState, CampaignFolder], ErrorsCompared]
-"""Compares the errors of attempts (`campaign/comparison.py`)."""
+@dataclass(frozen=True, slots=True)
+class BaselineFirst:
+    """Planner that runs the baseline before anything the agent plans."""
+
+    agent: Planner
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan attempt 0 if the spec asks for it, wait for it, then delegate to the agent."""
+        if state.spec.baseline and not len(state.works):
+            draft = Draft(title="baseline", method="A plain model from a well-kept library.")
+            budget = state.work_budget(whole=True)
+            return [Code(operator=Operator.DRAFT, draft=draft, role=BASELINE_ROLE, budget=budget)]
+        attempts = state.works.attempts()[:1]
+        if any(each.work.role == BASELINE_ROLE and each.outcome is None for each in attempts):
+            return Wait()
+        return self.agent.plan(state)
 
 
 class Executor(Protocol):
-    """Carries out work, several pieces at once."""
+    """Executes work concurrently."""
 
     def submit(self, work_id: str, work: Think | Code) -> None:
-        """Hand out one piece of work; returns at once."""
+        """Start one piece of work; does not block."""
         ...
 
     def finished(self) -> list[Finished]:
-        """Wait a moment for work to come back; may return nothing."""
+        """Return work that has finished; blocks for a moment and may return nothing."""
         ...
 
 
 def read_state(folder: CampaignFolder) -> CampaignState:
-    """Return the state of a campaign that someone else may be running.
+    """Return the state of a campaign from its log, without a lock; another process may be running it.
 
     Raises:
-        LogError: its log was changed.
+        LogError: the log was changed.
     """
     return CAMPAIGN_LOG.read(folder.log)
 
 
 class Campaign(EventStore[CampaignState, CampaignEvent]):
-    """A campaign's log with the state it folds to; the only writer of both."""
+    """A campaign's log and the state it folds to; the only writer of both."""
 
     def __init__(self, folder: CampaignFolder, now: Callable[[], float] = time.monotonic) -> None:
-        """Open the campaign in `folder`, or an empty one; raises as any `EventStore`."""
+        """Open or create the campaign in `folder`; raises as `EventStore` does."""
         self.folder = folder
         super().__init__(folder.log, CAMPAIGN_LOG, elapsed=_clock(folder), now=now)
 
     def resume(self, budget: Budget | None = None) -> None:
-        """Say that a new process goes on, perhaps with another budget."""
+        """Record that a new process resumes the campaign, with another `budget` if given."""
         self.record(CampaignResumed(budget=budget or self.state.budget))
 
+    def plan(self, work: Think | Code) -> str:
+        """Record `work` as planned, and return its id."""
+        work_id = self.state.next_id(work)
+        self.record(WorkPlanned(id=work_id, work=work))
+        return work_id
+
     def tick(self) -> None:
-        """Note how long the campaign has been running, so that a kill loses no more than a moment."""
+        """Save the campaign's running time, so that a kill loses little of it."""
         self.folder.clock.write_text(f"{self.elapsed:.3f}\n")
 
 
@@ -98,35 +126,36 @@ def run(
     planner: Planner,
     executor: Executor,
     progress: Callable[[CampaignState], None] | None = None,
-    compare: Comparing | None = None,
+    grader: ClosingGrader | None = None,
 ) -> CampaignEnded:
-    """Run `campaign` until its agent is done or its budget is; returns which, not yet recorded.
+    """Run `campaign` until the agent is done or a budget is exhausted; return the end, not yet recorded.
 
-    `progress` is called after every round with the state; what it does (tracking, versioning) is
-    repeated after a crash and must bear that. `compare` is called where the planner asks for that.
+    `progress` is a callback with the state after every round; it must be idempotent, as it is repeated
+    after a crash. `grader` answers comparisons that the planner asks for.
 
     Raises:
-        ServiceError: something is missing or refuses; what was in flight goes on when the campaign is
+        ServiceError: something is missing or refuses; work in flight continues when the campaign is
             resumed.
+        CampaignError: the planner asks for a comparison that is not allowed.
     """
-    out = set()
+    in_flight = set()
     for record in campaign.state.works.in_flight():
         executor.submit(record.id, record.work)
-        out.add(record.id)
+        in_flight.add(record.id)
     ending: CampaignEnded | None = None
     halted: ComindError | None = None
     changed = True
     while True:
         if changed and halted is None:
             try:
-                ending = _hand_out(campaign, planner, executor, out, compare)
-            except ServiceError as error:  # the grader is gone; what is out comes back first
+                ending = _plan_and_submit(campaign, planner, executor, in_flight, grader)
+            except ServiceError as error:  # the grader is gone; wait for work in flight first
                 halted = error
-        if not out:
+        if not in_flight:
             break
         changed = False
         for finished in executor.finished():
-            out.discard(finished.work_id)
+            in_flight.discard(finished.work_id)
             changed = True
             if isinstance(finished.outcome, ComindError):
                 halted = halted or finished.outcome
@@ -142,10 +171,10 @@ def run(
     return ending
 
 
-def finish_begun(
+def drain(
     campaign: Campaign, executor: Executor, progress: Callable[[CampaignState], None] | None = None
 ) -> None:
-    """Hand out what is in flight, plan nothing more, and return when all of it has come back.
+    """Execute the work in flight without planning more, and return when all of it has finished.
 
     Raises:
         ServiceError: as `run` does.
@@ -155,24 +184,22 @@ def finish_begun(
 
 
 class _Nothing:
-    """Plans nothing."""
-
     def plan(self, _state: CampaignState) -> Decision:
         return Done(reason="nothing more is planned")
 
 
-def _hand_out(
+def _plan_and_submit(
     campaign: Campaign,
     planner: Planner,
     executor: Executor,
-    out: set[str],
-    compare: Comparing | None,
+    in_flight: set[str],
+    grader: ClosingGrader | None,
 ) -> CampaignEnded | None:
-    """Plan once and hand out what was planned; returns how the campaign ends, if it does."""
+    """Plan once and submit what was planned; return the campaign's end, if it ends."""
     limit = campaign.state.exhausted()
     if limit is not None:
         return CampaignEnded(reason="budget", detail=f"the campaign's {limit} is reached")
-    decision = _decided(campaign, planner, compare)
+    decision = _decide(campaign, planner, grader)
     if isinstance(decision, Done):
         return CampaignEnded(reason="done", detail=decision.reason)
     if isinstance(decision, Wait):
@@ -185,41 +212,79 @@ def _hand_out(
             break
         given = planned.resources or campaign.state.resources()
         work = planned.model_copy(update={"resources": given})
-        work_id = campaign.state.next_id(work)
-        campaign.record(WorkPlanned(id=work_id, work=work))
-        fresh.append((work_id, work))
-    if fresh:  # all are recorded before any begins: a kill while one runs loses none of the others
+        fresh.append((campaign.plan(work), work))
+    if fresh:  # record all before starting any, so that a kill while one runs loses none
         failpoint("work-planned")
     for work_id, work in fresh:
         executor.submit(work_id, work)
-        out.add(work_id)
+        in_flight.add(work_id)
     return ending
 
 
-def _decided(
-    campaign: Campaign, planner: Planner, compare: Comparing | None
+def _decide(
+    campaign: Campaign, planner: Planner, grader: ClosingGrader | None
 ) -> list[Think | Code] | Wait | Done:
-    """Return what the planner says, once it has had errors compared if it wants that.
-
-    Raises:
-        CampaignError: it wants a comparison that there cannot be.
-    """
+    """Return the planner's decision, after a comparison of errors if it asks for one."""
     decision = planner.plan(campaign.state)
-    if isinstance(decision, Compare) and compare is not None and campaign.state.may_compare():
-        campaign.record(compare(campaign.state, campaign.folder))
+    if isinstance(decision, Compare) and grader is not None and campaign.state.may_compare():
+        campaign.record(compare_errors(campaign.state, campaign.folder, grader))
         failpoint("errors-compared")
         decision = planner.plan(campaign.state)
     if isinstance(decision, Compare):
         raise CampaignError(
-            f"the agent {campaign.state.spec.agent} asks for a comparison that there cannot be",
-            hint="it is to ask where `may_compare` says so",
+            f"the agent {campaign.state.spec.agent} asks for a comparison that is not allowed",
+            hint="plan `Compare` only where `CampaignState.may_compare()` is true",
         )
     return decision
 
 
 def _clock(folder: CampaignFolder) -> float:
-    """Return how long the campaign had been running when it was last seen alive."""
+    """Return the running time that `Campaign.tick` saved last."""
     try:
         return float(folder.clock.read_text())
     except (OSError, ValueError):
-        return 0.0  # the log's own times are good enough
+        return 0.0  # the log's own times suffice
+
+
+def time_shortage(work: Think | Code, state: CampaignState) -> str:
+    """Return why there is no time for `work`, in one line; empty if there is.
+
+    Pure, by the running times of earlier work, so a replay of the log decides the same.
+    """
+    left = state.open_seconds()
+    if math.isinf(left) or (isinstance(work, Code) and work.is_platform_work):
+        return ""
+    needed = min(_attempt_seconds(state), _LEAST_SHARE * (state.budget.seconds or math.inf))
+    if isinstance(work, Think):
+        needed += _thinking_seconds(state)
+    if left >= needed:
+        return ""
+    return (
+        f"{left:.0f} s are left beside what the closing phase needs, and about {needed:.0f} s pass "
+        "until a new attempt is scored"
+    )
+
+
+def _attempt_seconds(state: CampaignState) -> float:
+    """Estimate the seconds for the first steps of an attempt, by the attempts that have ended."""
+    took = [
+        attempt.outcome.spend.seconds / attempt.outcome.steps
+        for attempt in state.works.attempts()
+        if attempt.outcome is not None and attempt.outcome.steps and not attempt.work.is_platform_work
+    ]
+    return _LEAST_STEPS * median(took) if took else _LEAST_SECONDS
+
+
+def _thinking_seconds(state: CampaignState) -> float:
+    """Estimate the seconds of thinking before an attempt, by earlier rounds.
+
+    Concurrent thoughts are summed, so this is an overestimate.
+    """
+    rounds, begun = [], 0.0
+    for record in state.works:
+        if isinstance(record.work, Think):
+            begun += record.outcome.spend.seconds if record.outcome is not None else 0.0
+        elif begun:
+            rounds.append(begun)
+            begun = 0.0
+    return max(0.0, median(rounds) - begun) if rounds else 0.0

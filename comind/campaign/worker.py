@@ -1,25 +1,17 @@
-"""Carry out one piece of work, from wherever its log stands, to its outcome."""
+"""Execute one piece of work to its outcome, resuming from its log."""
 
+import json
 import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 from comind.baseline import Program
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded, WorkEvent
-from comind.campaign.baseline import run_programs
-from comind.campaign.blend import BLEND_ROLE, average_members
-from comind.campaign.budget import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
-from comind.campaign.context import CodeContext, Models, Neighbours, Ports, ThinkContext
-from comind.campaign.folder import CampaignFolder, WorkFolder
-from comind.campaign.folds import FOLD_ROLE, run_on_fold
-from comind.campaign.history import AttemptState, CellRun
-from comind.campaign.monitor import MONITOR_ROLE, CellMonitor, Monitor, MonitorSettings
-from comind.campaign.neighbours import NeighbourLogs
-from comind.campaign.outcome import (
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.outcome import (
     CellSummary,
     CodeOutcome,
     CodeResult,
@@ -28,12 +20,17 @@ from comind.campaign.outcome import (
     FailureKind,
     Outcome,
     ThinkOutcome,
+    WorkStopped,
 )
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
-from comind.campaign.recorder import RecordedModel, Recorder, ReplayDivergedError
-from comind.campaign.refit import REFIT_ROLE, refit
+from comind.campaign.log.running_attempts import NeighbourLogs
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_events import MONITOR_ROLE, WORK_EVENTS, CallAnswered, WorkEnded, WorkEvent
+from comind.campaign.log.work_state import AttemptState
 from comind.campaign.script.cells import ran_part
-from comind.campaign.signals import WorkStopped
+from comind.campaign.work.context import CodeContext, Models, Neighbours, Ports, ThinkContext
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, MeteredModel
+from comind.campaign.work.monitor import CellMonitor, Monitor, MonitorSettings
+from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
@@ -50,9 +47,13 @@ __all__ = ["Dependencies", "execute"]
 
 T = TypeVar("T")
 
-_PLATFORM_ROLES = (BASELINE_ROLE, BLEND_ROLE, FOLD_ROLE, REFIT_ROLE)  # no model is asked
+_CLOSING_GOALS = {
+    Operator.FOLD: ("Fit on the rows of a fold.", "Fit once more."),
+    Operator.BLEND: ("Average the members' submissions.", "Average once more."),
+    Operator.REFIT: ("Fit on all labelled rows.", "Fit once more."),
+}
 _MESSAGE_LENGTH = 200
-# Of what an outcome keeps, in characters; the ends are kept.
+# Texts of an outcome are truncated at the start, to so many characters.
 _PROGRAM_KEPT, _OUTPUT_KEPT, _ERROR_KEPT = 60_000, 5_000, 2_000
 _SUMMARIES_KEPT, _CELL_OUTPUT_KEPT = 60, 1_500
 
@@ -61,34 +62,34 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """The ports that work is carried out with."""
+    """The adapters that work is executed with."""
 
     model_of: Callable[[str], ChatModel]
-    """Which model a role asks."""
+    """Returns the model of a role."""
     ledger: BudgetLedger
     grader: Grader
     open_session: Callable[[Code, WorkFolder], Session]
     monitor: MonitorSettings | None = None
-    """How cells are watched that a model wrote; None for not at all."""
+    """For cells written by a model; None disables monitoring."""
     limiter: RateLimiter = field(default_factory=RateLimiter)
-    """What all calls of the campaign pass."""
+    """Shared by all requests of the campaign."""
     seconds_left: Callable[[], float] = lambda: math.inf
-    """How long the campaign may still run."""
+    """Returns the seconds until the campaign's deadline."""
     baseline: Callable[[], Sequence[Program]] = tuple
-    """The programs of the baseline, the best first."""
+    """Returns the programs of the baseline, best first."""
     embedder: Embedder | None = None
-    """Embeds texts that agents have ranked; None for BM25."""
+    """Ranks texts by embeddings; None for BM25."""
 
 
 def execute(agent: Agent, work: Think | Code, folder: WorkFolder, dependencies: Dependencies) -> Outcome:
-    """Return the outcome of `work`, doing whatever its log does not yet hold.
+    """Return the outcome of `work`: replay its log, then perform what is missing.
 
-    Work that is bad (code that fails, replies without form, time over) has an outcome that says so.
+    Failed work (code that fails, malformed replies, an exceeded deadline) has an outcome with a failure.
 
     Raises:
-        ServiceError: something the work needs is missing or refuses; the work stays in flight and
-            goes on from its log when it is carried out again.
-        CampaignError: someone else carries it out, or the log is of another version.
+        ServiceError: something the work needs is missing or refuses; the work stays in flight and can
+            be resumed by another call.
+        CampaignError: another process executes it, or the log has another version.
     """
     with EventLog(folder.log, WORK_EVENTS) as log:
         if log.records and isinstance(log.records[-1].event, WorkEnded):
@@ -121,7 +122,7 @@ def _perform(
     )
     if isinstance(work, Think):
         context = ThinkContext(recorder, models, work.resources)
-        result, failure = _guarded(lambda: _thought(agent, work, context), Payload())
+        result, failure = _guarded(lambda: _think(agent, work, context), Payload())
         spend = context.state.spend.model_copy(update={"seconds": round(log.elapsed, 3)})
         return ThinkOutcome(result=result, failure=failure, spend=spend)
     context = CodeContext(
@@ -145,8 +146,8 @@ def _perform(
     return _code_outcome(context, finish, failure, log.elapsed)
 
 
-def _thought(agent: Agent, work: Think, context: ThinkContext) -> Payload:
-    """Return what the agent found, once it is known to be of its purpose's type."""
+def _think(agent: Agent, work: Think, context: ThinkContext) -> Payload:
+    """Return the agent's result, validated against its purpose's type."""
     found = Payload.of(agent.think(work, context))
     for purpose in agent.purposes:
         if purpose.name == work.purpose:
@@ -161,20 +162,47 @@ def _code(
     dependencies: Dependencies,
     records: Sequence[Record[WorkEvent]],
 ) -> CodeResult:
-    if work.operator is Operator.REFIT:
-        return refit(work, context)
-    if work.operator is Operator.FOLD:
-        return run_on_fold(work, context)
-    if work.operator is Operator.BLEND:
-        return average_members(work, context)
+    if work.is_closing:
+        return _run_closing(work, context)
     if work.role == BASELINE_ROLE and not work.draft.codebase:  # attempt 0
-        return run_programs(dependencies.baseline(), context, records)
+        return _run_baseline(dependencies.baseline(), context, records)
     return agent.code(work, context)
 
 
+def _run_closing(work: Code, context: CodeContext) -> CodeResult:
+    """Run the program of a fold run, a blend or a refit; retry once if its interpreter died.
+
+    The program ran before, so its interpreter may have been killed from outside.
+    """
+    goal, retry = _CLOSING_GOALS[work.operator]
+    step = context.step(goal, work.draft.codebase)
+    if step.result.status is CellStatus.DIED and context.steps_left:
+        step = context.step(retry, work.draft.codebase)
+    said = step.refused or step.result.error.strip().rpartition("\n")[2]
+    return CodeResult(report=said or work.draft.method)
+
+
+def _run_baseline(
+    programs: Sequence[Program], context: CodeContext, records: Iterable[Record[WorkEvent]]
+) -> CodeResult:
+    """Run the programs in order, best first, until one is scored.
+
+    Older versions logged their programs as replies of a model; a replay runs these first.
+    """
+    replies = [json.loads(r.event.reply.text) for r in records if isinstance(r.event, CallAnswered)]
+    former = [Program(name="a former version", code=each["code"]) for each in replies if each["code"]]
+    for program in [*former, *programs[len(former) :]]:
+        if not context.steps_left:
+            break
+        context.step(f"Run the recipe for {program.name}.", program.code)
+        if context.state.best is not None:
+            return CodeResult(report=f"The baseline: the recipe for {program.name}.")
+    return CodeResult(report="No recipe of the baseline had a score.")
+
+
 def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Monitor | None:
-    """Return who watches the cells; our own code needs nobody."""
-    if dependencies.monitor is None or work.role in _PLATFORM_ROLES:
+    """Return a monitor for cells written by a model; None for platform work."""
+    if dependencies.monitor is None or work.is_platform_work:
         return None
     meter = Meter(dependencies.ledger, dependencies.limiter, seconds_left=dependencies.seconds_left)
     model = MeteredModel(dependencies.model_of(MONITOR_ROLE), meter)
@@ -182,14 +210,14 @@ def _monitor(work: Code, recorder: Recorder, dependencies: Dependencies) -> Moni
 
 
 def _neighbours(work: Code, folder: WorkFolder) -> Neighbours:
-    """Return who tells of other attempts; our own code asks nobody."""
-    if work.role in _PLATFORM_ROLES:
+    """Return the source of other attempts' progress; empty for platform work."""
+    if work.is_platform_work:
         return tuple
     return NeighbourLogs(CampaignFolder(folder.root.parent), folder.root.name)
 
 
 def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
-    """Run the agent's part; what goes wrong in it is a failure of this work alone."""
+    """Run the agent's part, and turn its errors into a failure of this work alone."""
     try:
         return perform(), None
     except ServiceError:
@@ -205,7 +233,7 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
             return nothing, _internal(error)
         raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM) from None
     except Exception as error:  # noqa: BLE001 - see below
-        # One attempt must not end the campaign, whatever is wrong with our own code.
+        # A bug in our code or an agent's must not end the campaign.
         return nothing, _internal(error)
 
 
@@ -218,10 +246,10 @@ def _code_outcome(
     context: CodeContext, finish: CodeResult, failure: Failure | None, elapsed: float
 ) -> CodeOutcome:
     state = context.state
-    cells = _led_to_best(state)
+    cells = state.program_of(state.best_cell) if state.best_cell else []  # some may have failed
     ran = {cell.number: ran_part(cell.code, cell.result) for cell in cells if cell.result}
     if cells and not ran[cells[-1].number].strip():
-        ran[cells[-1].number] = cells[-1].code  # it handed in, at whatever line it failed
+        ran[cells[-1].number] = cells[-1].code  # it submitted, at whatever line it failed
     out_of_fold = cells[-1].out_of_fold if cells else None
     return CodeOutcome(
         score=state.best_score,
@@ -241,7 +269,7 @@ def _code_outcome(
 
 
 def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary, ...]:
-    """Return a model's cells that ended; `ran` is the code of the best submission, by cell number."""
+    """Summarize the cells that a model wrote; `ran` is the best submission's code by cell number."""
     found, opening = [], {cell.number for cell in state.opening}
     for cell in state.cells:
         if cell.result is None or cell.number in opening:  # a killed cell ran again
@@ -259,7 +287,7 @@ def _summaries(state: AttemptState, ran: Mapping[int, str]) -> tuple[CellSummary
 
 
 def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
-    """Return an outcome's values about what an attempt began with."""
+    """Return an outcome's fields on the cells that the attempt opened with."""
     values: dict[str, Any] = {}
     if draft.notebook:
         scores = (cell.report.score for cell in state.opening if cell.report is not None)
@@ -270,27 +298,21 @@ def _opening(draft: Draft, state: AttemptState) -> dict[str, Any]:
     return values
 
 
-def _led_to_best(state: AttemptState) -> list[CellRun]:
-    """Return the cells that the best submission came from; some may have failed at some line."""
-    best = state.best_cell
-    return [*state.replayable(best.number), best] if best is not None else []
-
-
 def _last_execution(state: AttemptState) -> Execution | None:
-    """Return what ran last, with the cells that its interpreter had run before."""
+    """Return the last cell that ended, with those that its interpreter had run before."""
     ended = [cell for cell in state.cells if cell.result is not None]
     if not ended or ended[-1].result is None:
         return None
-    program = [cell.code for cell in (*state.replayable(ended[-1].number), ended[-1])]
+    program = "\n\n".join(cell.code for cell in state.program_of(ended[-1]))
     return Execution(
-        program="\n\n".join(program)[-_PROGRAM_KEPT:],
+        program=program[-_PROGRAM_KEPT:],
         output=ended[-1].result.output[-_OUTPUT_KEPT:],
         error=ended[-1].result.error[-_ERROR_KEPT:],
     )
 
 
 def _why_nothing(context: CodeContext) -> Failure:
-    """Name what kept an attempt from a score."""
+    """Return the reason why an attempt has no score."""
     state = context.state
     if state.last_report is not None:
         return Failure(kind=FailureKind.NO_SUBMISSION, message=state.last_report.message)

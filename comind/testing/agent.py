@@ -3,11 +3,11 @@
 from pydantic import BaseModel
 
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.context import CodeContext
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Done, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Done, Wait
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.work.context import CodeContext
 from comind.domain.draft import Draft, Operator
 from comind.llm.base import Message, ModelRequest
 

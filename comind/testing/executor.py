@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from comind.campaign.agent import Agent
-from comind.campaign.folder import CampaignFolder
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Finished
-from comind.campaign.plan import Code, Think
 from comind.campaign.worker import Dependencies, execute
 from comind.errors import ComindError
 from comind.evaluation.report import Grader

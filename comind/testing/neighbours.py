@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from comind.campaign.attempt import Neighbour
+from comind.campaign.log.work_events import Neighbour
 
 __all__ = ["ScriptedNeighbours"]
 

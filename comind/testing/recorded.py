@@ -2,10 +2,8 @@
 
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.history import fold
+from comind.campaign.log.work_state import WORK_LOG
 from comind.errors import ModelServiceError
-from comind.eventlog.log import read_log
 from comind.llm.base import ModelReply, ModelRequest, Usage
 
 __all__ = ["RecordedReplies"]
@@ -32,7 +30,7 @@ class RecordedReplies:
         self.requests: list[ModelRequest] = []
         self._replies: dict[str, ModelReply] = {}
         for log in logs:
-            for call in fold(read_log(log, WORK_EVENTS)).calls:
+            for call in WORK_LOG.read(log).calls:
                 if call.reply is not None:
                     self._replies[call.fingerprint] = call.reply
 

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from comind.campaign.agent import Agent
-from comind.campaign.events import CampaignSpec
+from comind.campaign.log.campaign_events import CampaignSpec
 from comind.domain.value import Value, check_name, wanted
 from comind.errors import UsageError
 from comind.wiring.models import only_offline

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from comind.campaign.agent import Role
-from comind.campaign.ranking import EMBEDDINGS_ROLE
+from comind.campaign.work.text_ranking import EMBEDDINGS_ROLE
 from comind.errors import ModelServiceError, UsageError
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.offline import OFFLINE, RefusingModel

@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.events import Proof, ScriptProved
-from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import SUBMISSION_BYTES
-from comind.campaign.history import CellRun, fold
+from comind.campaign.log.campaign_events import Proof, ScriptProved
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import WORK_LOG, CellRun
 from comind.campaign.loop import read_state
-from comind.campaign.plan import Code
-from comind.campaign.script import Script, all_cells, cells_of, derive
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import Script, all_cells, derive
+from comind.campaign.work.cell_outputs import SUBMISSION_BYTES
 from comind.errors import SubmissionError
 from comind.evaluation.agreement import Agreement, Verdict, agreement
-from comind.eventlog.log import read_log
 from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.wiring.runtime import CampaignRuntime
@@ -54,7 +54,7 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
     attempt = read_state(runtime.folder).works.attempt(work_id)
     work, submitted = attempt.work, attempt.submitted
     assert submitted is not None
-    ran = fold(read_log(folder.log, WORK_EVENTS)).cells
+    ran = WORK_LOG.read(folder.log).cells
     cells = cells_of(ran, submitted.step)
     most = time_limit(work, ran)
     expected = folder.submissions(submitted.step)

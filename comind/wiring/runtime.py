@@ -17,15 +17,14 @@ import psutil
 from comind.authoring import WrittenGrader
 from comind.baseline import programs
 from comind.campaign.agent import Agent
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.budget import BudgetLedger, ledger_of
-from comind.campaign.events import CampaignSpec, CommunityRead, SplitMade
-from comind.campaign.folder import CampaignFolder, ProjectFolder, WorkFolder
-from comind.campaign.history import fold
+from comind.campaign.log.campaign_events import CampaignSpec, CommunityRead, SplitMade
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, WorkFolder
+from comind.campaign.log.outcome import Outcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
-from comind.campaign.monitor import MonitorSettings
-from comind.campaign.outcome import Outcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Think
+from comind.campaign.work.metering import BudgetLedger, ledger_of
+from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies, execute
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
@@ -40,7 +39,6 @@ from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
-from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
@@ -171,7 +169,7 @@ class CampaignRuntime:
         The attempt's shares of cores and GPUs are fixed here: they depend on who else runs just now.
         """
         # The thread count can change results in their last digits, so an attempt keeps its own.
-        before = fold(read_log(folder.log, WORK_EVENTS)).threads
+        before = WORK_LOG.read(folder.log).threads
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
             self.sandbox_for(work),
@@ -193,7 +191,7 @@ class CampaignRuntime:
         Raises:
             SandboxError: it could not be started.
         """
-        threads = fold(read_log(folder.log, WORK_EVENTS)).threads
+        threads = WORK_LOG.read(folder.log).threads
         packages = (Input(folder.packages, SEEN_AT),) if folder.installed.is_file() else ()
         found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
         settings = self._settings(work, workspace)

@@ -5,10 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from comind.authoring import author_split
-from comind.campaign.attempt import WorkEvent
-from comind.campaign.budget import Meter, MeteredModel, ledger_of
-from comind.campaign.folder import CampaignFolder, ProjectFolder
+from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder
+from comind.campaign.log.work_events import WorkEvent
 from comind.campaign.loop import read_state
+from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split, seal

@@ -10,7 +10,7 @@ __all__ = ["fetch_from_kaggle", "kept_folder"]
 
 def kept_folder(name: str, project: Path) -> Path | None:
     """Return the folder that a competition of Kaggle was fetched to, or None."""
-    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.log.campaign_folders import ProjectFolder
     from comind.kaggle.fetch import slug_of
 
     slug = slug_of(name)
@@ -33,7 +33,7 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
         KaggleError: Kaggle cannot be reached, or refuses.
         CompetitionError: Kaggle has no such competition, or its files do not show what is what.
     """
-    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.log.campaign_folders import ProjectFolder
     from comind.kaggle.fetch import fetch_competition, slug_of
     from comind.system.timing import ServerClock
     from comind.wiring.kaggle import open_kaggle

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> Answer:
 
 def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
     """Close what a dead process left running in Prefect; where it was never used, nothing is started."""
-    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.log.campaign_folders import ProjectFolder
     from flows.orphans import close_stale_runs
     from flows.server import prefect_server
 

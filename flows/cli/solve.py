@@ -13,7 +13,7 @@ from flows.cli.answer import Answer, CommandError
 from flows.cli.places import add_place, find_project, find_solvable
 
 if TYPE_CHECKING:
-    from comind.campaign.folder import CampaignFolder
+    from comind.campaign.log.campaign_folders import CampaignFolder
 
 __all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
 

@@ -78,7 +78,7 @@ def _port(wanted: int | None, default: int, flag: str) -> int:
 
 
 def _mlflow_command(project: Path, port: int) -> list[str]:
-    from comind.campaign.folder import ProjectFolder
+    from comind.campaign.log.campaign_folders import ProjectFolder
     from tasks.tracking.database import tracking_uri
 
     tracking = ProjectFolder(project).tracking

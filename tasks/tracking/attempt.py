@@ -6,7 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import (
     WORK_EVENTS,
     CellEnded,
     Graded,
@@ -14,12 +17,9 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.code_metrics import measure
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import AttemptState, apply
-from comind.campaign.lineage import AttemptLineage
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.attempt_lineage import AttemptLineage
+from comind.campaign.reports.code_metrics import measure
 from comind.domain.metric import ValidationScore
 from comind.evaluation.report import Parts
 from comind.eventlog.log import LogTail, Record
@@ -50,7 +50,7 @@ class AttemptTracker:
         """Write whatever the log holds that is not yet written."""
         found: list[Point] = []
         for record in self._tail.read():
-            self._state = apply(self._state, record)
+            self._state = WORK_LOG.apply(self._state, record)
             found += self._track(record)
         self.run.metrics(found)
         self._track_lineage()

@@ -1,10 +1,11 @@
 """The parent run of a campaign, and everything below it."""
 
 import json
+from functools import reduce
 from pathlib import Path
 
-from comind.campaign.attempt import WORK_EVENTS, WorkEvent
-from comind.campaign.events import (
+from comind.campaign.closing.final_pick import leaderboard_csv
+from comind.campaign.log.campaign_events import (
     CAMPAIGN_EVENTS,
     BlendJudged,
     CampaignEnded,
@@ -19,15 +20,13 @@ from comind.campaign.events import (
     WorkFinished,
     WorkPlanned,
 )
-from comind.campaign.finish import as_csv
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.history import AttemptState
-from comind.campaign.history import fold as fold_work
-from comind.campaign.ledger import as_csv as ledger_csv
-from comind.campaign.ledger import by_role
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState, apply
-from comind.campaign.tuning import Tuning, tuning_of
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.call_costs import calls_csv, spend_by_role
+from comind.campaign.reports.tuning import Tuning, tuning_of
 from comind.domain.spend import Spend
 from comind.eventlog.log import LogTail, Record
 from comind.system.failpoints import failpoint
@@ -104,7 +103,7 @@ class CampaignTracker:
     def catch_up(self) -> None:
         """Write whatever the logs hold that is not yet written."""
         for record in self._tail.read():
-            self._state = apply(self._state, record)
+            self._state = CAMPAIGN_LOG.apply(self._state, record)
             self._track(record)
         for attempt in self._attempts.values():
             attempt.catch_up()
@@ -167,7 +166,7 @@ class CampaignTracker:
     def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
         """Write what was picked and how sure that is."""
         self._parent.tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
-        self._parent.texts({"leaderboard.csv": as_csv(picked.leaderboard)})
+        self._parent.texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
         self._parent.tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
         if not picked.evidence:
             return
@@ -283,7 +282,7 @@ class CampaignTracker:
 
     def _by_role(self) -> dict[str, float]:
         """Return what each role has spent, by names such as `role/coding_agent/usd`."""
-        found = by_role(call for state in self._states().values() for call in state.calls)
+        found = spend_by_role(call for state in self._states().values() for call in state.calls)
         names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
         values: dict[str, float] = {}
         for role, spend in found.items():
@@ -298,11 +297,11 @@ class CampaignTracker:
     def _states(self) -> dict[str, AttemptState]:
         """Return what all work amounts to, as far as it has been written."""
         for work_id, (tail, state) in self._read.items():
-            self._read[work_id] = (tail, fold_work(tail.read(), state))
+            self._read[work_id] = (tail, reduce(WORK_LOG.apply, tail.read(), state))
         return {work_id: state for work_id, (_, state) in self._read.items()}
 
     def _ledger(self) -> str:
-        return ledger_csv({work_id: state.calls for work_id, state in self._states().items()})
+        return calls_csv({work_id: state.calls for work_id, state in self._states().items()})
 
     def _compare(self) -> None:
         rows = rows_of(self._state, self._ended)

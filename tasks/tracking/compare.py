@@ -9,9 +9,9 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
-from comind.campaign.code_metrics import measure
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.reports.code_metrics import measure
 from comind.domain.draft import Operator
 
 __all__ = ["Row", "attempts_csv", "compare_page", "rows_of", "runs_view"]

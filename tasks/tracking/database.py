@@ -4,7 +4,7 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 
 __all__ = ["database_damage", "require_database", "set_database_aside", "tracking_uri"]

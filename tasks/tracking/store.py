@@ -18,7 +18,7 @@ from mlflow.exceptions import MlflowException
 from mlflow.tracing.client import TracingClient
 from mlflow.tracking import MlflowClient
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.spend import Spend
 from tasks.tracking.database import require_database, tracking_uri
 from tasks.tracking.traces import Part, Trace

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import AttemptState, Call, CellRun
-from comind.campaign.outcome import CodeOutcome, Outcome
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import CodeOutcome, Outcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_state import AttemptState, Call, CellRun
 from comind.domain.spend import Spend
 
 __all__ = ["Part", "Trace", "trace_of"]
@@ -112,7 +112,7 @@ def _tries(call: Call) -> Iterator[Part]:
         yield replace(part, ended=failed.at, error=failed.message, spend=failed.spend)
         part = replace(part, begun=failed.at)
     assert call.ended is not None, "with its work, every call has ended"
-    part = replace(part, ended=call.ended, error=call.failure, spend=call.took)
+    part = replace(part, ended=call.ended, error=call.failure, spend=call.last_charge)
     if call.reply is not None:
         said = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
         part = replace(part, outputs={"reply": call.reply.text}, facts=part.facts | said)

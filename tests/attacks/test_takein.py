@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import HandIn
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.work.cell_outputs import SubmissionCollector
 from comind.session.kernel import KernelSession
 from comind.system.files import copy_untrusted_tree
 from tests.attacks.conftest import SECRET, Scene, said
@@ -18,7 +18,7 @@ def _handed_in(scene: Scene, code: str, names: SubmissionNames | None = None) ->
     """Run a cell; return what was taken in as the validation submission, and why nothing was."""
     folder = WorkFolder(scene.folder / "runs" / "attempt-000")
     session = scene.opened[0] if scene.opened else scene.open()
-    hand_in = HandIn(session.workspace, names)
+    hand_in = SubmissionCollector(session.workspace, names)
     said(session, code)
     taken, reason = hand_in.collect(folder, 1)
     return (folder.validation_submission(1).read_text() if taken else "", reason)
@@ -103,7 +103,7 @@ child = subprocess.Popen([sys.executable, '-c', program])
     folder = WorkFolder(scene.folder / "runs" / "attempt-000")
     end = time.monotonic() + 3
     while time.monotonic() < end:
-        hand_in = HandIn(session.workspace, SubmissionNames())
+        hand_in = SubmissionCollector(session.workspace, SubmissionNames())
         hand_in._before = dict.fromkeys(hand_in._before)  # everything is new
         submitted, _ = hand_in.collect(folder, 1)
         if submitted is not None:

@@ -9,10 +9,10 @@ import pytest
 
 from comind.authoring import WrittenGrader, author_split
 from comind.authoring.author import REPAIRS
-from comind.campaign.attempt import WORK_EVENTS, WorkEnded
-from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
-from comind.campaign.folder import WorkFolder
-from comind.campaign.outcome import Failure
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Failure
+from comind.campaign.log.work_events import WORK_EVENTS, WorkEnded
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
 from comind.evaluation.folder import load_competition

@@ -8,19 +8,16 @@ import pytest
 
 from comind.agents.comind import CoMind
 from comind.baseline import Program
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.baseline import BaselineFirst
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.finish import finish
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import fold
-from comind.campaign.loop import Campaign, run
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.loop import BaselineFirst, Campaign, run
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.errors import ComindError, NoSubmissionError
-from comind.eventlog.log import read_log
 from comind.llm.openai_model import OpenAIModel
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings, Traffic
@@ -94,7 +91,7 @@ def _campaign(case: FaultCase, server: Endpoint, root: Path) -> Ended:
     messages = [str(error or "")]
     spend = Spend()
     for log in sorted(folder.root.glob("*/log.jsonl")):
-        state = fold(read_log(log, WORK_EVENTS))
+        state = WORK_LOG.read(log)
         assert state.open_call is None
         spend = sum((call.spend for call in state.calls), spend)
     outcomes = [record.outcome for record in campaign.state.works if record.outcome is not None]

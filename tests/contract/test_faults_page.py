@@ -20,7 +20,7 @@ and no work that was paid for is lost: after exit code 4, `comind solve --resume
 
 Embeddings (role `embeddings`) are tried again as replies are. Where they fail for good, BM25 ranks in
 their place and the attempt goes on; only an endpoint that is gone ends the campaign
-(`tests/unit/campaign/test_ranking.py`).
+(`tests/unit/campaign/test_text_ranking.py`).
 
 | name | what the endpoint does | what the user gets | exit code | said |
 |---|---|---|---|---|

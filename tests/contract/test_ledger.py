@@ -8,16 +8,16 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from comind.campaign.attempt import WORK_EVENTS, SubmissionNames
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.context import CodeContext
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.history import AttemptState, Call, apply
-from comind.campaign.ledger import as_csv, by_role
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Done, Wait
+from comind.campaign.log.work_events import WORK_EVENTS, SubmissionNames
+from comind.campaign.log.work_state import WORK_LOG, AttemptState, Call
 from comind.campaign.loop import Campaign, run
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Done, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.reports.call_costs import calls_csv, spend_by_role
+from comind.campaign.work.context import CodeContext
+from comind.campaign.work.metering import BudgetLedger
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.eventlog.log import read_log
@@ -122,7 +122,7 @@ def _campaign(
     for log in sorted(folder.root.glob("*/log.jsonl")):
         state = AttemptState()
         for record in read_log(log, WORK_EVENTS):
-            state = apply(state, record)
+            state = WORK_LOG.apply(state, record)
             told = state.owed.model_copy(update={"seconds": 0.0})
             assert rounded(owed_by_calls(state)) == rounded(told), "killed after any record, both agree"
         calls[log.parent.name] = list(state.calls)
@@ -154,9 +154,9 @@ def test_the_ledger_equals_the_servers_count(tmp_path: Path) -> None:
     assert ledger.spent.tokens == spend.tokens
     assert round(ledger.spent.usd, 9) == round(spend.usd, 9)
     assert len(calls) == ATTEMPTS
-    found = by_role(call for mine in calls.values() for call in mine)
+    found = spend_by_role(call for mine in calls.values() for call in mine)
     assert {role: each.tokens for role, each in found.items()} == {"coding_agent": spend.tokens}
-    rows = list(csv.DictReader(as_csv(calls).splitlines()))
+    rows = list(csv.DictReader(calls_csv(calls).splitlines()))
     assert [row["work"] for row in rows] == [work for work, mine in calls.items() for _ in mine]
     assert sum(int(row["prompt_tokens"]) for row in rows) == spend.prompt_tokens
     assert round(sum(float(row["usd"]) for row in rows), 9) == round(spend.usd, 9)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import MonitorHeard, WorkEvent
-from comind.campaign.monitor import CellMonitor, MonitorSettings
+from comind.campaign.log.work_events import MonitorHeard, WorkEvent
+from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.llm.base import ModelRequest
 from comind.session.base import CellResult, CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox

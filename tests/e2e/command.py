@@ -14,7 +14,7 @@ from typing import Any
 
 from mlflow.tracking import MlflowClient
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from tests.e2e.forked import run_forked
 
 SCRIPT = Path(__file__).parent / "script.yaml"

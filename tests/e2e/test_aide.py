@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from tests.e2e.command import Ran, comind
 
 _TITANIC = Path(__file__).parents[3] / "shared" / "data" / "titanic"

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 import yaml
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.system.failpoints import CLOSING_POINTS
 from tests.e2e.command import QUIET, comind

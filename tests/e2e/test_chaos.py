@@ -17,8 +17,8 @@ from typing import Any
 import psutil
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered, CallSent
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered, CallSent
 from comind.campaign.loop import read_state
 from comind.eventlog.log import read_log
 from comind.system.failpoints import KILL_POINTS

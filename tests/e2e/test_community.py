@@ -8,10 +8,10 @@ import pytest
 
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.pool import pool_of
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, MonitorAsked, WorkEvent
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, MonitorAsked, WorkEvent
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.community.snapshot import SnapshotFolder
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from comind.agents.comind.pool import pool_of
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.state import CampaignState
 from tests.e2e.command import Ran, comind
 
 _MAKEFILE = Path(__file__).parents[2] / "Makefile"

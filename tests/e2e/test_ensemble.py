@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.domain.draft import Operator
 from tests.e2e.command import QUIET, comind

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.campaign.state import CampaignState
 from comind.community.snapshot import SnapshotFolder
 from comind.community.store.ingest import ingest_folder
 from flows.cli.main import main

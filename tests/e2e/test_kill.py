@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.running_attempts import RunningAttempts
 from comind.campaign.loop import read_state
-from comind.campaign.running import RunningAttempts
 from comind.system.failpoints import KILL_POINTS
 from tests.e2e.command import MODEL, QUIET, comind, processes_of
 

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from comind.campaign.attempt import WORK_EVENTS, CallSent, CellEnded, SessionOpened
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Think
+from comind.campaign.log.work_events import WORK_EVENTS, CallSent, CellEnded, SessionOpened
 from comind.campaign.loop import read_state
-from comind.campaign.plan import Think
-from comind.campaign.state import CampaignState
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
 from comind.wiring.prompts import prompts_sha256

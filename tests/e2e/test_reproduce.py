@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
 from flows.environment import prepare_environment
@@ -127,7 +127,7 @@ def test_a_refit_keeps_its_program(solved: tuple[Path, str, Path]) -> None:
     folder = ProjectFolder(project)
     picked = (folder.solution(campaign, "attempt-000") / "code.py").read_text()
     assert "to_csv('submission.csv'" in picked
-    assert (folder.refit(campaign, "refit-000") / "code.py").read_text() == picked
+    assert (folder.published(campaign, "refit-000") / "code.py").read_text() == picked
     client = MlflowClient(tracking_uri=tracking_uri(project))
     runs = json.loads(folder.campaign(campaign).runs.read_text())
     code = client.download_artifacts(runs["refit-000"], "code.py")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, Graded, WorkEvent
+from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Graded, WorkEvent
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.seal import make_split

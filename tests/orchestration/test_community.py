@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CampaignOpened, CommunityRead, WorkPlanned
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import CampaignOpened, CommunityRead, WorkPlanned
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign, read_state
 from comind.domain.community import CommunityView
 from comind.session.base import CellStatus

@@ -5,9 +5,9 @@ import io
 from datetime import UTC, datetime
 from html.parser import HTMLParser
 
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.eventlog.log import Record
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CampaignOpened
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import CampaignOpened
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.draft import Operator
 from comind.evaluation.splits.further import make_fold

@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.system.owner import process_identity
 from flows.orphans import OWNER, close_orphans
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.outcome import CodeOutcome
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.outcome import CodeOutcome
 from tasks.solutions import publish_solution
 from tests.unit.campaign.samples import code, scored
 

@@ -5,7 +5,10 @@ from pathlib import Path
 
 from hypothesis import given
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.work import Think
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -16,10 +19,7 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.folder import WorkFolder
-from comind.campaign.history import fold
-from comind.campaign.outcome import Failure, FailureKind, ThinkOutcome
-from comind.campaign.plan import Think
+from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
@@ -41,7 +41,7 @@ def _answered(ordinal: int) -> CallAnswered:
 
 def _trace(*events: WorkEvent) -> Trace:
     folder = WorkFolder(Path("runs/campaign/think-000"))
-    return trace_of(folder, Think(purpose="ideation"), fold(records_of(*events)))
+    return trace_of(folder, Think(purpose="ideation"), WORK_LOG.fold(records_of(*events)))
 
 
 def test_a_failed_call_is_told() -> None:

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 from mlflow.tracking import MlflowClient
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import SplitMade, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import ProjectFolder
+from comind.campaign.log.outcome import CodeOutcome, Submitted
+from comind.campaign.log.work_events import (
     WORK_EVENTS,
     CallAnswered,
     CallSent,
@@ -21,9 +24,6 @@ from comind.campaign.attempt import (
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.events import SplitMade, WorkFinished, WorkPlanned
-from comind.campaign.folder import ProjectFolder
-from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.events import CampaignSpec
+from comind.campaign.log.campaign_events import CampaignSpec
 from comind.domain.competition import Competition
 from comind.errors import UsageError
 from comind.evaluation.folder import load_competition

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.spend import Budget
 from comind.evaluation.benchmark.registry import find_benchmark_competition

@@ -12,8 +12,8 @@ from comind.agents.comind.analyzer import Analysis
 from comind.agents.comind.coding_agent import AttemptReport, CodingStep
 from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
-from comind.campaign.attempt import MonitorVerdict
-from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
+from comind.campaign.log.work_events import MonitorVerdict
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, UsageError
 from comind.evaluation.demos import recordings

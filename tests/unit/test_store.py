@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import SplitMade
-from comind.campaign.folder import ProjectFolder
+from comind.campaign.log.campaign_events import SplitMade
+from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import Campaign
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders

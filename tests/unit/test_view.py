@@ -4,7 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
+from comind.campaign.log.outcome import Failure, Submitted, ThinkOutcome
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallSent,
     CellEnded,
@@ -14,10 +16,8 @@ from comind.campaign.attempt import (
     MonitorHeard,
     RequestFailed,
 )
-from comind.campaign.events import CampaignEvent, FinalPicked, FoldFinished, FoldsPlanned
-from comind.campaign.history import AttemptState, apply, fold
-from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
-from comind.campaign.tuning import Tuning
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.tuning import Tuning
 from comind.domain.payload import Payload
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.evaluation.report import GradeReport, Part, Parts
@@ -33,7 +33,7 @@ def test_a_stopped_cell_is_told_with_its_reason() -> None:
     """A cell that the monitor stopped has not failed, and the line says why it ended."""
     error = "the monitor stopped it after 40 s: the loss explodes (it printed: loss: 9e9)"
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
-    state = fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
+    state = WORK_LOG.fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
     assert _work_line(ended, state) == f"step 3 stopped: {error}"
 
 
@@ -216,7 +216,7 @@ def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
         ("reading the result", CellEnded(ordinal=1, result=CellResult(status=CellStatus.OK))),
     ]
     for record, (doing, _) in zip(records_of(*(event for _, event in steps)), steps, strict=True):
-        state = apply(state, record)
+        state = WORK_LOG.apply(state, record)
         assert _doing(state) == doing
 
 

@@ -8,14 +8,14 @@ from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, room
 from comind.agents.aide.community import by_votes, notes_for
 from comind.agents.aide.tree import AideParameters, good, grow
 from comind.campaign.agent import Agent, Role
-from comind.campaign.context import CodeContext
-from comind.campaign.estimate import Expected, ExpectedCalls
-from comind.campaign.events import CampaignSpec
-from comind.campaign.journal import journal_of, plain
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls
+from comind.campaign.reports.campaign_journal import journal_of, plain
+from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.llm.base import Usage

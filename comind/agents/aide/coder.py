@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from pydantic import BaseModel, Field
 
-from comind.campaign.context import CodeContext, Step
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code
+from comind.campaign.work.context import CodeContext, Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError

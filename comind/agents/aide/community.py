@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeVar
 from pydantic import BaseModel, Field
 
 from comind.agents.aide.coder import ask
-from comind.campaign.context import CodeContext
-from comind.campaign.plan import Code
+from comind.campaign.log.work import Code
+from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView, Discussion, Notebook
 from comind.domain.draft import Operator
 from comind.domain.problem import Problem

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from comind.campaign.works import Attempt
+from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.domain.value import Value

@@ -10,10 +10,10 @@ from comind.baseline import (
     why_no_kinds,
 )
 from comind.campaign.agent import Agent
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code, Decision, Done, Think, Wait
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.value import Value
 
 __all__ = ["BaselineAgent", "Nothing"]

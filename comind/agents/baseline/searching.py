@@ -20,9 +20,9 @@ from comind.baseline import (
     screened_in,
     search_program,
 )
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
+from comind.campaign.log.work_items import Attempt
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
 

@@ -15,13 +15,13 @@ from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
 from comind.campaign.agent import Agent, Role
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.estimate import Expected
-from comind.campaign.events import CampaignSpec
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Thought, WorkRecord
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
+from comind.campaign.log.work_items import Thought, WorkRecord
+from comind.campaign.reports.call_costs import Expected
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.community.graph import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator

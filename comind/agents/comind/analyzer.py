@@ -9,10 +9,10 @@ from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sampling import sample
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
-from comind.campaign.context import ThinkContext
-from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.work.context import ThinkContext
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Text

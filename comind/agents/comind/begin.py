@@ -3,8 +3,8 @@
 from typing import Literal, NamedTuple
 
 from comind.agents.comind.adapt import Adapted, adapt
-from comind.campaign.context import CodeContext
-from comind.campaign.plan import Code
+from comind.campaign.log.work import Code
+from comind.campaign.work.context import CodeContext
 from comind.domain.problem import Problem
 from comind.session.base import CellResult, CellStatus
 

@@ -8,10 +8,10 @@ from pydantic import BaseModel, Field, create_model, model_validator
 from comind.agents.comind.begin import Begun, begin
 from comind.agents.comind.history import History, Turn
 from comind.agents.comind.sizes import Sizes
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.context import CodeContext, Step
-from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code
+from comind.campaign.log.outcome import CodeResult
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.work.context import CodeContext, Step
 from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError

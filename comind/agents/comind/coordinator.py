@@ -24,9 +24,9 @@ from comind.agents.comind.thoughts import (
     StartingPoint,
     Tried,
 )
-from comind.campaign.context import ThinkContext
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
+from comind.campaign.work.context import ThinkContext
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.problem import Problem

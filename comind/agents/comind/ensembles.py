@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from comind.agents.comind.thoughts import Comparison, Drafting
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 
 __all__ = ["ENSEMBLE", "compared", "offered_below", "refusals"]
 

@@ -6,8 +6,8 @@ benchmarks/prefix.py and of the recorded campaigns in docs/lab-notes.md.
 
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE
-from comind.campaign.estimate import Expected, ExpectedCalls
-from comind.campaign.events import CampaignSpec
+from comind.campaign.log.campaign_events import CampaignSpec
+from comind.campaign.reports.call_costs import Expected, ExpectedCalls
 from comind.llm.base import Usage
 from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 

@@ -5,8 +5,8 @@ from pydantic import BaseModel, Field
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
-from comind.campaign.context import ThinkContext
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.work.context import ThinkContext
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.llm.base import Message, ModelRequest

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.pool import Pool, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
-from comind.campaign.journal import attempt_lines, plain, step_lines
-from comind.campaign.plan import Think
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Think
+from comind.campaign.reports.campaign_journal import attempt_lines, plain, step_lines
 from comind.community.graph import NodeKind
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft

@@ -5,10 +5,10 @@ from itertools import chain, islice, zip_longest
 
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.thoughts import PROPOSE, Complement, Report
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.state import CampaignState
-from comind.campaign.works import WorkRecord
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_items import WorkRecord
+from comind.campaign.reports.provenance import graph_of_campaign
 from comind.community.graph import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 

@@ -7,7 +7,7 @@ became of the attempts that used it.
 from dataclasses import dataclass
 
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.draft import Draft
 
 __all__ = ["Pool", "pool_of", "runs_of"]

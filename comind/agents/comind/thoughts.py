@@ -6,7 +6,7 @@ the work is planned, so that a replay sees what was seen at first.
 
 from pydantic import Field
 
-from comind.campaign.plan import Purpose
+from comind.campaign.log.work_items import Purpose
 from comind.domain.draft import Draft
 from comind.domain.value import Value
 

@@ -1,14 +1,9 @@
-"""The standalone script of an attempt: what its final submissions need of the cells that ran.
+"""Derive the standalone script of an attempt: the statements that its final submissions need.
 
-    cells.py     the cells that ran -> what counts of them, as plain Python
-    effects.py   what a statement binds, changes and needs, as far as its text tells
-    paths.py     the files that a program names
-    derive.py    backwards from the two submissions to the statements that lead to them
+    cells.py     the cells that ran, as plain Python
+    calls.py     functions with known effects, aliases of arguments, files read and written
+    effects.py   names that a statement binds, mutates and reads
+    derive.py    a backward slice from the two submissions
 
-It knows neither sandbox nor grader. Whether a script gives the same submissions is shown by running it.
+It knows neither sandbox nor grader. Only running a script shows that it gives the same submissions.
 """
-
-from comind.campaign.script.cells import RanCell, cells_of
-from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
-
-__all__ = ["RanCell", "Script", "ScriptKind", "all_cells", "cells_of", "derive"]

@@ -1,4 +1,4 @@
-"""The cells of an attempt that left something behind, as plain Python."""
+"""Convert the cells of an attempt that had effects to plain Python."""
 
 import ast
 import re
@@ -7,12 +7,12 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.history import CellRun
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import CellRun
 from comind.session.base import CellResult, CellStatus
 from comind.system.syntax import parse_python
 
-__all__ = ["RanCell", "cells_of", "parsed", "ran_part", "to_python"]
+__all__ = ["RanCell", "cells_of", "parsed", "ran_part"]
 
 _FAILED_LINE = re.compile(r"^Cell In\[\d+\], line (\d+)", re.MULTILINE)
 _DROPPED_MAGICS = {
@@ -30,22 +30,22 @@ _TIMING = ("time ", "timeit ", "prun ")
 
 @dataclass(frozen=True, slots=True)
 class RanCell:
-    """A cell, or as much of it as ran before it failed."""
+    """A cell, or the part of it that ran before it failed."""
 
     step: int
     goal: str
     code: str
-    """Plain Python where that can be had, else as it was written."""
+    """Plain Python if it could be converted, else unchanged."""
     life: int
-    """Number of the interpreter that ran it; a new one knows no names, only files."""
+    """Number of the interpreter that ran it; names do not survive a restart, files do."""
     names: SubmissionNames
 
 
 def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
-    """Return the cells up to `step`, which handed in, whose effects a fresh interpreter can have again.
+    """Return the cells up to the submitting `step` whose effects a new interpreter can reproduce.
 
-    A cell that failed counts as far as it ran. One that was stopped or cut off is left out: nobody could
-    say where it was. So is a scratch cell.
+    A failed cell is truncated to the part that ran. Scratch cells are left out, and stopped or
+    interrupted ones, as it is unknown how far they ran.
     """
     cells: list[RanCell] = []
     life = 0
@@ -63,7 +63,7 @@ def cells_of(ran: Iterable[CellRun], step: int) -> list[RanCell]:
 
 
 def ran_part(code: str, result: CellResult) -> str:
-    """Return the statements of a cell that ran to their end; of a cell that was stopped none."""
+    """Return the statements of a cell that completed; none of a stopped cell."""
     if result.status is CellStatus.OK:
         return code
     found = _FAILED_LINE.search(result.error)
@@ -76,20 +76,20 @@ def ran_part(code: str, result: CellResult) -> str:
 
 
 def parsed(code: str) -> ast.Module | None:
-    """Return the syntax tree, or None for what is no plain Python."""
+    """Return the syntax tree, or None if the code is not plain Python."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
             return parse_python(code)
-    # Anyone may have written it: half a statement, no text at all, or too deep for the parser.
+    # Untrusted code: invalid or empty text, or nesting too deep for the parser.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 
 
 def to_python(code: str) -> str:
-    """Return `code` without a notebook's magics; as it stands where that does not make it Python.
+    """Remove IPython magics from `code`; return it unchanged if the result is not Python.
 
-    Every line keeps its place, so that line numbers of a traceback still fit.
+    Lines keep their numbers, so that tracebacks still match.
     """
     if parsed(code) is not None:
         return code

@@ -1,4 +1,4 @@
-"""Backwards from the two submissions to the statements that lead to them."""
+"""Derive a script from cells: a backward slice from the two submissions."""
 
 import ast
 import hashlib
@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePosixPath
 
+from comind.campaign.script.calls import ANY_FILE, Effects, file_of
 from comind.campaign.script.cells import RanCell, parsed
-from comind.campaign.script.effects import Effects, Known, effects_of
-from comind.campaign.script.paths import ANY_FILE, file_of
+from comind.campaign.script.effects import effects_of, symbols_of
 
 __all__ = ["Script", "ScriptKind", "all_cells", "derive"]
 
 
 class ScriptKind(StrEnum):
-    """How a script came to be."""
+    """How a script was made."""
 
     DERIVED = "derived"  # the statements that the submissions need
     CELLS = "cells"  # all cells that ran, in order
@@ -23,12 +23,12 @@ class ScriptKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A program that needs no notebook and writes both submissions."""
+    """A standalone program that writes both submissions."""
 
     kind: ScriptKind
     text: str
     plain: bool
-    """Whether Python alone runs it; else it takes IPython."""
+    """Whether it is plain Python; else it needs IPython."""
     validation: str
     test: str
     """The files that it writes, relative to its working directory."""
@@ -40,13 +40,13 @@ class Script:
 
     @property
     def file_name(self) -> str:
-        """The name that makes its interpreter read it rightly."""
+        """`script.py`, or `script.ipy` for IPython."""
         return "script.py" if self.plain else "script.ipy"
 
 
 @dataclass(slots=True)
 class _Unit:
-    """Statements that share lines: kept or left out together."""
+    """Statements that share lines, and are kept or left out together."""
 
     cell: RanCell
     text: str
@@ -55,18 +55,18 @@ class _Unit:
 
 
 def derive(cells: Sequence[RanCell]) -> Script:
-    """Return what the submissions of the last cell need; all cells where one cannot be read.
+    """Return the statements that the submissions of the last cell depend on, unchanged and in order.
 
-    What is kept is kept as it stands, in its order.
+    Falls back to `all_cells` if one cannot be parsed.
     """
     trees = [parsed(cell.code) for cell in cells]
-    known = Known(tree for tree in trees if tree is not None)
+    symbols = symbols_of(tree for tree in trees if tree is not None)
     units: list[_Unit] = []
     for cell, tree in zip(cells, trees, strict=True):
         if tree is None:
             return all_cells(cells)
         units += [
-            _Unit(cell, text, statements, effects_of(statements, known))
+            _Unit(cell, text, statements, effects_of(statements, symbols))
             for text, statements in _units(cell.code, tree)
         ]
     names = cells[-1].names
@@ -76,12 +76,12 @@ def derive(cells: Sequence[RanCell]) -> Script:
 
 
 def all_cells(cells: Sequence[RanCell]) -> Script:
-    """Return all cells in their order."""
+    """Return a script of all cells, in order."""
     return _script(ScriptKind.CELLS, cells, [(cell, cell.code) for cell in cells])
 
 
 def _units(code: str, tree: ast.Module) -> list[tuple[str, list[ast.stmt]]]:
-    """Return the statements with their text and the comments right above it."""
+    """Return the statements with their text and the comments directly above."""
     lines = code.split("\n")
     found: list[tuple[int, int, list[ast.stmt]]] = []
     for statement in tree.body:
@@ -108,7 +108,7 @@ def _slice(units: list[_Unit], wanted: set[str]) -> list[tuple[RanCell, str]]:
     kept: list[tuple[RanCell, str]] = []
     life = units[-1].cell.life if units else 0
     for unit in reversed(units):
-        if unit.cell.life != life:  # of another interpreter, only files are left
+        if unit.cell.life != life:  # only files survive from another interpreter
             live, life = {name for name in live if name.startswith("file:")}, unit.cell.life
         if _matters(unit.effects, live, groups):
             live -= unit.effects.binds - unit.effects.uses
@@ -128,7 +128,7 @@ def _matters(effects: Effects, live: set[str], groups: "_Groups") -> bool:
 
 
 class _Groups:
-    """Names that may hold the same object, at any time."""
+    """Union-find over names that may alias the same object."""
 
     def __init__(self, shares: Iterable[set[str]]) -> None:
         self._parent: dict[str, str] = {}
@@ -160,7 +160,7 @@ def _script(kind: ScriptKind, cells: Sequence[RanCell], parts: list[tuple[RanCel
 
 
 def _prelude(body: str, test: str) -> list[str]:
-    """Return what a notebook gives for nothing."""
+    """Return lines for what a notebook provides implicitly."""
     lines = []
     if ".py'" in body or '.py"' in body:
         lines.append("import sys; sys.path.insert(0, '')  # modules that a cell wrote")

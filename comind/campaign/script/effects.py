@@ -1,114 +1,68 @@
-"""What a statement does, as far as its text tells: names it binds, changes and needs, files it writes.
+"""Analyse statically which names a statement binds, mutates and reads, and which files it writes.
 
-It errs to the safe side: what is not known to be harmless may change whatever it touches. What no text
-can tell (a library that draws from a global generator) is left to whoever runs the script.
+Conservative: a call that is not known to be pure may mutate whatever it is given. What the text does not
+show (a library that draws from a global generator) is found by running the script.
 """
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 
-from comind.campaign.script.paths import ANY_FILE, file_of, mode_of, named_files
-from comind.campaign.script.words import (
-    ADDERS,
-    FILE_READERS,
-    FILE_WRITERS,
-    HARMLESS_BUILTINS,
-    HARMLESS_METHODS,
-    HARMLESS_SYSTEM,
-    HOLDING_BUILTINS,
-    RANDOM_MODULES,
-    SEEDS,
-    SHAPERS,
-    SYSTEM_MODULES,
-    TABLES,
-    WORLD_BUILTINS,
+from comind.campaign.script.calls import (
+    Effects,
+    Symbols,
+    file_of,
+    held,
+    makes_object,
+    read_call,
+    read_discarded,
+    roots,
 )
 
-__all__ = ["RANDOM", "Effects", "Known", "effects_of"]
-
-RANDOM = "random:"
-"""The global random generators, as if they were one variable."""
+__all__ = ["effects_of", "symbols_of"]
 
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Import, ast.ImportFrom)
 
 
-@dataclass(slots=True)
-class Effects:
-    """Of one statement, or of several that share a line."""
-
-    binds: set[str] = field(default_factory=set)
-    """Get a new value whatever happens."""
-    touches: set[str] = field(default_factory=set)
-    """May get a new value, or change."""
-    uses: set[str] = field(default_factory=set)
-    shares: list[set[str]] = field(default_factory=list)
-    """Names that may hold the same object afterwards."""
-    lasting: bool = False
-    """Whether something may change that no name stands for."""
-
-    def add(self, other: "Effects") -> None:
-        """Take in what something else may need and change that is run as a part of this."""
-        self.touches |= other.touches
-        self.uses |= other.uses
-        self.lasting |= other.lasting
+def symbols_of(trees: Iterable[ast.AST]) -> Symbols:
+    """Return the symbol table of a program."""
+    symbols = Symbols()
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    for node in nodes:
+        _note_import(node, symbols)
+    for node in nodes:
+        match node:
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                _define(node.name, node, symbols)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                if any(isinstance(each, ast.Lambda) for each in ast.walk(value)):
+                    _define(name, value, symbols)
+                if isinstance(value, ast.Call) and makes_object(value):
+                    symbols.objects.add(name)
+    return symbols
 
 
-class Known:
-    """What the statements of a program say about names, wherever they stand."""
-
-    def __init__(self, trees: Iterable[ast.AST]) -> None:
-        self.modules: dict[str, str] = {}
-        """Imported names, with what they stand for."""
-        self.own: dict[str, Effects] = {}
-        """What calling a function or class of the program's own may need and change."""
-        self.objects: set[str] = set()
-        """Names of things made by a class, that a call might change; tables are none of them."""
-        nodes = [node for tree in trees for node in ast.walk(tree)]
-        for node in nodes:
-            self._note_import(node)
-        for node in nodes:
-            match node:
-                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                    self._define(node.name, node)
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    if any(isinstance(each, ast.Lambda) for each in ast.walk(value)):
-                        self._define(name, value)
-                    if isinstance(value, ast.Call) and _makes_object(value):
-                        self.objects.add(name)
-
-    def _note_import(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                self.modules[_bound(alias)] = alias.name if alias.asname else _bound(alias)
-        elif isinstance(node, ast.ImportFrom):
-            for alias in node.names:
-                self.modules[_bound(alias)] = f"{node.module}.{alias.name}"
-
-    def _define(self, name: str, node: ast.AST) -> None:
-        self.own.setdefault(name, Effects()).add(_body_effects(node, self))
-
-    def called(self, names: set[str]) -> Effects:
-        """Return what using `names` may need and change, through all functions that they lead to."""
-        total, waiting, seen = Effects(), set(names), set()
-        while waiting:
-            name = waiting.pop()
-            seen.add(name)
-            if name in self.own:
-                total.add(self.own[name])
-                waiting |= self.own[name].uses - seen
-        return total
+def _note_import(node: ast.AST, symbols: Symbols) -> None:
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            symbols.modules[_bound(alias)] = alias.name if alias.asname else _bound(alias)
+    elif isinstance(node, ast.ImportFrom):
+        for alias in node.names:
+            symbols.modules[_bound(alias)] = f"{node.module}.{alias.name}"
 
 
-def effects_of(statements: list[ast.stmt], known: Known) -> Effects:
-    """Return what top-level statements that belong together do."""
+def _define(name: str, node: ast.AST, symbols: Symbols) -> None:
+    symbols.own.setdefault(name, Effects()).add(_body_effects(node, symbols))
+
+
+def effects_of(statements: list[ast.stmt], symbols: Symbols) -> Effects:
+    """Return the joint effects of top-level statements."""
     found = Effects()
     for statement in statements:
-        _read(statement, found, known)
+        _read(statement, found, symbols)
         found.binds |= _surely_bound(statement)
     found.touches -= found.binds
     if not all(isinstance(each, _DEFINITIONS) for each in statements):
-        found.add(known.called(found.uses))
+        found.add(symbols.called(found.uses))
     return found
 
 
@@ -142,11 +96,11 @@ def _plain_names(target: ast.expr) -> Iterator[str]:
             yield from _plain_names(inner)
 
 
-def _body_effects(node: ast.AST, known: Known) -> Effects:
-    """Return what running a function may need and change outside itself."""
+def _body_effects(node: ast.AST, symbols: Symbols) -> Effects:
+    """Return the effects of running a function, without its local names."""
     found = Effects()
     for child in ast.iter_child_nodes(node):
-        _read(child, found, known, inside=True)
+        _read(child, found, symbols, inside=True)
     local: set[str] = set()
     shared: set[str] = set()
     for each in ast.walk(node):
@@ -161,20 +115,20 @@ def _body_effects(node: ast.AST, known: Known) -> Effects:
     return found
 
 
-def _read(root: ast.AST, found: Effects, known: Known, *, inside: bool = False) -> None:
-    """Add everything below `root` to `found`; bodies of functions only where they are asked for."""
+def _read(root: ast.AST, found: Effects, symbols: Symbols, *, inside: bool = False) -> None:
+    """Add the effects of all nodes below `root` to `found`; function bodies only if `inside`."""
     waiting: list[ast.AST] = [root]
     while waiting:
         node = waiting.pop()
-        _read_node(node, found, known)
+        _read_node(node, found, symbols)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not inside:
             waiting += [*node.decorator_list, node.args]  # its body runs when it is called
         else:
             waiting += ast.iter_child_nodes(node)
 
 
-def _read_node(node: ast.AST, found: Effects, known: Known) -> None:
-    _read_sharing(node, found, known)
+def _read_node(node: ast.AST, found: Effects, symbols: Symbols) -> None:
+    _read_sharing(node, found, symbols)
     match node:
         case ast.Name(id=name, ctx=ast.Load()):
             found.uses.add(name)
@@ -189,28 +143,28 @@ def _read_node(node: ast.AST, found: Effects, known: Known) -> None:
         case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
             changed = roots(node)
             found.touches |= changed
-            found.lasting |= bool(changed & set(known.modules))  # a library's setting
+            found.lasting |= bool(changed & set(symbols.modules))  # a library's setting
         case ast.AugAssign(target=target):
             found.touches |= roots(target)
             found.uses |= roots(target)
         case ast.Expr(value=ast.Call() as call):
-            _read_discarded(call, found, known)
+            read_discarded(call, found, symbols)
         case ast.Call():
-            _read_call(node, found, known)
+            read_call(node, found, symbols)
 
 
-def _read_sharing(node: ast.AST, found: Effects, known: Known) -> None:
+def _read_sharing(node: ast.AST, found: Effects, symbols: Symbols) -> None:
     match node:
         case ast.Assign(targets=targets, value=value):
-            _share(targets, value, found, known)
+            _share(targets, value, found, symbols)
         case ast.AnnAssign(target=target, value=value) | ast.NamedExpr(target=target, value=value) if (
             value
         ):
-            _share([target], value, found, known)
+            _share([target], value, found, symbols)
         case ast.For(target=target, iter=value) | ast.AsyncFor(target=target, iter=value):
-            _share([target], value, found, known)
+            _share([target], value, found, symbols)
         case ast.withitem(context_expr=value, optional_vars=target) if target is not None:
-            _share([target], value, found, known)
+            _share([target], value, found, symbols)
 
 
 def _read_import(node: ast.Import | ast.ImportFrom, found: Effects) -> None:
@@ -221,154 +175,9 @@ def _read_import(node: ast.Import | ast.ImportFrom, found: Effects) -> None:
     found.lasting = found.lasting or "*" in names or module == "__future__" or "experimental" in module
 
 
-def _share(targets: list[ast.expr], value: ast.expr, found: Effects, known: Known) -> None:
-    held = _held(value, known)
+def _share(targets: list[ast.expr], value: ast.expr, found: Effects, symbols: Symbols) -> None:
+    aliased = held(value, symbols)
     for target in targets:
-        group = roots(target) | held
+        group = roots(target) | aliased
         if len(group) > 1:
             found.shares.append(group)
-
-
-def roots(node: ast.AST) -> set[str]:
-    """Return the variables that a target or an attribute chain begins with."""
-    match node:
-        case ast.Name(id=name):
-            return {name}
-        case ast.Attribute(value=inner) | ast.Subscript(value=inner) | ast.Starred(value=inner):
-            return roots(inner)
-        case ast.Tuple(elts=parts) | ast.List(elts=parts):
-            return {name for part in parts for name in roots(part)}
-        case ast.Call(func=function):
-            return roots(function)
-        case _:
-            return set()
-
-
-def _held(value: ast.AST, known: Known) -> set[str]:
-    """Return the variables whose objects the value of an expression may be, or hold."""
-    match value:
-        case ast.Name() | ast.Attribute() | ast.Subscript():
-            return roots(value) - set(known.modules)
-        case ast.Call() as call:
-            return _held_by_call(call.func, _arguments(call), known)
-        case ast.Lambda() | ast.JoinedStr() | ast.Constant() | ast.BinOp() | ast.Compare():
-            return set()
-        case _:
-            return {name for child in ast.iter_child_nodes(value) for name in _held(child, known)}
-
-
-def _held_by_call(function: ast.expr, parts: list[ast.expr], known: Known) -> set[str]:
-    given = {name for part in parts for name in _held(part, known)}
-    match function:
-        case ast.Name(id=name) if name in HOLDING_BUILTINS or name in known.own:
-            return given
-        case ast.Name(id=name) if name in HARMLESS_BUILTINS:
-            return set()
-        case ast.Name(id=name) if name in known.modules:
-            return given if name[:1].isupper() else set()
-        case ast.Attribute(attr=name) if roots(function) & set(known.modules):
-            return given if name[:1].isupper() and name not in TABLES else set()
-        case ast.Attribute(attr=name) if name in HARMLESS_METHODS:
-            return set()
-        case ast.Attribute():
-            return roots(function) | (given if function.attr in ADDERS else set())
-        case _:
-            return roots(function) | given
-
-
-def _makes_object(call: ast.Call) -> bool:
-    name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    return bool(name[:1].isupper()) and name not in TABLES
-
-
-def _read_discarded(call: ast.Call, found: Effects, known: Known) -> None:
-    """Read a call whose value nobody takes: what it is for, it does to something."""
-    function, name = call.func, _called(call)
-    imported = roots(function) & set(known.modules)
-    if _is_harmless(function, name, known) or name in FILE_WRITERS:
-        return  # `_read_call` says the rest
-    if isinstance(function, ast.Name) and not imported:
-        return
-    names = _given(call) - set(known.modules)
-    if imported:
-        found.touches |= names
-        found.lasting = found.lasting or not names
-    else:
-        found.touches |= names & known.objects
-
-
-def _is_harmless(function: ast.expr, name: str, known: Known) -> bool:
-    if isinstance(function, ast.Name):
-        return name in HARMLESS_BUILTINS and name not in known.own
-    path = ".".join((known.modules.get(next(iter(roots(function)), ""), ""), name))
-    return name in HARMLESS_METHODS or path in HARMLESS_SYSTEM
-
-
-def _called(call: ast.Call) -> str:
-    """Return the last part of a function's name."""
-    function = call.func
-    return function.attr if isinstance(function, ast.Attribute) else next(iter(roots(function)), "")
-
-
-def _arguments(call: ast.Call) -> list[ast.expr]:
-    return [*call.args, *(each.value for each in call.keywords)]
-
-
-def _given(call: ast.Call) -> set[str]:
-    """Return the variables that a call's arguments begin with."""
-    return {name for part in _arguments(call) for name in roots(part)}
-
-
-def _read_call(call: ast.Call, found: Effects, known: Known) -> None:
-    function, name = call.func, _called(call)
-    imported = {known.modules[each] for each in roots(function) if each in known.modules}
-    found.uses.add(RANDOM)  # anything may draw; what seeds or draws by itself is kept before it
-    if name in SEEDS:
-        found.lasting = True
-    if any(each.split(".")[0] in SYSTEM_MODULES for each in imported):
-        module = next(iter(imported))
-        path = f"{module}.{name}" if isinstance(function, ast.Attribute) else module
-        found.lasting = found.lasting or path not in HARMLESS_SYSTEM
-    if any(each.startswith(RANDOM_MODULES) for each in imported) or "random" in _path(function):
-        found.touches.add(RANDOM)
-    if (name in FILE_READERS or name == "open") and not named_files(call):
-        found.uses.add(ANY_FILE)
-    if name in FILE_WRITERS or (name == "open" and mode_of(call) != "r"):
-        _write_file(call, found)
-    elif isinstance(function, ast.Attribute) and not imported:
-        _read_method(call, function, found, known)
-    elif isinstance(function, ast.Name) and not imported:
-        _read_function(call, name, found, known)
-    elif name in SHAPERS:
-        found.touches |= _given(call)
-
-
-def _path(function: ast.expr) -> list[str]:
-    parts = []
-    while isinstance(function, ast.Attribute):
-        parts.append(function.attr)
-        function = function.value
-    return parts
-
-
-def _read_method(call: ast.Call, function: ast.Attribute, found: Effects, known: Known) -> None:
-    in_place = any(each.arg in ("inplace", "out") for each in call.keywords)
-    if function.attr not in HARMLESS_METHODS or in_place:
-        found.touches |= roots(function)
-    if function.attr in ADDERS:
-        given = {each for part in _arguments(call) for each in _held(part, known)}
-        found.shares.append(roots(function) | given)
-
-
-def _read_function(call: ast.Call, name: str, found: Effects, known: Known) -> None:
-    if name in WORLD_BUILTINS:
-        found.lasting = True
-    if name not in HARMLESS_BUILTINS | HOLDING_BUILTINS or name in known.own:
-        found.touches |= (_given(call) | {name}) - set(known.modules)
-
-
-def _write_file(call: ast.Call, found: Effects) -> None:
-    named = named_files(call)
-    found.touches |= named
-    if not named or any(name.endswith(".py") for name in named):
-        found.lasting = True  # it may be a submission, or a module

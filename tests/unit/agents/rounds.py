@@ -8,15 +8,15 @@ from comind.agents.comind.idea_proposer import proposing_of
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Purpose, Think
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Think
+from comind.campaign.log.work_items import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 from comind.domain.payload import Payload
-from tests.unit.campaign.samples import code, opened, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, opened, records, scored
 
 REPORT = {
     "item": "ben/forest",
@@ -37,7 +37,7 @@ def state_of(*events: CampaignEvent, **spec: Any) -> CampaignState:
     """Return the state of a campaign after these events."""
     state = CampaignState()
     for record in records(opened(**spec), *events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     return state
 
 

@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind.adapt import Adapted, adapt
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.script import RanCell, derive
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.script.cells import RanCell
+from comind.campaign.script.derive import derive
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape
 from tests.unit.agents.test_comind import PROBLEM

@@ -21,10 +21,10 @@ from comind.agents.comind.thoughts import (
     Proposing,
     Reading,
 )
-from comind.campaign.events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Done, Think, Wait
-from comind.campaign.state import CampaignState, apply
+from comind.campaign.log.campaign_events import CampaignEvent, CommunityRead, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, ThinkOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
@@ -35,8 +35,7 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
-from tests.unit.campaign.samples import code, failed, opened, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import code, failed, opened, records, scored
 from tests.unit.campaign.world import World, hand_in
 
 PROBLEM = Problem(
@@ -65,7 +64,7 @@ SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
     state = CampaignState()
     for record in records(opened(**spec), *events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     return state
 
 

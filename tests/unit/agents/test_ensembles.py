@@ -11,10 +11,10 @@ import pytest
 from comind.agents.comind import CoMind
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.events import CampaignEvent, ErrorsCompared
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code, Compare, Think
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_events import CampaignEvent, ErrorsCompared
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Code, Compare, Think
 from comind.campaign.worker import execute
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import ValidationScore

@@ -20,20 +20,20 @@ from comind.agents.comind.coordinator import Drafts
 from comind.agents.comind.idea_proposer import Brainstorm, Selection
 from comind.agents.comind.thoughts import ANALYZE
 from comind.authoring.author import REPAIRS, EvaluateScript, SplitScript, author_split
-from comind.campaign.attempt import (
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.outcome import FailureKind, Outcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
     WORK_EVENTS,
     MonitorHeard,
     MonitorVerdict,
     WorkEnded,
     WorkEvent,
 )
-from comind.campaign.budget import BudgetLedger, Meter, MeteredModel
-from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.folder import WorkFolder
-from comind.campaign.monitor import CellMonitor, MonitorSettings
-from comind.campaign.outcome import FailureKind, Outcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import apply
+from comind.campaign.work.metering import BudgetLedger, Meter, MeteredModel
+from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.errors import NoSubmissionError, ReplyError
@@ -47,10 +47,8 @@ from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
 from tests.unit.agents.test_comind import PROBLEM
-from tests.unit.campaign.samples import code
-from tests.unit.campaign.test_monitor import _at_once
-from tests.unit.campaign.test_state import records
-from tests.unit.campaign.world import World
+from tests.unit.campaign.samples import code, records
+from tests.unit.campaign.world import World, run_inline
 from tests.unit.evaluation.folders import competition_folder
 
 _AGENT = CoMind(PROBLEM, seed=0, community=VIEW)
@@ -174,7 +172,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
     work_id = state.next_id(work)
     events = [WorkPlanned(id=work_id, work=work), WorkFinished(id=work_id, outcome=outcome)]
     for record in records(*events):
-        state = apply(state, record)
+        state = CAMPAIGN_LOG.apply(state, record)
     assert _AGENT.plan(state) is not None
     assert _AGENT.journal(state, VIEW)
 
@@ -182,7 +180,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 def _watch_a_cell(data: st.DataObject) -> None:
     """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
     events: list[WorkEvent] = []
-    settings = MonitorSettings(ask_after=20, start=_at_once)
+    settings = MonitorSettings(ask_after=20, start=run_inline)
     watch = CellMonitor(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
     cell = {"fit()": lambda _workspace: iter([(100.0 * n, f"epoch {n}") for n in range(1, 6)])}
     result = ScriptedSession(Path(), cell).run("fit()", seconds=3_600, watch=watch)

@@ -2,7 +2,7 @@
 
 from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.events import CampaignEvent
+from comind.campaign.log.campaign_events import CampaignEvent
 from comind.domain.draft import Draft
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import IDEA, REPORT, attempt, baseline, state_of, thought

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from comind.campaign.monitor import MonitorSettings
+from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import execute
 from comind.testing import ScriptedModel
 from tests.unit.agents.test_comind import AGENT

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.campaign.plan import Code, Think
+from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel

@@ -13,8 +13,8 @@ from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.sampling import sample
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.outcome import ThinkOutcome
-from comind.campaign.plan import Code, Think, Wait
+from comind.campaign.log.outcome import ThinkOutcome
+from comind.campaign.log.work import Code, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.errors import ContextError

@@ -12,9 +12,9 @@ from comind.agents.comind import CoMind
 from comind.agents.comind.adapt import adapt
 from comind.agents.comind.pool import pool_of, runs_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Code, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft

@@ -8,10 +8,11 @@ import pandas as pd
 import pytest
 
 from comind.agents.comind.coding_agent import OPENING_VERSION
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.folder import WorkFolder
-from comind.campaign.handin import HandIn
-from comind.campaign.script import RanCell, derive
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.script.cells import RanCell
+from comind.campaign.script.derive import derive
+from comind.campaign.work.cell_outputs import SubmissionCollector
 from comind.domain.problem import FOLDS_AT
 from comind.evaluation.folder import load_competition
 from comind.evaluation.grading_server import SplitGrader
@@ -78,7 +79,7 @@ def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeRep
         here.chdir(workspace)
         for cell in cells[:-1]:
             exec(cell, space)
-        hand_in = HandIn(workspace, None)
+        hand_in = SubmissionCollector(workspace, None)
         exec(cells[-1], space)
     submitted, said = hand_in.collect(folder, 1)
     assert submitted is not None, said

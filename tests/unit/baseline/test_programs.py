@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 
 from comind.baseline import programs
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.script import RanCell, Script, ScriptKind, all_cells, derive
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.script.cells import RanCell
+from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
 from comind.domain.problem import DataShape, Problem
 from tests.unit.baseline.tiny import COMPETITIONS
 

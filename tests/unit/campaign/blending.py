@@ -1,4 +1,4 @@
-"""A world whose cells are programs that write tables, and whose grader has answers to all rows."""
+"""A campaign whose cells are programs that write tables, graded in process against known answers."""
 
 import csv
 import shutil
@@ -10,8 +10,8 @@ from random import Random
 
 import pandas as pd
 
-from comind.campaign.folder import CampaignFolder, WorkFolder
-from comind.campaign.plan import Code
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.work import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.evaluation.blending.program import KEPT
@@ -28,7 +28,7 @@ _ROWS = 120
 
 
 def program(seed: int, noise: float) -> str:
-    """Return a program that knows each answer but for errors of its own."""
+    """Return a program that predicts each answer with random errors of its own."""
     return f"""import csv, random
 draw = random.Random({seed})
 for asked, name in (("validation", "validation_submission.csv"), ("test", "submission.csv")):
@@ -40,7 +40,7 @@ for asked, name in (("validation", "validation_submission.csv"), ("test", "submi
 
 
 class TableGrader:
-    """The grader of a world, in this process; it notes what it is asked to average."""
+    """An in-process grader; records the candidates that it is given to average."""
 
     def __init__(
         self, validation: pd.DataFrame, test: pd.DataFrame, folds: Sequence[pd.DataFrame] = ()
@@ -74,7 +74,7 @@ class TableGrader:
 
 
 class ProgramSession:
-    """Runs each cell as a program of its own, in the workspace."""
+    """Runs each cell as a separate program in the workspace."""
 
     sandbox = "program"
     sealed = True

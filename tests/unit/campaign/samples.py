@@ -1,12 +1,15 @@
 """Values that the campaign's tests share."""
 
-from comind.campaign.events import CampaignOpened, CampaignSpec, SplitMade
-from comind.campaign.history import AttemptState
-from comind.campaign.outcome import CodeOutcome, Failure, FailureKind, Submitted
-from comind.campaign.plan import Code
+from datetime import UTC, datetime
+
+from comind.campaign.log.campaign_events import CampaignEvent, CampaignOpened, CampaignSpec, SplitMade
+from comind.campaign.log.outcome import CodeOutcome, Failure, FailureKind, Submitted
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_state import AttemptState
 from comind.domain.draft import Draft, Operator
 from comind.domain.metric import Interval, MetricValue, ValidationScore
 from comind.domain.spend import Budget, Spend, WorkBudget
+from comind.eventlog.log import Record
 
 
 def spec(**changes: object) -> CampaignSpec:
@@ -46,6 +49,12 @@ def split_made(**changes: object) -> SplitMade:
     return SplitMade.model_validate(values | changes)
 
 
+def records(*events: CampaignEvent) -> list[Record[CampaignEvent]]:
+    """Return the records of events that came ten seconds apart."""
+    start = datetime(2026, 1, 1, tzinfo=UTC)
+    return [Record(seq, start, 10.0 * seq, event) for seq, event in enumerate(events)]
+
+
 def code(title: str = "baseline", *, steps: int = 2) -> Code:
     return Code(
         operator=Operator.DRAFT,
@@ -81,7 +90,7 @@ def failed(tokens: int = 0) -> CodeOutcome:
 
 
 def owed_by_calls(state: AttemptState) -> Spend:
-    """Return what the calls of some work took, one by one; the call under way at its bound."""
+    """Return the sum of the spend of all calls; the open call at its bound."""
     found = sum((call.spend for call in state.calls), Spend())
     call = state.open_call
     if call is None:
@@ -92,5 +101,5 @@ def owed_by_calls(state: AttemptState) -> Spend:
 
 
 def rounded(spend: Spend) -> dict[str, float]:
-    """Return a spend by name, without what the order of addition changes."""
+    """Return a spend by field name, rounded so that the order of addition does not matter."""
     return {name: round(value, 9) for name, value in spend.model_dump().items()}

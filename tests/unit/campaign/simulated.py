@@ -1,4 +1,4 @@
-"""A campaign on a simulated clock: its code takes seconds of that clock, and next to none of ours."""
+"""A campaign on a virtual clock: cells take virtual seconds and hardly any real ones."""
 
 import csv
 import heapq
@@ -11,11 +11,11 @@ from random import Random
 import numpy as np
 import pandas as pd
 
-from comind.campaign.finish import finish
-from comind.campaign.folder import WorkFolder
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code, Think
 from comind.campaign.loop import Campaign, Finished, run
-from comind.campaign.plan import Code, Think
-from comind.campaign.state import CampaignState
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
@@ -77,7 +77,7 @@ class _Grader(TableGrader):
 
 
 class _Session:
-    """Runs cells that say how many seconds they take; one that passes its deadline is interrupted."""
+    """Runs cells that state their own duration; one that passes its deadline is interrupted."""
 
     sandbox = "simulated"
     sealed = True
@@ -122,7 +122,7 @@ class _Session:
 
 
 class _Executor:
-    """Carries work out as it is handed out, and keeps each outcome until the clock is there."""
+    """Executes work when it is submitted, and holds each outcome back until its virtual end."""
 
     def __init__(self, world: "Simulated") -> None:
         self._world = world
@@ -147,7 +147,7 @@ class _Executor:
 
 @dataclass
 class Simulated(World):
-    """A campaign whose attempts try one cell after another until the time is over."""
+    """A campaign whose attempts try one cell after another until the deadline."""
 
     seconds_of_code: Sequence[float] = (10.0,)
     """Of cells, one after another, and again from the beginning."""
@@ -183,6 +183,6 @@ class Simulated(World):
         executor = _Executor(self)
         with campaign:
             ending = run(campaign, self.agent, executor)
-            no_refit = finish(campaign, executor, self.grader, offer=self.offer)
+            no_refit = finish(campaign, executor, self.grader, count_folds=self.count_folds)
             detail = "; ".join(filter(None, (ending.detail, no_refit)))
             return campaign.record(ending.model_copy(update={"detail": detail}))

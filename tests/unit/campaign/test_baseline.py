@@ -1,14 +1,14 @@
-"""Attempt 0 is the platform's: planned before everything else, and carried out without a model."""
+"""Attempt 0 is planned by the platform before everything else, and executed without a model."""
 
 from pathlib import Path
 
 from comind.baseline import Program
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.baseline import BaselineFirst
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.loop import BaselineFirst
 from comind.campaign.worker import execute
 from comind.eventlog.log import read_log
 from tests.unit.agents.rounds import state_of
@@ -38,7 +38,7 @@ def _tried(outcome: CodeOutcome) -> list[CampaignEvent]:
 
 
 def test_the_baseline_comes_first() -> None:
-    """Attempt 0 is the baseline, unless it is not wanted; the agent waits for it."""
+    """Attempt 0 is the baseline unless the spec disables it; the agent plans after it has ended."""
     [first] = _PLANNER.plan(state_of())  # type: ignore[misc]
     assert isinstance(first, Code)
     assert (first.role, first.draft.title) == (BASELINE_ROLE, "baseline")
@@ -64,7 +64,7 @@ def _carry_out(root: Path, *programs: str) -> tuple[CodeOutcome, list[str], list
 
 
 def test_its_programs_are_tried_in_turn(tmp_path: Path) -> None:
-    """The next program is for when those before it had no score; no model's reply is in the log."""
+    """The next program runs only if those before it have no score; the log holds no model reply."""
     outcome, ran, events = _carry_out(tmp_path, "unknown", "good", "better")
     assert ran == ["unknown", "good"]
     assert outcome.code == "good"

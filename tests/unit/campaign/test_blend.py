@@ -1,4 +1,4 @@
-"""A blend at the end of a campaign: an attempt with log, score, lineage, script and refit."""
+"""A blend at the end of a campaign is work with its own log, score, lineage, script and refit."""
 
 import hashlib
 import json
@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.blend import BLEND_ROLE, candidates
-from comind.campaign.events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
-from comind.campaign.graph import graph_of_campaign
-from comind.campaign.journal import journal_of
-from comind.campaign.lineage import lineage_of, script_for
+from comind.campaign.closing.blend_plan import candidates
+from comind.campaign.closing.finish import plan_refit
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, BlendJudged, SplitMade
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import WORK_EVENTS
+from comind.campaign.log.work_items import WorkItems
 from comind.campaign.loop import read_state
-from comind.campaign.outcome import Submitted
-from comind.campaign.refit import plan_refit
-from comind.campaign.state import CampaignState
-from comind.campaign.works import WorkItems
+from comind.campaign.reports.attempt_lineage import lineage_of, script_for
+from comind.campaign.reports.campaign_journal import journal_of
+from comind.campaign.reports.provenance import graph_of_campaign
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
@@ -54,7 +54,7 @@ def _run(root: Path, programs: list[str] = _DIFFERENT, **spec: object) -> Campai
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of a campaign that has ended with a blend and its refit; nobody writes there."""
+    """The root of a campaign that has ended with a blend and its refit; read-only."""
     place = tmp_path_factory.mktemp("ended")
     _run(place)
     return place
@@ -62,7 +62,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def state(root: Path) -> CampaignState:
-    """What that campaign came to."""
+    """The state of that campaign."""
     return read_state(BlendingWorld.of(root, []).folder)
 
 
@@ -71,11 +71,11 @@ def _folder(root: Path) -> Path:
 
 
 def test_steps_with_errors_of_their_own_are_averaged(state: CampaignState) -> None:
-    """The blend is an attempt of its own with members, weights and a better score; it is the pick."""
+    """The blend is work of its own with members, weights and a better score, and it is the pick."""
     blend = state.works.blend()
     assert blend is not None
     assert blend.id == "blend-000"
-    assert (blend.work.role, blend.work.operator.value) == (BLEND_ROLE, "blend")
+    assert (blend.work.role, blend.work.operator.value) == ("blend", "blend")
     assert blend.work.blend is not None
     members = blend.work.blend.members
     assert 2 <= len(members) <= 5
@@ -90,7 +90,7 @@ def test_steps_with_errors_of_their_own_are_averaged(state: CampaignState) -> No
 
 
 def test_agents_never_see_a_blend(state: CampaignState) -> None:
-    """It is none of the attempts, and neither the best nor among the best first, that agents plan by."""
+    """A blend is excluded from attempts, from the best, and from the ranking that agents plan by."""
     assert state.works.blend() is not None
     assert [each.id for each in state.works.attempts()] == [f"attempt-00{n}" for n in range(3)]
     assert [each.id for each in state.works.best_first() if "blend" in each.id] == []
@@ -99,7 +99,7 @@ def test_agents_never_see_a_blend(state: CampaignState) -> None:
 
 
 def test_one_step_has_nothing_to_be_averaged_with(tmp_path: Path) -> None:
-    """With the same files at every step nobody is asked, and nothing is recorded."""
+    """With the same files at every step the grader is not called, and nothing is recorded."""
     world = BlendingWorld.of(tmp_path, _ALIKE)
     state = world.run(world.campaign(blend=True, coders=1))
     assert state.judged is None
@@ -109,12 +109,12 @@ def test_one_step_has_nothing_to_be_averaged_with(tmp_path: Path) -> None:
 
 
 def test_a_blend_can_be_left_out(tmp_path: Path) -> None:
-    """Without the switch, and in older logs that have none, nothing is averaged."""
+    """Nothing is averaged if `blend` is false or missing, as in older logs."""
     assert _run(tmp_path, blend=False).judged is None
 
 
 def test_a_blend_that_is_rejected_is_told_of(tmp_path: Path) -> None:
-    """Beside a step without any error the others add nothing; the log says so, and the pick stands."""
+    """If one step has no error, no blend is better; the reason is in the log, and the pick stays."""
     state = _run(tmp_path, [program(0, 0.0), *_DIFFERENT[1:]])
     assert state.judged is not None
     assert state.judged.blend is None
@@ -127,7 +127,7 @@ def test_a_blend_that_is_rejected_is_told_of(tmp_path: Path) -> None:
 def test_a_campaign_killed_at_any_event_of_the_end_makes_the_same_blend(
     tmp_path: Path, root: Path, state: CampaignState
 ) -> None:
-    """Whatever was recorded when it was killed, the same members with the same weights follow."""
+    """Killed after any event, the campaign resumes to the same members with the same weights."""
     lines = (_folder(root) / "log.jsonl").read_bytes().splitlines(keepends=True)
     closing = next(n for n, line in enumerate(lines) if b'"blend-judged"' in line)
     for cut in range(closing, len(lines)):
@@ -146,7 +146,7 @@ def test_a_campaign_killed_at_any_event_of_the_end_makes_the_same_blend(
 def test_a_blend_killed_at_any_event_of_its_own_ends_the_same(
     tmp_path: Path, root: Path, state: CampaignState
 ) -> None:
-    """Its own log goes on where it stands: the same submissions, byte by byte."""
+    """A blend resumes from its own log to the same submissions, byte for byte."""
     folder = _folder(root)
     own = (folder / "blend-000" / "log.jsonl").read_bytes().splitlines(keepends=True)
     lines = (folder / "log.jsonl").read_bytes().splitlines(keepends=True)
@@ -168,7 +168,7 @@ def _handed_in(state: CampaignState) -> Submitted | None:
 
 
 def _copy_logs(source: Path, target: Path) -> None:
-    """Copy what a campaign left, but for what only its sessions had."""
+    """Copy a finished campaign without the files of its sessions."""
     for path in sorted(_folder(source).rglob("*")):
         relative = path.relative_to(source)
         if path.is_file() and "workspace" not in relative.parts:
@@ -177,7 +177,7 @@ def _copy_logs(source: Path, target: Path) -> None:
 
 
 def test_a_resumed_campaign_blends_again_only_after_another_attempt(tmp_path: Path, root: Path) -> None:
-    """An end that is taken back keeps its blend; one more attempt makes room for one more."""
+    """A campaign resumed after its end keeps its blend; one more attempt allows one more blend."""
     world = BlendingWorld.of(tmp_path, [])
     _copy_logs(root, tmp_path)
     campaign = world.campaign()
@@ -197,7 +197,7 @@ def test_a_resumed_campaign_blends_again_only_after_another_attempt(tmp_path: Pa
 def test_the_script_runs_its_members_and_gives_the_same(
     tmp_path: Path, root: Path, state: CampaignState
 ) -> None:
-    """Run alone, where no member's submission lies, it writes what was graded, byte by byte."""
+    """The script, run without its members' submissions, writes the graded files byte for byte."""
     records = read_log(_folder(root) / "blend-000" / "log.jsonl", WORK_EVENTS)
     script = script_for(state, records, "blend-000")
     assert script is not None
@@ -213,7 +213,7 @@ def test_the_script_runs_its_members_and_gives_the_same(
 
 
 def test_a_refit_of_a_blend_is_one_of_its_members(root: Path, state: CampaignState) -> None:
-    """The members' scripts run on all labelled rows, with the weights as they are."""
+    """The members' scripts run on all labelled rows, with unchanged weights."""
     refit = state.refit()
     assert refit is not None
     assert refit.work.parents == ("blend-000",)
@@ -227,7 +227,7 @@ def test_a_refit_of_a_blend_is_one_of_its_members(root: Path, state: CampaignSta
 
 
 def test_a_refit_that_would_take_too_long_is_told(state: CampaignState) -> None:
-    """What the members took counts, not what their average took; the blend stays as it was scored."""
+    """The members' running time decides whether a refit fits; else the blend is delivered as scored."""
     blend = state.works.blend()
     assert blend is not None
     assert blend.work.blend is not None
@@ -247,7 +247,7 @@ def test_a_refit_that_would_take_too_long_is_told(state: CampaignState) -> None:
 
 
 def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignState) -> None:
-    """Steps, weights and parents stand in lineage.json; the graph leads from the blend to them."""
+    """Lineage holds steps, weights and parents; the graph has edges from the members to the blend."""
     folder = BlendingWorld.of(root, []).folder
     lineage = lineage_of(state, folder, "blend-000")
     blend = state.works.blend()
@@ -265,7 +265,7 @@ def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignS
 
 
 def test_the_lineage_of_an_older_campaign_stays_as_it_was(root: Path, state: CampaignState) -> None:
-    """What its log knew nothing of has no place in `lineage.json`, nor in the hash of a draft."""
+    """Fields that are newer than a log are left out of `lineage.json` and of a draft's hash."""
     older = replace(state, opened=spec(blend=False, pick="simplest"))
     lineage = lineage_of(older, BlendingWorld.of(root, []).folder, "attempt-000")
     assert not lineage.parameters.keys() & {"blend", "folds", "pick", "ensemble", "store"}
@@ -278,7 +278,7 @@ def test_the_lineage_of_an_older_campaign_stays_as_it_was(root: Path, state: Cam
 
 @pytest.mark.parametrize("name", ["validation_submission", "test_submission"])
 def test_a_file_that_was_changed_is_not_averaged(name: str, tmp_path: Path) -> None:
-    """Neither of the two submissions of a candidate may be another one than was graded."""
+    """A candidate whose files were changed after grading is refused."""
     world = BlendingWorld.of(tmp_path, [*_DIFFERENT[:4], _DIFFERENT[0], "words"])
     state = world.run(world.campaign(blend=True, coders=1))
     getattr(world.folder.work("attempt-000"), name)(1).write_text("id,y\n1,2\n")
@@ -287,7 +287,7 @@ def test_a_file_that_was_changed_is_not_averaged(name: str, tmp_path: Path) -> N
 
 
 def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
-    """The best first, of the same files one; none with packages of its own, nor with changed files."""
+    """Candidates are best first and without duplicates; none installed packages or has changed files."""
     world = BlendingWorld.of(tmp_path, [*_DIFFERENT[:4], _DIFFERENT[0], "words"])
     state = world.run(world.campaign(blend=True, coders=1))
     found = candidates(state, world.folder)
@@ -306,7 +306,7 @@ def test_candidates_are_the_scored_steps_that_differ(tmp_path: Path) -> None:
 
 
 def test_what_is_recorded_is_a_bounded_aggregate(root: Path, state: CampaignState) -> None:
-    """A few small whole numbers, and three numbers of three digits, are all that is said of labels."""
+    """A blend's event reveals a few small integer weights and three numbers of three digits."""
     assert state.judged is not None
     assert state.judged.blend is not None
     members, gain = state.judged.blend.members, state.judged.blend.gain

@@ -1,4 +1,4 @@
-"""The closing phase on a simulated clock: it ends in time, and folds give way to the refit."""
+"""The closing phase meets its deadline on a virtual clock, and folds yield time to the refit."""
 
 import tempfile
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.campaign.state import CampaignState
+from comind.campaign.log.campaign_state import CampaignState
 from comind.domain.spend import Budget
 from tests.unit.campaign.simulated import OVERHEAD, Simulated
 
@@ -17,7 +17,7 @@ _MOST_SLOWER = 1.1
 
 
 def _ended(minutes: float, share: float, **spec: Any) -> tuple[CampaignState, float]:
-    """Return how a campaign ended whose code takes about this share of its time, and when it did."""
+    """Return the end of a campaign whose code takes this share of its time, and when it ended."""
     limit = 60.0 * minutes
     with tempfile.TemporaryDirectory() as root:
         world = Simulated(
@@ -44,7 +44,7 @@ def _ended(minutes: float, share: float, **spec: Any) -> tuple[CampaignState, fl
 
 
 def _check(state: CampaignState, now: float) -> None:
-    """Check what holds of every end: its time, its refit or the reason, and that no run was cut off."""
+    """Check the deadline, the refit or its reason, and that no fold run was interrupted."""
     limit = state.budget.seconds
     assert limit is not None
     assert state.ended is not None
@@ -72,13 +72,13 @@ def _check(state: CampaignState, now: float) -> None:
 def test_every_campaign_ends_in_time(
     minutes: int, share: float, coders: int, folds: int | str, blend: bool
 ) -> None:
-    """Its refit has time, or the reason why there is none is told; no run on a fold is cut off."""
+    """There is time for the refit, or a reason without one; no fold run is interrupted."""
     _check(*_ended(minutes, share, coders=coders, folds=folds, blend=blend))
 
 
 @pytest.mark.parametrize(("minutes", "coders"), [(10, 1), (120, 4)])
 def test_quick_code_has_time_for_all(minutes: int, coders: int) -> None:
-    """Where it takes two hundredths of the time, there are folds and a refit, of whatever is picked."""
+    """If the code takes a fiftieth of the time, there are folds and a refit under each pick rule."""
     state, now = _ended(minutes, 0.02, coders=coders, iterations=12)
     _check(state, now)
     assert state.picked is not None
@@ -87,7 +87,7 @@ def test_quick_code_has_time_for_all(minutes: int, coders: int) -> None:
 
 
 def test_a_campaign_that_was_killed_after_the_pick_begins_no_attempt(tmp_path: Path) -> None:
-    """What was kept back stays so until the end: it goes to the refit, not to another attempt."""
+    """The reserved time goes to the refit, not to another attempt."""
     world = Simulated(
         tmp_path,
         budget=Budget(seconds=600, closing_time_share=_CLOSING_SHARE),
@@ -108,7 +108,7 @@ def test_a_campaign_that_was_killed_after_the_pick_begins_no_attempt(tmp_path: P
 
 
 def test_a_refit_asks_no_model(tmp_path: Path) -> None:
-    """So a campaign whose tokens are used up is refitted."""
+    """A campaign whose token budget is exhausted is refitted."""
     budget = Budget(seconds=600, tokens=240, closing_share=0, closing_time_share=_CLOSING_SHARE)
     world = Simulated(tmp_path, budget=budget)
     state = world.run(world.campaign(coders=1, steps=1, iterations=100, refit=True))
@@ -118,7 +118,7 @@ def test_a_refit_asks_no_model(tmp_path: Path) -> None:
 
 
 def test_a_refit_that_had_no_time_is_tried_again_with_more(tmp_path: Path) -> None:
-    """Once for each end of a campaign; without more time the failed one stays the last."""
+    """A failed refit is retried once per end of the campaign, and only with more time."""
     budget = Budget(seconds=600, closing_time_share=_CLOSING_SHARE)
     world = Simulated(tmp_path, budget=budget, seconds_of_code=[100.0], slower=1.4)
     spec: dict[str, Any] = {"coders": 1, "steps": 1, "iterations": 100, "refit": True}

@@ -1,4 +1,4 @@
-"""Programs are measured as in the paper's appendix B, whatever they are."""
+"""Programs are measured as in the CoMind paper, appendix B."""
 
 import warnings
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.code_metrics import CodeMetrics, measure
+from comind.campaign.reports.code_metrics import CodeMetrics, measure
 
 _PROGRAM = '''"""What it does."""
 import sys
@@ -44,13 +44,13 @@ def test_a_program_without_functions_has_no_mean() -> None:
     ids=["syntax", "magic", "null byte", "deep", "deeper", "no text", "indent"],
 )
 def test_what_cannot_be_parsed_has_a_length_alone(code: str) -> None:
-    """A program that is none is no fault of ours."""
+    """Code that does not parse has its length as its only metric."""
     assert measure(code) == CodeMetrics(code_length=len(code))
 
 
 @given(st.text(alphabet="ab10 \n\t\\'\"#:()[]=+-.\f\r\0if elsdf", max_size=80) | st.text(max_size=40))
 def test_anything_can_be_measured(code: str) -> None:
-    """No text breaks the measures, and nothing is said about it."""
+    """No text makes `measure` raise or warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert measure(code).code_length == len(code)

@@ -1,16 +1,15 @@
-"""How far errors go together is asked where the planner wants it, recorded, and read back."""
+"""Errors are compared when the planner asks for it, recorded, and replayed."""
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 import pytest
 
 from comind.campaign.comparison import compare_errors
-from comind.campaign.events import ErrorsCompared
+from comind.campaign.log.campaign_events import ErrorsCompared
+from comind.campaign.log.campaign_state import MOST_COMPARISONS, CampaignState
+from comind.campaign.log.work import Compare, Decision, Done
 from comind.campaign.loop import run
-from comind.campaign.plan import Compare, Decision, Done
-from comind.campaign.state import MOST_COMPARISONS, CampaignState
 from comind.errors import CampaignError, GraderError
 from comind.evaluation.report import ErrorReport
 from comind.testing import ColumnGrader, ThreadExecutor, TinyAgent
@@ -20,7 +19,7 @@ from tests.unit.campaign.world import World
 
 
 class _Errors(ColumnGrader):
-    """Says that errors go together by half; notes what it is asked."""
+    """Reports a correlation of one half; records its calls."""
 
     def __init__(self, *, gone: bool = False) -> None:
         super().__init__()
@@ -35,7 +34,7 @@ class _Errors(ColumnGrader):
 
 
 class _Comparing(TinyAgent):
-    """Has errors compared whenever it may; at the end asks once more where `insists`."""
+    """Plans a comparison whenever it is allowed, and once more at the end if `insists`."""
 
     def __init__(self, *, insists: bool = False) -> None:
         super().__init__()
@@ -52,14 +51,14 @@ def _run(world: World, grader: _Errors, agent: TinyAgent) -> CampaignState:
     campaign = world.campaign(ensemble=True, coders=1)
     executor = ThreadExecutor(world.folder, agent, world.dependencies())
     try:
-        run(campaign, agent, executor, compare=partial(compare_errors, comparer=grader))
+        run(campaign, agent, executor, grader=grader)
         return campaign.state
     finally:
         campaign.close()
 
 
 def test_a_planner_has_errors_compared(tmp_path: Path) -> None:
-    """Each table is asked for once, of what was scored by then; any prefix of the log gives it again."""
+    """Each comparison covers what was scored by then; any prefix of the log resumes to the same."""
     grader, world = _Errors(), World(tmp_path)
     state = _run(world, grader, _Comparing())
     assert grader.asked == [
@@ -79,7 +78,7 @@ def test_a_planner_has_errors_compared(tmp_path: Path) -> None:
 
 
 def test_a_grader_that_is_gone_halts_the_campaign(tmp_path: Path) -> None:
-    """What is under way comes back, then the error is raised; with a grader the campaign goes on."""
+    """Work in flight finishes, then the error is raised; with a grader the campaign resumes."""
     with pytest.raises(GraderError):
         _run(World(tmp_path), _Errors(gone=True), _Comparing())
     state = _run(World(tmp_path), _Errors(), _Comparing())
@@ -88,13 +87,13 @@ def test_a_grader_that_is_gone_halts_the_campaign(tmp_path: Path) -> None:
 
 
 def test_a_planner_that_insists_is_told_in_a_line(tmp_path: Path) -> None:
-    """A comparison beyond what may be asked is the agent's fault, and named."""
-    with pytest.raises(CampaignError, match="asks for a comparison that there cannot be"):
+    """A comparison that is not allowed is an error that names the agent."""
+    with pytest.raises(CampaignError, match="asks for a comparison that is not allowed"):
         _run(World(tmp_path), _Errors(), _Comparing(insists=True))
 
 
 def test_a_submission_that_was_changed_is_not_compared(tmp_path: Path) -> None:
-    """Files are those that were graded, or the campaign says so."""
+    """A submission that was changed after grading is an error."""
     world = World(tmp_path)
     state = _run(world, _Errors(), TinyAgent())
     world.folder.work("attempt-001").validation_submission(1).write_text("0.2")
@@ -103,7 +102,7 @@ def test_a_submission_that_was_changed_is_not_compared(tmp_path: Path) -> None:
 
 
 def test_when_errors_may_be_compared() -> None:
-    """Where it is wanted, with two scores at least, if one of them is news, and ten times at most."""
+    """A comparison needs the option, two scores, a new attempt, and fewer than ten before it."""
     two = [*baseline(), *attempt(1, code(), scored(0.8))]
     assert not state_of(*two).may_compare()
     assert not state_of(*baseline(), ensemble=True).may_compare()
@@ -120,9 +119,9 @@ def test_when_errors_may_be_compared() -> None:
 
 
 def test_a_table_says_itself_in_a_line() -> None:
-    """The view shows how many attempts there are and which two are the least alike."""
+    """The text has the number of attempts and the two that are least alike."""
     table = ErrorsCompared(attempts=("a", "b", "c"), correlations=((), (0.9,), (0.8, 0.85)))
     assert str(table) == "3 attempts, the least alike a and c: 0.8"
     assert table.correlation("c", "b") == table.correlation("b", "c") == 0.85
     assert table.correlation("a", "a") is table.correlation("a", "d") is None
-    assert str(ErrorsCompared(attempts=("a", "b"), reason="few rows")) == "not told: few rows"
+    assert str(ErrorsCompared(attempts=("a", "b"), reason="few rows")) == "not compared: few rows"

@@ -1,15 +1,14 @@
-"""The end of a campaign: ties go to the simpler and faster; a refit is a work of its own."""
+"""Closing a campaign: ties go to the simpler and faster; a refit is work of its own."""
 
 import csv
 from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import Ranked
-from comind.campaign.finish import as_csv, pick
-from comind.campaign.refit import REFIT_ROLE
-from comind.campaign.state import CampaignState
-from comind.campaign.works import Attempt
+from comind.campaign.closing.final_pick import leaderboard_csv, pick_simplest
+from comind.campaign.log.campaign_events import Ranked
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
 from comind.domain.blend import Blend, BlendMember
 from comind.domain.draft import Operator
 from comind.domain.metric import Interval, Paired
@@ -20,7 +19,7 @@ from tests.unit.campaign.world import CELLS, World
 def _ranked(
     name: str, value: float, *, behind: tuple[float, float] | None, lines: int = 50, seconds: float = 60
 ) -> Ranked:
-    """Return a place on a leaderboard; `behind` is the difference to the best and its error."""
+    """Return a leaderboard entry; `behind` is the difference to the best and its standard error."""
     paired = None
     if behind is not None:
         interval = Interval(low=behind[0] - 2 * behind[1], high=behind[0] + 2 * behind[1])
@@ -57,14 +56,14 @@ BEST = _ranked("attempt-003", 0.90, behind=None, lines=120, seconds=300)
     ],
 )
 def test_ties_go_to_the_simpler_then_the_faster(other: Ranked, chosen: str, why: str) -> None:
-    """Only what cannot be told from the best score is a tie, and the reason is stated."""
-    final = pick((BEST, other))
+    """Only scores within noise of the best tie with it, and the reason is stated."""
+    final = pick_simplest((BEST, other))
     assert final.work_id == chosen
     assert why in final.reason
 
 
 def test_a_blend_is_picked_where_it_is_the_best() -> None:
-    """It has beaten the best step already, so it need not be simple; behind another it is left."""
+    """A blend with the best score is picked whatever its length; behind another it is not."""
     gain = Paired(difference=0.012, standard_error=0.004, interval=Interval(low=0.004, high=0.02))
     members = tuple(BlendMember(attempt=f"attempt-00{n}", step=1, weights=(1,)) for n in (1, 3))
     blend = Blend(mean="vote", ids=("id",), targets=("y",), members=members, gain=gain)
@@ -72,18 +71,18 @@ def test_a_blend_is_picked_where_it_is_the_best() -> None:
     blended = Attempt("blend-000", work, scored(0.91))
     first = _ranked("blend-000", 0.91, behind=None, lines=900)
     other = _ranked("attempt-003", 0.90, behind=(0.01, 0.02), lines=5)
-    final = pick((first, other), blended)
+    final = pick_simplest((first, other), blended)
     assert final.work_id == "blend-000"
     assert "an average of 2 scored steps" in final.reason
     assert "by 0.012 (standard error 0.004)" in final.reason
     behind = _ranked("blend-000", 0.89, behind=(0.01, 0.02), lines=900)
-    assert pick((BEST, behind), blended).work_id == "attempt-003"
+    assert pick_simplest((BEST, behind), blended).work_id == "attempt-003"
 
 
 def test_a_leaderboard_is_a_table() -> None:
-    """Rank, score with interval and distance to the best stand in one row an attempt."""
+    """Each row has rank, score with interval, and difference to the best."""
     other = _ranked("attempt-001", 0.89, behind=(0.01, 0.02))
-    rows = list(csv.DictReader(as_csv((BEST, other)).splitlines()))
+    rows = list(csv.DictReader(leaderboard_csv((BEST, other)).splitlines()))
     assert [(row["rank"], row["attempt"], row["score"]) for row in rows] == [
         ("1", "attempt-003", "0.9"),
         ("2", "attempt-001", "0.89"),
@@ -97,7 +96,7 @@ def _refitted(tmp_path: Path, **spec: object) -> CampaignState:
 
 
 def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
-    """After the last attempt the pick's code runs once more; it is delivered, and has no score."""
+    """After the last attempt the pick's code runs once more; the refit is delivered and has no score."""
     state = _refitted(tmp_path)
     assert state.picked is not None
     refit = state.refit()
@@ -106,13 +105,13 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
     picked = state.works[state.picked.work_id].outcome
     assert picked is not None
     assert picked.kind == "code"
-    assert (refit.work.role, refit.work.parents) == (REFIT_ROLE, (state.picked.work_id,))
+    assert (refit.work.role, refit.work.parents) == ("refit", (state.picked.work_id,))
     assert refit.work.draft.codebase == picked.code
     assert refit.outcome.code == picked.code
     assert refit.outcome.score is None
     assert state.delivered() == refit
     assert refit.submitted is not None
-    assert all(attempt.work.role != REFIT_ROLE for attempt in state.works.attempts())
+    assert all(attempt.work.role != "refit" for attempt in state.works.attempts())
     assert state.best is not None
 
 
@@ -120,7 +119,7 @@ def test_the_pick_is_refitted_by_its_own_code(tmp_path: Path) -> None:
 def test_a_refit_whose_interpreter_dies_gets_one_more_try(
     tmp_path: Path, deaths: int, delivered: bool
 ) -> None:
-    """Somebody may have killed it; an interpreter that dies again is the code's own doing."""
+    """A refit is retried once after its interpreter died."""
     calm = World(tmp_path / "calm")
     calm.run(calm.campaign(refit=True))
     code, calls = calm.ran[-1], calm.ran.count(calm.ran[-1])
@@ -140,7 +139,7 @@ def test_a_refit_whose_interpreter_dies_gets_one_more_try(
 
 
 def test_without_a_refit_the_pick_is_delivered(tmp_path: Path) -> None:
-    """Where no refit is wanted, the submission that was scored is handed in."""
+    """Without a refit the scored submission is delivered."""
     world = World(tmp_path)
     state = world.run(world.campaign(refit=False))
     assert state.picked is not None

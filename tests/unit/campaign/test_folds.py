@@ -1,15 +1,15 @@
-"""Runs on folds: who runs, on how many, what they decide, and that a killed campaign does the same."""
+"""Fold runs: which attempts run, on how many folds, what they decide, and resuming after a kill."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import FoldsPlanned
-from comind.campaign.folds import FOLD_ROLE, fold_runs
+from comind.campaign.closing.fold_runs import fold_runs
+from comind.campaign.log.campaign_events import FoldsPlanned
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Decision
 from comind.campaign.loop import read_state
-from comind.campaign.plan import Decision
-from comind.campaign.state import CampaignState
 from comind.domain.draft import Operator
 from comind.domain.spend import Budget
 from comind.testing import TinyAgent
@@ -32,7 +32,7 @@ def _run(world: BlendingWorld, **spec: object) -> CampaignState:
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The place of a campaign that has ended with folds, a blend and a refit; nobody writes there."""
+    """The root of a campaign that has ended with folds, a blend and a refit; read-only."""
     place = tmp_path_factory.mktemp("ended")
     _run(_world(place), blend=True, refit=True)
     return place
@@ -40,12 +40,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def state(root: Path) -> CampaignState:
-    """What that campaign came to."""
+    """The state of that campaign."""
     return read_state(BlendingWorld.of(root, []).folder)
 
 
 def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> None:
-    """Who is not dropped has a score on each fold; the pick is the best of these, with how sure."""
+    """Each attempt that is not eliminated has a score on each fold; the best of them is the pick."""
     state = _run(_world(tmp_path))
     assert state.fold_plan is not None
     finalists = state.fold_plan.finalists
@@ -56,7 +56,7 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
     assert runs == [((finalist,), fold) for fold, running in both for finalist in running]
     gone = set(finalists) - set(first.continuing)
     assert {line.split()[0] for line in first.dropped} == gone != set()
-    assert all(each.work.role == FOLD_ROLE for each in state.works.fold_runs())
+    assert all(each.work.role == "fold" for each in state.works.fold_runs())
     picked = state.picked
     assert picked is not None
     assert picked.folds == 2
@@ -72,7 +72,7 @@ def test_finalists_run_on_folds_and_the_pick_rests_on_them(tmp_path: Path) -> No
 
 
 def test_a_better_holdout_score_gives_way_to_folds(tmp_path: Path) -> None:
-    """Who is ahead on the first validation rows alone, by luck, is not picked."""
+    """An attempt that leads on the first validation rows by luck is not picked."""
     lucky = program(0, 0.5).replace(
         "draw.gauss(0, 0.5)", "draw.gauss(0, 0.46 if float(row['id']) < 1000 else 0.8)"
     )
@@ -86,7 +86,7 @@ def test_a_better_holdout_score_gives_way_to_folds(tmp_path: Path) -> None:
 
 
 def test_agents_never_see_runs_on_folds(state: CampaignState) -> None:
-    """They are none of the attempts, the best ones, or what can be picked."""
+    """Fold runs are excluded from attempts, from the best, and from the candidates for the pick."""
     assert len(state.works.fold_runs()) > 1
     for seen in (state.works.attempts(), state.works.best_first(), state.works.rankable()):
         assert not [each for each in seen if each.work.operator is Operator.FOLD]
@@ -95,7 +95,7 @@ def test_agents_never_see_runs_on_folds(state: CampaignState) -> None:
 
 
 def test_a_blend_is_judged_over_the_rows_of_all_folds(root: Path, state: CampaignState) -> None:
-    """Its members are finalists, and the labels of all folds judge it."""
+    """The blend's members are finalists, and it is judged on the rows of all folds."""
     assert state.judged is not None
     assert state.judged.folds == 2
     assert state.judged.blend is not None
@@ -107,7 +107,7 @@ def test_a_blend_is_judged_over_the_rows_of_all_folds(root: Path, state: Campaig
 
 
 def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
-    """One attempt beyond the noise of all others needs no folds, and the log says so."""
+    """One attempt beyond the noise of all others needs no folds, and the log has the reason."""
     programs = [program(0, 0.1), program(0, 0.1), *(program(seed, 2.0) for seed in range(4))]
     state = _run(_world(tmp_path, programs))
     assert state.fold_plan == FoldsPlanned(reason="no attempt is within noise of attempt-000")
@@ -117,7 +117,7 @@ def test_nothing_runs_where_there_is_nothing_to_choose(tmp_path: Path) -> None:
 
 
 def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
-    """Who is far behind on the first fold runs on no other, and the note says who alone is left."""
+    """An attempt far behind on the first fold is eliminated, and the note names the one left."""
     lucky = program(0, 0.5).replace(
         "draw.gauss(0, 0.5)", "draw.gauss(0, 0.5 if float(row['id']) < 1000 else 3)"
     )
@@ -131,7 +131,7 @@ def test_the_race_ends_where_one_is_left(tmp_path: Path) -> None:
 
 
 def test_members_of_a_blend_run_where_the_best_is_alone(tmp_path: Path) -> None:
-    """They are behind the best beyond noise, run on every fold all the same, and are averaged."""
+    """Blend members behind the best beyond noise still run on every fold, and are averaged."""
     programs = [program(seed, noise) for seed, noise in enumerate((0.4, 0.7, 0.7)) for _ in range(2)]
     state = _run(_world(tmp_path, programs), blend=True)
     assert state.fold_plan is not None
@@ -145,7 +145,7 @@ def test_members_of_a_blend_run_where_the_best_is_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("spec", [{"folds": 0}, {"pick": "simplest"}])
 def test_folds_can_be_left_out(tmp_path: Path, spec: dict[str, object]) -> None:
-    """With no folds wanted, and where the simplest is picked, nothing runs and nothing is recorded."""
+    """With `folds` 0, or under the rule `simplest`, nothing runs and nothing is recorded."""
     state = _run(_world(tmp_path), **spec)
     assert state.fold_plan is None
     assert state.works.fold_runs() == []
@@ -154,7 +154,7 @@ def test_folds_can_be_left_out(tmp_path: Path, spec: dict[str, object]) -> None:
 
 
 def test_without_folds_the_best_score_is_picked(tmp_path: Path) -> None:
-    """Not the simplest: a tie on the first validation rows says nothing for shorter code."""
+    """Under the rule `best`, a tie on the first validation rows does not favour shorter code."""
     state = _run(_world(tmp_path, folds=0))
     assert state.fold_plan is not None
     assert state.fold_plan.reason == "no more rows"
@@ -165,7 +165,7 @@ def test_without_folds_the_best_score_is_picked(tmp_path: Path) -> None:
 
 
 def test_a_finalist_whose_script_fails_on_a_fold_keeps_its_first_score(tmp_path: Path) -> None:
-    """The others are compared on folds; the failed one is told of, with the reason."""
+    """The others are compared on folds; the failed one is noted with its reason."""
     fails = program(0, 0.45).replace(
         "float(row", "1 / (asked == 'test' or float(row['id']) < 1000) * float(row", 1
     )
@@ -191,7 +191,7 @@ class _Mounting(TinyAgent):
 
 
 def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path: Path) -> None:
-    """Its first score counts alone; one that only has them mounted runs, and has them no more."""
+    """An attempt that reads another's solution does not run on folds; one that only mounts it does."""
     reads = program(2, 0.5).replace("random.Random(2)", "random.Random(len('input/solutions') - 13)")
     world = _world(tmp_path, [*_ALIKE[:2], reads, reads, *_ALIKE[4:]])
     world.agent = _Mounting()
@@ -208,7 +208,7 @@ def test_who_reads_files_that_were_fitted_on_these_rows_runs_on_no_fold(tmp_path
 
 
 def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
-    """Where a fold would take longer than what is left beside the refit, none runs; the log says why."""
+    """If a fold does not fit beside the refit, none runs, and the log has the reason."""
     world = _world(tmp_path)
     world.budget = Budget(seconds=30)
     state = _run(world, refit=True)
@@ -218,7 +218,7 @@ def test_time_decides_how_many_folds_run(tmp_path: Path) -> None:
 
 
 def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
-    """Taken up after its end, it looks again at who runs, and picks again."""
+    """Resumed after its end, a campaign plans folds and picks again."""
     world = _world(tmp_path)
     world.budget = Budget(seconds=30)
     assert _run(world, refit=True).works.fold_runs() == []
@@ -233,7 +233,7 @@ def test_a_campaign_with_more_time_runs_folds_after_all(tmp_path: Path) -> None:
 def test_a_campaign_killed_at_any_event_of_the_end_picks_the_same(
     tmp_path: Path, root: Path, state: CampaignState
 ) -> None:
-    """Whatever was recorded when it was killed, the same runs, blend and pick follow."""
+    """Killed after any event, the campaign resumes to the same runs, blend and pick."""
     log = BlendingWorld.of(root, []).folder.log
     lines = log.read_bytes().splitlines(keepends=True)
     closing = next(n for n, line in enumerate(lines) if b'"folds-planned"' in line)

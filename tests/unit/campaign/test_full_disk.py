@@ -1,4 +1,4 @@
-"""No room on the disk: the campaign halts with a clear word, and goes on when there is room again."""
+"""On a full disk the campaign halts with an error that names it, and resumes once there is room."""
 
 import resource
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from comind.campaign.events import CAMPAIGN_EVENTS
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS
 from comind.eventlog.log import read_log
 from tests.unit.campaign.world import World
 
@@ -26,13 +26,13 @@ except OSError as error:
 
 
 def _bounded() -> None:
-    """No file may grow further; a stand-in for a full disk that needs no file system of its own."""
+    """No file may grow further, which simulates a full disk."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1500, 1500))
 
 
 def test_a_campaign_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    """What could not be written did not happen: no attempt fails for it, and the end is the same."""
+    """An event that could not be written did not happen: no attempt fails, and the end is the same."""
     whole, full = World(tmp_path / "whole"), World(tmp_path / "full")
     expected = whole.run(whole.campaign())
     done = subprocess.run(

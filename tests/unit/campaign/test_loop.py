@@ -1,12 +1,12 @@
-"""The loop runs an agent's plan to its end, without Prefect, from wherever the log stands."""
+"""The loop runs an agent's plan to its end without Prefect, resuming from its log."""
 
 from pathlib import Path
 
 import pytest
 
-from comind.campaign.events import CampaignEnded
+from comind.campaign.log.campaign_events import CampaignEnded
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.loop import Campaign
-from comind.campaign.state import CAMPAIGN_LOG, CampaignState
 from comind.domain.spend import Budget
 from comind.errors import CampaignError, ModelServiceError
 from comind.llm.base import Usage
@@ -14,7 +14,7 @@ from tests.unit.campaign.world import World, reply
 
 
 def _summary(state: CampaignState) -> list[tuple[str, str, float | None]]:
-    """Return what must not depend on kills: which work, in which role, with which score."""
+    """Return what must not depend on kills: work, roles and scores."""
     rows = []
     for record in state.works:
         assert record.work.kind == "code"
@@ -33,7 +33,7 @@ _UNDISTURBED = [
 
 
 def test_a_baseline_is_improved_upon(tmp_path: Path) -> None:
-    """The tiny agent scores a baseline, then improves it as often as it was told."""
+    """The tiny agent scores a baseline, then improves it for the given number of iterations."""
     world = World(tmp_path)
     state = world.run(world.campaign())
     assert _summary(state) == _UNDISTURBED
@@ -59,7 +59,7 @@ def test_any_prefix_of_the_campaign_goes_on_to_the_same_end(tmp_path: Path) -> N
 
 
 def test_a_spent_budget_ends_the_campaign(tmp_path: Path) -> None:
-    """When tokens run out, what is in flight finishes and nothing more is planned."""
+    """When the token budget is exhausted, work in flight finishes and nothing more is planned."""
     world = World(tmp_path, budget=Budget(tokens=240, closing_share=0))
     state = world.run(world.campaign())
     assert _summary(state) == _UNDISTURBED[:1]
@@ -76,7 +76,7 @@ def test_a_spent_budget_ends_the_campaign(tmp_path: Path) -> None:
     ],
 )
 def test_a_spent_budget_that_is_raised_goes_on(tmp_path: Path, small: Budget, raised: Budget) -> None:
-    """With more tokens or money a campaign that had ended for want of them comes to its whole end."""
+    """With more tokens or dollars, a campaign that ended by its budget runs to its full end."""
     usage = Usage(prompt_tokens=100, completion_tokens=20, usd=0.1)
     world = World(tmp_path, budget=small, usage=usage)
     state = world.run(world.campaign())
@@ -95,7 +95,7 @@ def test_a_spent_budget_that_is_raised_goes_on(tmp_path: Path, small: Budget, ra
 
 
 def test_a_broken_service_halts_and_resumes(tmp_path: Path) -> None:
-    """When the endpoint dies, the error reaches the caller; resumed, the campaign is whole."""
+    """When the endpoint is down, the error reaches the caller; resumed, the campaign completes."""
     world = World(tmp_path, [reply("look"), reply("good"), reply("better")])
     with pytest.raises(ModelServiceError):
         world.run(world.campaign(coders=1))
@@ -110,7 +110,7 @@ def test_a_broken_service_halts_and_resumes(tmp_path: Path) -> None:
 
 
 def test_a_campaign_is_run_by_one_process(tmp_path: Path) -> None:
-    """A second runner is refused in one line."""
+    """A second process is refused by the lock with a one-line error."""
     world = World(tmp_path)
     campaign = world.campaign()
     with pytest.raises(CampaignError, match="another process"):
@@ -119,7 +119,7 @@ def test_a_campaign_is_run_by_one_process(tmp_path: Path) -> None:
 
 
 def test_the_clock_survives_a_kill(tmp_path: Path) -> None:
-    """Seconds that passed without an event count from the last tick, not from the last event."""
+    """Seconds without an event count from the last tick."""
     world = World(tmp_path)
     campaign = world.campaign()
     world.folder.clock.write_text("1234.5\n")

@@ -1,11 +1,10 @@
-"""The monitor: evidence first, a model's STOP only with a printed line, healthy cells left alone."""
+"""The monitor stops a cell on evidence, or on a verdict that quotes a printed line."""
 
 import json
 import os
 import shutil
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 
@@ -14,49 +13,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.baseline import Program
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_events import (
+    MONITOR_ROLE,
     WORK_EVENTS,
     CellEnded,
     MonitorAsked,
     MonitorHeard,
     WorkEvent,
 )
-from comind.campaign.history import fold
-from comind.campaign.monitor import (
-    MONITOR_ROLE,
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.monitor import (
     CellMonitor,
     MonitorSettings,
     in_background,
-    stands_in,
+    quotes_line,
 )
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE
-from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget
 from comind.errors import ModelServiceError, ReplyError
 from comind.eventlog.log import read_log
-from comind.llm.base import ModelReply, ModelRequest
+from comind.llm.base import ModelRequest
 from comind.llm.offline import RefusingModel
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.campaign.samples import code
-from tests.unit.campaign.world import World, reply
+from tests.unit.campaign.world import World, reply, run_inline
 
 Lines = Callable[[Path], Iterator[tuple[float, str]]]
 
 
-def _at_once(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
-    """Answer before the cell goes on, as its time is virtual."""
-    future: Future[ModelReply] = Future()
-    try:
-        future.set_result(call())
-    except Exception as error:  # noqa: BLE001 - handed on
-        future.set_exception(error)
-    return future
-
-
-SETTINGS = MonitorSettings(ask_after=20, start=_at_once)
+SETTINGS = MonitorSettings(ask_after=20, start=run_inline)
 HOURS = 3600.0
 
 
@@ -102,8 +90,8 @@ def _continuing() -> ScriptedModel:
 
 @given(st.floats(1, 100), st.floats(100, 1000))
 def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
-    """The first look is early, each interval is twice the last, and none is above the limit."""
-    settings = MonitorSettings(first=first, longest=longest, start=_at_once)
+    """The first inspection is early, intervals double, and none is above the limit."""
+    settings = MonitorSettings(first=first, longest=longest, start=run_inline)
     watch, interval = (
         CellMonitor(_continuing(), lambda event: None, settings, "g", "fit()", 9 * HOURS),
         first,
@@ -118,7 +106,7 @@ def test_intervals_double_up_to_a_limit(first: float, longest: float) -> None:
 
 
 def test_a_cell_is_looked_at_early_then_rarely() -> None:
-    """Left alone, a cell is looked at after 20, 60, 140 ... seconds, later every ten minutes."""
+    """A quiet cell is inspected after 20, 60, 140 ... seconds, later every ten minutes."""
     watch = CellMonitor(_continuing(), lambda event: None, SETTINGS, "g", "fit()", 5 * HOURS)
     looks = []
     while watch.next_look < HOURS:
@@ -131,7 +119,7 @@ def test_a_cell_is_looked_at_early_then_rarely() -> None:
 
 
 def test_a_lost_training_is_stopped_without_a_model() -> None:
-    """A loss that is not a number at two looks in a row ends the cell; no model is asked."""
+    """A loss of NaN at two inspections in a row stops the cell without a model call."""
     model = ScriptedModel([])
     result, events = _watched(_saying("epoch # loss: nan", every=3), model)
     assert result.status is CellStatus.STOPPED
@@ -143,7 +131,7 @@ def test_a_lost_training_is_stopped_without_a_model() -> None:
 
 
 def test_a_cell_that_says_it_needs_too_long_is_stopped() -> None:
-    """A stated remaining time far above what is left, seen twice after the warm-up, ends the cell."""
+    """A stated remaining time far above the timeout, seen twice after the warm-up, stops the cell."""
     model = _continuing()
     result, _ = _watched(_saying("epoch #/1000 ETA: 90:00:00"), model)
     assert result.status is CellStatus.STOPPED
@@ -153,7 +141,7 @@ def test_a_cell_that_says_it_needs_too_long_is_stopped() -> None:
 
 
 def test_a_loss_that_recovers_is_not_stopped() -> None:
-    """What was certain at one look and is gone at the next is forgotten."""
+    """Certain evidence that is gone at the next inspection is forgotten."""
 
     def cell(workspace: Path) -> Iterator[tuple[float, str]]:
         for number in range(1, 100):
@@ -167,7 +155,7 @@ def test_a_loss_that_recovers_is_not_stopped() -> None:
 
 
 def test_a_stop_with_a_printed_line_ends_the_cell() -> None:
-    """The model's reason and the line that it quotes are told; spaces and quotation marks aside."""
+    """The error has the model's reason and quoted line, without extra spaces and quotation marks."""
     model = ScriptedModel(
         [_verdict(stop=True, quote=' "epoch 1   loss: 9e9" ', reason="The loss\nexplodes.")]
     )
@@ -188,7 +176,7 @@ def test_a_stop_with_a_printed_line_ends_the_cell() -> None:
     "quote", ["", "epoch 1 loss: nan", "loss: 0.77", "---", "epoch", "Stop it, or let it run?"]
 )
 def test_a_stop_without_a_printed_line_ends_nothing(quote: str) -> None:
-    """A quotation that was not printed, or of nothing, or of our own words, is recorded and ignored."""
+    """A quote that was not printed, is empty, or is from our prompt is recorded and rejected."""
     model = ScriptedModel(lambda request: _verdict(stop=True, quote=quote))
     result, events = _watched(_saying("epoch #\n---\nloss: 0.#"), model, seconds=100)
     assert result.status is CellStatus.TIMEOUT
@@ -198,16 +186,16 @@ def test_a_stop_without_a_printed_line_ends_nothing(quote: str) -> None:
 
 @given(st.text(max_size=200), st.text(max_size=50))
 def test_only_whole_lines_stand_in_an_output(output: str, quote: str) -> None:
-    """Every printed line with letters or digits can be quoted; a quotation with none never counts."""
+    """Every printed line with letters or digits can be quoted; a quote without any never counts."""
     for line in output.splitlines():
         if sum(char.isalnum() for char in line) > 1:
-            assert stands_in(f"  {line}  ", output)
+            assert quotes_line(f"  {line}  ", output)
     if not any(char.isalnum() for char in quote):
-        assert not stands_in(quote, output)
+        assert not quotes_line(quote, output)
 
 
 def test_a_healthy_slow_cell_is_left_alone() -> None:
-    """Good progress over hours ends by itself, after a bounded number of questions."""
+    """A cell with good progress over hours ends by itself, after a bounded number of calls."""
     model = _continuing()
     result, events = _watched(_saying("epoch # loss: 0.5", every=60, times=240), model)
     assert result.status is CellStatus.OK
@@ -217,15 +205,15 @@ def test_a_healthy_slow_cell_is_left_alone() -> None:
 
 
 def test_questions_are_bounded() -> None:
-    """However long and suspicious a cell is, no more questions are asked about it than allowed."""
+    """However long a cell runs, the number of model calls about it is bounded."""
     model = _continuing()
-    settings = MonitorSettings(ask_after=20, start=_at_once, questions=3)
+    settings = MonitorSettings(ask_after=20, start=run_inline, questions=3)
     _watched(_saying("ValueError: row #", every=1), model, settings=settings)
     assert len(model.requests) == 3
 
 
 def test_a_silent_cell_costs_nothing() -> None:
-    """Where nothing is printed nothing could be quoted, so nobody is asked."""
+    """Without output there is no line to quote, so the model is not called."""
     model = ScriptedModel([])
     result, events = _watched(_saying("done", every=2 * HOURS, times=1), model)
     assert result.status is CellStatus.OK
@@ -245,14 +233,14 @@ def _formless(request: ModelRequest) -> str:
     [
         (ScriptedModel(_failing), "the endpoint is gone"),
         (ScriptedModel(_formless), "the conversation is too long"),
-        (ScriptedModel(lambda request: "STOP"), "the reply has no form: it is not JSON"),
-        (ScriptedModel(lambda request: '{"stop": "perhaps"}'), "the reply has no form: stop"),
+        (ScriptedModel(lambda request: "STOP"), "malformed reply: it is not JSON"),
+        (ScriptedModel(lambda request: '{"stop": "perhaps"}'), "malformed reply: stop"),
         (RefusingModel(), "no model is configured for monitor"),
     ],
     ids=["service", "context", "words", "type", "offline"],
 )
 def test_a_model_that_fails_ends_nothing(model: ScriptedModel, failure: str) -> None:
-    """Without a usable reply the cell goes on, and the failure is recorded."""
+    """Without a usable reply the cell continues, and the failure is recorded."""
     result, events = _watched(_saying("epoch #", times=30), model)
     assert result.status is CellStatus.OK
     heard = _heard(events)
@@ -263,7 +251,7 @@ def test_a_model_that_fails_ends_nothing(model: ScriptedModel, failure: str) -> 
 
 
 def _printing(watch: CellMonitor, upto: float) -> str | None:
-    """Look at a cell that prints a line a second, in virtual time."""
+    """Monitor a cell that prints a line a second, in virtual time."""
     while watch.next_look <= upto:
         now = watch.next_look
         if reason := watch.look("\n".join(f"line {n}" for n in range(int(now))), now):
@@ -272,7 +260,7 @@ def _printing(watch: CellMonitor, upto: float) -> str | None:
 
 
 def test_a_question_holds_up_nobody() -> None:
-    """While the model thinks the cell runs on and is looked at; its late STOP still counts."""
+    """While a model call is open the cell runs on and is inspected; a late verdict still counts."""
     go, events = threading.Event(), list[WorkEvent]()
 
     def answer(request: ModelRequest) -> str:
@@ -290,7 +278,7 @@ def test_a_question_holds_up_nobody() -> None:
 
 
 def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
-    """The end of a cell waits a little for the model, then books the question at its bound."""
+    """At a cell's end an open call has a timeout, after which it is charged at its bound."""
     go, events = threading.Event(), list[WorkEvent]()
 
     def answer(request: ModelRequest) -> str:
@@ -312,7 +300,7 @@ def test_a_reply_that_comes_too_late_is_booked_as_lost() -> None:
 
 
 def _world(root: Path, *, verdict: str, budget: Budget | None = None) -> World:
-    """A coder whose first cell does badly and whose second hands in."""
+    """A coder whose first cell diverges and whose second submits."""
     world = World(root, budget=budget or Budget(seconds=HOURS), monitor=SETTINGS)
     world.cells = {"slow": _saying("epoch # loss: 5e9")}
     world.model = ScriptedModel(_coder(verdict))
@@ -345,7 +333,7 @@ def _events(world: World) -> list[WorkEvent]:
 
 
 def test_a_stop_is_fed_back_and_paid_for(tmp_path: Path) -> None:
-    """The coder hears why its cell was stopped, the question counts as a call, the attempt goes on."""
+    """The coder sees why its cell was stopped, the call is charged, and the attempt continues."""
     world = _world(tmp_path, verdict=STOP)
     outcome = _carry_out(world)
     assert outcome.score is not None
@@ -356,9 +344,9 @@ def test_a_stop_is_fed_back_and_paid_for(tmp_path: Path) -> None:
     assert "The loss explodes" in world.model.requests[-1].messages[-1].content
 
 
-@pytest.mark.parametrize("role", [BASELINE_ROLE, REFIT_ROLE])
+@pytest.mark.parametrize("role", [BASELINE_ROLE, "refit"])
 def test_our_own_code_is_not_watched(tmp_path: Path, role: str) -> None:
-    """The baseline and the refit run to their end or their deadline."""
+    """The baseline and the refit are not monitored."""
     world = _world(tmp_path, verdict=STOP)
     _carry_out(world, role=role)
     assert all(request.role != MONITOR_ROLE for request in world.model.requests)
@@ -367,7 +355,7 @@ def test_our_own_code_is_not_watched(tmp_path: Path, role: str) -> None:
 
 
 def test_a_replay_asks_nobody(tmp_path: Path) -> None:
-    """Cut after any record, work ends as it would have; of a finished cell nothing is asked again."""
+    """Cut after any record, work resumes to the same end, without monitor calls for finished cells."""
     whole = _world(tmp_path / "whole", verdict=STOP)
     expected = _carry_out(whole)
     lines = whole.folder.work("attempt-000").log.read_bytes().splitlines(keepends=True)
@@ -385,7 +373,7 @@ def test_a_replay_asks_nobody(tmp_path: Path) -> None:
         world = _world(root, verdict=STOP)
         log = world.folder.work("attempt-000").log
         log.write_bytes(b"".join(lines[:cut]))
-        before = fold(read_log(log, WORK_EVENTS))
+        before = WORK_LOG.read(log)
         outcome = _carry_out(world)
         assert outcome.score == expected.score
         asked = [r for r in world.model.requests if r.role == MONITOR_ROLE]
@@ -397,12 +385,12 @@ def test_a_replay_asks_nobody(tmp_path: Path) -> None:
 
 
 def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
-    """Killed while the monitor's model was asked, the bound of that call counts against the budget."""
+    """Killed during a monitor call, its bound counts against the budget."""
     world = _world(tmp_path, verdict=STOP)
     _carry_out(world)
     log = world.folder.work("attempt-000").log
     log.write_bytes(b"".join(log.read_bytes().splitlines(keepends=True)[:5]))
-    state = fold(read_log(log, WORK_EVENTS))
+    state = WORK_LOG.read(log)
     assert state.open_call is not None
     assert (state.open_call.role, state.open_call.cell) == (MONITOR_ROLE, 0)
     assert state.spend.calls == 1
@@ -410,7 +398,7 @@ def test_a_question_under_way_is_owed(tmp_path: Path) -> None:
 
 
 def test_a_budget_that_is_over_stops_no_cell(tmp_path: Path) -> None:
-    """When the purse refuses the question the cell goes on to its own end."""
+    """If the budget does not allow the monitor's call, the cell runs to its own end."""
     world = _world(tmp_path, verdict=STOP, budget=Budget(tokens=200))
     _carry_out(world)
     heard = _heard(_events(world))
@@ -423,7 +411,7 @@ def test_a_budget_that_is_over_stops_no_cell(tmp_path: Path) -> None:
 
 
 def test_the_question_is_as_reviewed() -> None:
-    """What the monitor's model is asked changes only together with the reviewed text in snapshots/."""
+    """The monitor's prompt changes only together with the reviewed text in snapshots/."""
     model = _continuing()
     cell = _saying("UserWarning: row # is empty", every=1)
     _watched(cell, model, seconds=3 * HOURS, program="for row in rows:\n    fit(row)")
@@ -436,7 +424,7 @@ def test_the_question_is_as_reviewed() -> None:
 
 
 def test_a_question_is_bounded() -> None:
-    """Whatever is printed and however long the program, what is asked stays under a stated size."""
+    """The monitor's prompt is bounded, whatever is printed and however long the program is."""
     model = _continuing()
     _watched(_saying("x" * 9_000, every=1), model, program="y = 1\n" * 9_000)
     assert model.requests
@@ -444,8 +432,8 @@ def test_a_question_is_bounded() -> None:
 
 
 def test_a_healthy_cell_is_asked_about_after_minutes() -> None:
-    """Without evidence no model is asked in the first minutes, however much a cell prints."""
-    settings = MonitorSettings(start=_at_once)
+    """Without evidence the model is not called in the first minutes, however much a cell prints."""
+    settings = MonitorSettings(start=run_inline)
     for seconds, asked in ((290.0, 0), (400.0, 1)):
         model = _continuing()
         _watched(_saying("fold # done", times=int(seconds / 10)), model, settings=settings)

@@ -1,4 +1,4 @@
-"""An attempt hears of the attempts beside it: what is new, when it is told, and the same in a replay."""
+"""An attempt gets progress reports on its neighbours, the same in a replay."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import WORK_EVENTS, CellEnded, Neighbour
-from comind.campaign.context import CodeContext, Models, Ports
-from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
-from comind.campaign.folder import CampaignFolder
-from comind.campaign.neighbours import NeighbourLogs
-from comind.campaign.recorder import Recorder
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.running_attempts import NeighbourLogs
+from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, Neighbour
+from comind.campaign.work.context import CodeContext, Models, Ports
+from comind.campaign.work.recorder import Recorder
 from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.eventlog.log import EventLog, read_log
@@ -39,7 +39,7 @@ class _Told(NamedTuple):
 
 @contextmanager
 def _bench(folder: CampaignFolder, name: str, *readings: Sequence[Neighbour]) -> Iterator[_Told]:
-    """Yield a bench whose neighbours are scripted; its log is free again afterwards."""
+    """Yield a context whose neighbours are scripted; its log is released afterwards."""
     where = folder.work(name)
     neighbours = ScriptedNeighbours(*readings)
     with EventLog(where.log, WORK_EVENTS) as log:
@@ -58,14 +58,14 @@ def _bench(folder: CampaignFolder, name: str, *readings: Sequence[Neighbour]) ->
 
 
 def _attempt(folder: CampaignFolder, name: str, *cells: str) -> None:
-    """Carry out the cells of an attempt; the goal of each is its number."""
+    """Run the cells of an attempt; the goal of each is its number."""
     with _bench(folder, name) as (context, _):
         for number, cell in enumerate(cells, start=1):
             context.step(f"cell {number}", cell)
 
 
 def test_neighbours_are_read_from_their_logs(tmp_path: Path) -> None:
-    """Who runs beside an attempt, or has ended since it was planned, is told, the best first."""
+    """Attempts that run beside one, or have ended since it was planned, are reported best first."""
     folder = CampaignFolder(tmp_path)
     neighbours = NeighbourLogs(folder, "attempt-002")
     assert neighbours() == ()
@@ -96,7 +96,7 @@ def test_neighbours_are_read_from_their_logs(tmp_path: Path) -> None:
 
 
 def test_a_log_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
-    """A line that is being written waits; a damaged log, a neighbour's or the campaign's, is no news."""
+    """An incomplete line is left for later; a damaged log of a neighbour or campaign is ignored."""
     folder = CampaignFolder(tmp_path)
     with EventLog(folder.log, CAMPAIGN_EVENTS) as log:
         for event in (opened(), _planned("attempt-001", "own"), _planned("attempt-002", "other")):
@@ -120,7 +120,7 @@ def test_a_log_that_cannot_be_read_is_no_news(tmp_path: Path) -> None:
 
 
 def test_words_of_neighbours_are_short_lines(tmp_path: Path) -> None:
-    """Whatever a title or a goal holds, it is one line without control characters, and not long."""
+    """Titles and goals are truncated to one short line without control characters."""
     folder = CampaignFolder(tmp_path)
     with EventLog(folder.log, CAMPAIGN_EVENTS) as log:
         for event in (opened(), _planned("attempt-001", "own"), _planned("attempt-002", "\x1b" * 200)):
@@ -135,7 +135,7 @@ def test_words_of_neighbours_are_short_lines(tmp_path: Path) -> None:
 
 
 def test_only_what_is_new_is_told(tmp_path: Path) -> None:
-    """A neighbour is told of with a step that failed or handed in, again only when it has changed."""
+    """A neighbour is reported with a failed or submitting step, and again only if it has changed."""
     one, other = _neighbour("attempt-001", 0.5), _neighbour("attempt-002")
     better = _neighbour("attempt-002", 0.7)
     readings = [(one, other), (one, other), (better, one), (better, one)]
@@ -157,7 +157,7 @@ def test_only_what_is_new_is_told(tmp_path: Path) -> None:
 
 
 def test_no_more_than_three_are_told_at_once(tmp_path: Path) -> None:
-    """Of many neighbours the best are told first, and the others with the next step."""
+    """Of many neighbours the best are reported first, the others with the next step."""
     many = [_neighbour(f"attempt-{number:03d}", 1 - number / 10) for number in range(1, 6)]
     with _bench(CampaignFolder(tmp_path), "attempt-000", many) as (context, _):
         told = [context.step("hand in", "good").neighbours for _ in range(3)]
@@ -180,7 +180,7 @@ _READINGS = st.lists(
 def test_a_replay_tells_what_was_told(
     tmp_path_factory: pytest.TempPathFactory, readings: list[list[tuple[str, float | None]]], cut: int
 ) -> None:
-    """An attempt that goes on from its log is told the same of what is past, and then what is new."""
+    """A resumed attempt gets the recorded reports, and then new ones."""
     told = [[_neighbour(name, value) for name, value in reading] for reading in readings]
     cells = ["good", "unknown", "look"] * 2
 

@@ -1,4 +1,4 @@
-"""A recorded model says what another one said, to the same requests and no others."""
+"""A recorded model replays replies for the same requests only."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.unit.campaign.world import World, reply
 
 
 def test_a_recorded_attempt_is_played_again(tmp_path: Path) -> None:
-    """From the log alone, the same attempt comes to the same score in another folder."""
+    """From the log alone, the same attempt gets the same score in another folder."""
     world = World(tmp_path / "one", [reply("look"), reply("good")])
     log = world.folder.work("attempt-000").log
     first = execute(world.agent, code(), world.folder.work("attempt-000"), world.dependencies())

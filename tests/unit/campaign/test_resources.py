@@ -1,10 +1,10 @@
-"""What attempts have to work with is filled in when work is planned, and the same on replay."""
+"""Resources are filled in when work is planned, and are the same in a replay."""
 
 import re
 from pathlib import Path
 
-from comind.campaign.events import EnvironmentRead, WorkPlanned
-from comind.campaign.state import CAMPAIGN_LOG
+from comind.campaign.log.campaign_events import EnvironmentRead, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.domain.environment import Environment, Machine, StoreItem
 from comind.domain.resources import TOOLBOX, Resources, resources_of
 from tests.unit.campaign.samples import code
@@ -22,7 +22,7 @@ _TOOLBOX = _OWN.model_copy(update={"toolbox": "c0ffee", "models": (_MODEL,)})
 
 
 def test_they_follow_from_environment_and_coders() -> None:
-    """Cores are a fair share, memory the limit of an attempt, packages those that were asked for."""
+    """Cores are a fair share, memory is the attempt's limit, packages are those of the spec."""
     assert resources_of(_TOOLBOX, 3) == Resources(
         python="3.11.7",
         packages={"numpy": "2.4.6", "xgboost-cpu": "3.1.0"},
@@ -37,12 +37,12 @@ def test_they_follow_from_environment_and_coders() -> None:
 
 
 def test_an_attempt_always_has_a_core() -> None:
-    """More coders than cores take turns."""
+    """With more coders than cores each attempt has one core."""
     assert resources_of(_OWN, 16).cores == 1
 
 
 def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
-    """All work that is planned carries them, so a bench shows the same before and after a restart."""
+    """All planned work carries its resources, so contexts agree before and after a restart."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(EnvironmentRead(environment=_OWN))
@@ -53,14 +53,14 @@ def test_they_are_recorded_with_the_work(tmp_path: Path) -> None:
 
 
 def test_work_of_an_old_log_has_none(tmp_path: Path) -> None:
-    """Where nobody looked at the environment, or an older version planned, there are none."""
+    """Without a recorded environment, or in older logs, there are no resources."""
     world = World(tmp_path)
     state = world.run(world.campaign())
     assert {record.work.resources for record in state.works} == {None}
 
 
 def test_an_attempt_keeps_the_environment_it_was_planned_for(tmp_path: Path) -> None:
-    """A toolbox that appears while an attempt is in flight is not what that attempt ran in."""
+    """A toolbox built while an attempt is in flight is not recorded as its environment."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(EnvironmentRead(environment=_OWN))
@@ -73,13 +73,13 @@ def test_an_attempt_keeps_the_environment_it_was_planned_for(tmp_path: Path) -> 
 
 
 def test_an_environment_without_toolbox_keeps_its_hash() -> None:
-    """What an older version recorded has the hash that its lineage names."""
+    """An environment of an older version keeps the hash in its lineage."""
     assert Environment().sha256 == "8b82b486b7c4010be869fe282b689ac47482ecf142a66b009f60979ac56f3c46"
     assert _OWN.sha256 != _TOOLBOX.sha256
 
 
 def test_another_toolbox_and_another_model_are_told() -> None:
-    """Where code runs elsewhere, a toolbox or model that is not the same is a difference."""
+    """Toolboxes and models that differ are reported as differences."""
     other = _OWN.model_copy(update={"models": (_MODEL.model_copy(update={"sha256": "cd"}),)})
     assert _TOOLBOX.differences(other) == (
         "toolbox none instead of c0ffee",
@@ -89,7 +89,7 @@ def test_another_toolbox_and_another_model_are_told() -> None:
 
 
 def test_the_list_is_that_of_the_requirements() -> None:
-    """Every package that the toolbox asks for can be named in a prompt, but for the session's own."""
+    """Every package of the toolbox can be named in a prompt, except the session's own."""
     path = Path(__file__).parents[3] / "requirements" / "toolbox.in"
     named = re.findall(r"^[a-z][\w-]*", path.read_text(), re.MULTILINE)
     assert set(named) - {"ipykernel"} == set(TOOLBOX)

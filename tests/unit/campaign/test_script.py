@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - programs in a table, one a line
-"""The standalone script: it does what the cells did, with less."""
+"""The standalone script has the effects of the cells, with fewer statements."""
 
 import contextlib
 import io
@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import SubmissionNames
-from comind.campaign.history import CellRun
-from comind.campaign.script import RanCell, ScriptKind, all_cells, cells_of, derive
+from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.log.work_state import CellRun
+from comind.campaign.script.cells import RanCell, cells_of
+from comind.campaign.script.derive import ScriptKind, all_cells, derive
 from comind.session.base import CellResult, CellStatus
 
 _NAMES = SubmissionNames()
@@ -50,7 +51,7 @@ def _ran(step: int, code: str, status: CellStatus | None = CellStatus.OK, error:
 
 
 def test_what_nobody_needs_is_left_out() -> None:
-    """Prints, plots, looks at the data and models that were given up are not in the script."""
+    """Prints, plots, exploration and discarded models are not in the script."""
     text = _text(
         "import pandas as pd\nimport matplotlib.pyplot as plt\n"
         "train = pd.read_csv('input/train.csv')\nprint(train.head())\ntrain.describe()",
@@ -94,12 +95,12 @@ def test_what_nobody_needs_is_left_out() -> None:
     ],
 )  # fmt: skip
 def test_what_the_submission_needs_is_kept(cells: list[str], needed: str) -> None:
-    """Changes through methods, aliases, functions, files, seeds and settings stay in the script."""
+    """Mutations through methods, aliases, functions, files, seeds and settings stay in the script."""
     assert needed in _text(*cells)
 
 
 def test_a_new_interpreter_knows_files_alone() -> None:
-    """What an earlier interpreter bound is gone; what it wrote to a file that is read is kept."""
+    """Names of an earlier interpreter are gone; files that it wrote and are read are kept."""
     cells = _cells(
         "import json\nx = 1\njson.dump(x, open('m.json', 'w'))\ny = 9",
         "import json\ny = 2\nx = json.load(open('m.json'))\n" + _HAND_IN,
@@ -126,13 +127,13 @@ def test_magics_become_python_or_go() -> None:
 
 
 def test_what_is_no_python_stays_as_it_is() -> None:
-    """With a cell that only a notebook can run, all cells are kept, for IPython."""
+    """With a cell that needs IPython, all cells are kept."""
     script = derive(cells_of([_ran(1, "%%R\nx <- 1"), _ran(2, "x = y = 1\n" + _HAND_IN)], 2))
     assert (script.kind, script.plain, script.file_name) == (ScriptKind.CELLS, False, "script.ipy")
 
 
 def test_a_failed_cell_counts_as_far_as_it_ran() -> None:
-    """Statements before the one that failed are kept; cells that were stopped or cut off are not."""
+    """Statements before the failed one are kept; stopped or interrupted cells are not."""
     error = "NameError   Traceback\nCell In[1], line 3\n      2 y = 2\n----> 3 nope\nNameError: nope"
     ran = [
         _ran(1, "x = 1\ny = 2\nnope\ny = 3", CellStatus.ERROR, error),
@@ -146,7 +147,7 @@ def test_a_failed_cell_counts_as_far_as_it_ran() -> None:
 
 
 def test_comments_and_steps_stay_with_their_statements() -> None:
-    """A comment above a kept statement is kept, and each step says what it was for."""
+    """A comment above a kept statement is kept, and each step has its goal as a header."""
     text = _text("# why x\nx = 1\n# idle\nz = 0\ny = 2", _HAND_IN)
     assert "# --- step 0: goal 0\n# why x\nx = 1\ny = 2\n" in text
     assert "idle" not in text
@@ -217,7 +218,7 @@ def _run(cells: list[str], *, whole: bool) -> dict[str, str]:
 
 @given(st.lists(_STATEMENT, max_size=12))
 def test_a_derived_script_writes_the_same_submissions(statements: list[str]) -> None:
-    """Whatever the cells do with names, aliases, functions and files, the script does the same."""
+    """Whatever the cells do with names, aliases, functions and files, the script has the same effect."""
     good = [_START]
     for statement in statements:  # cells that fail are no matter of this test
         try:
@@ -233,7 +234,7 @@ def test_a_derived_script_writes_the_same_submissions(statements: list[str]) -> 
 
 @given(st.lists(_STATEMENT, max_size=8))
 def test_a_script_is_a_part_of_its_cells(statements: list[str]) -> None:
-    """No line is made up; all cells are there when nothing is left out."""
+    """The script contains only lines of the cells, and all of them if no statement is dropped."""
     cells = [_START, *statements, _HAND_IN]
     text = derive(_cells(*cells)).text
     mine = {line for line in text.splitlines() if line and not line.startswith("# --- ")}

@@ -1,12 +1,12 @@
-"""What a campaign has asked of its validation rows, read from its logs."""
+"""Use of the validation rows, read from a campaign's logs."""
 
 from pathlib import Path
 
-from comind.campaign.attempt import CellEnded, CellStarted, Graded, WorkEvent
-from comind.campaign.events import WorkFinished, WorkPlanned
-from comind.campaign.history import AttemptState, fold
-from comind.campaign.outcome import Submitted
-from comind.campaign.tuning import Tuning, read_tuning, tuning_of
+from comind.campaign.log.campaign_events import WorkFinished, WorkPlanned
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import CellEnded, CellStarted, Graded, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.campaign.reports.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.report import GradeReport
 from comind.session.base import CellResult, CellStatus
@@ -42,7 +42,7 @@ def _attempt(
             ),
         ]
         best = value
-    return fold(records_of(*events))
+    return WORK_LOG.fold(records_of(*events))
 
 
 def _tuning(*attempts: AttemptState) -> Tuning:
@@ -53,7 +53,7 @@ def _tuning(*attempts: AttemptState) -> Tuning:
 
 
 def test_every_graded_step_counts() -> None:
-    """Steps of all attempts are counted, and out-of-fold predictions apart."""
+    """Graded steps of all attempts are counted, out-of-fold predictions apart."""
     found = _tuning(_attempt(0.7, 0.8, folds=True), _attempt(0.75))
     assert (found.gradings, found.out_of_fold, found.rows) == (3, 2, 300)
     assert str(found).startswith("3 gradings, optimism about 0.0")
@@ -68,7 +68,7 @@ def test_one_grading_chooses_nothing() -> None:
 
 
 def test_attempts_within_the_noise_are_warned_of() -> None:
-    """Where half of the others, at least two, are within one standard error, the rows are too few."""
+    """If half of the others, at least two, are within one standard error, there is a warning."""
     [rows, tuned] = _tuning(_attempt(0.80, 0.81), _attempt(0.80, 0.805), _attempt(0.79, 0.8)).warnings
     assert rows == (
         "300 validation rows cannot tell the best attempt from others: 2 of 2 are within one standard "
@@ -78,20 +78,20 @@ def test_attempts_within_the_noise_are_warned_of() -> None:
 
 
 def test_a_clear_leader_is_not_warned_of() -> None:
-    """Where the best score leads by more than its optimism nothing is said."""
+    """If the best score leads by more than its optimism there is no warning."""
     found = _tuning(_attempt(0.5, 0.9, error=0.005), _attempt(0.6, 0.7), _attempt(0.65, 0.66))
     assert found.warnings == ()
 
 
 def test_less_may_be_better() -> None:
-    """Losses are told in units of the metric, the same as scores."""
+    """Differences are in units of the metric, for losses as for scores."""
     more = _tuning(_attempt(0.80, 0.81), _attempt(0.79, 0.805))
     less = _tuning(_attempt(-0.80, -0.81, maximize=False), _attempt(-0.79, -0.805, maximize=False))
     assert (less.lead, less.near, less.optimism) == (more.lead, more.near, more.optimism)
 
 
 def test_a_campaign_is_read_from_its_folder(tmp_path: Path) -> None:
-    """What the logs on the disk amount to is told; work without a log counts for nothing."""
+    """Tuning is read from logs on disk; work without a log is ignored."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(split_made())

@@ -1,4 +1,4 @@
-"""Work goes on from its log: the same steps, the same outcome, nothing asked or paid twice."""
+"""Work resumes from its log: the same steps, the same outcome, no request sent or charged twice."""
 
 import re
 import shutil
@@ -12,17 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.campaign.agent import NoParameters
-from comind.campaign.attempt import (
-    WORK_EVENTS,
-    CallAnswered,
-    CallSent,
-    Graded,
-    SessionOpened,
-    WorkEnded,
-)
-from comind.campaign.context import CodeContext, ThinkContext
-from comind.campaign.history import fold
-from comind.campaign.outcome import (
+from comind.campaign.log.outcome import (
     CodeOutcome,
     CodeResult,
     Execution,
@@ -30,7 +20,18 @@ from comind.campaign.outcome import (
     Outcome,
     ThinkOutcome,
 )
-from comind.campaign.plan import Code, Purpose, Think
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_events import (
+    WORK_EVENTS,
+    CallAnswered,
+    CallSent,
+    Graded,
+    SessionOpened,
+    WorkEnded,
+)
+from comind.campaign.log.work_items import Purpose
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.campaign.worker import execute
 from comind.domain.spend import Budget, Spend
 from comind.domain.value import Value
@@ -56,7 +57,7 @@ def _carry_out(
 
 
 def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
-    """The outcome names the best graded step, and the files of that step are kept as taken in."""
+    """The outcome names the best graded step, whose files are kept as collected."""
     world = World(tmp_path, [reply("good"), reply("better"), reply("poor")])
     outcome = _carry_out(world, steps=3)
     assert outcome.score is not None
@@ -75,7 +76,7 @@ def test_an_attempt_keeps_its_best_step(tmp_path: Path) -> None:
     ("noise", "picked"), [(0.1, 2), (0.001, 1)], ids=["within the noise", "clearly worse"]
 )
 def test_a_nominated_step_is_delivered_where_it_ties(noise: float, picked: int, tmp_path: Path) -> None:
-    """Outcome, code and what is delivered meanwhile are of the nominated step, if validation allows."""
+    """Outcome, code and interim submission are the nominated step's if it ties with the leader."""
     cells = {"final": hand_in("0.89", final=True), "more": hand_in("0.901")}
     world = World(tmp_path, [reply("good"), reply("final"), reply("more")], cells=cells)
     world.grader = ColumnGrader(noise=noise)
@@ -89,7 +90,7 @@ def test_a_nominated_step_is_delivered_where_it_ties(noise: float, picked: int, 
 
 
 def test_a_resumed_attempt_picks_the_same_step(tmp_path: Path) -> None:
-    """What decided over a nomination stands in the log, so that nobody compares again."""
+    """The comparison that decided on a nomination is logged, so a replay does not repeat it."""
     cells = {"final": hand_in("0.89", final=True), "more": hand_in("0.901")}
     world = World(tmp_path, [reply("good"), reply("final"), reply("more")], cells=cells)
     world.grader = ColumnGrader(noise=0.1)
@@ -110,7 +111,7 @@ def test_a_resumed_attempt_picks_the_same_step(tmp_path: Path) -> None:
 def test_out_of_fold_predictions_never_cost_a_score(
     content: str, noted: str | None, tmp_path: Path
 ) -> None:
-    """They are scored beside the pair; what is wrong with them is told, and the step keeps its score."""
+    """Out-of-fold predictions are scored beside the pair; a fault in them leaves the step's score."""
     cells = {"oof": hand_in("0.9", out_of_fold=content)}
     world = World(tmp_path, [reply("oof")], cells=cells)
     outcome = _carry_out(world, steps=1)
@@ -126,7 +127,7 @@ def test_out_of_fold_predictions_never_cost_a_score(
 
 
 class _Sized(TinyAgent):
-    """Writes what its model reads, and may reply, into its prompts."""
+    """Puts its model's context window and reply limit into its prompts."""
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         del work
@@ -144,7 +145,7 @@ class _Cell(BaseModel):
 
 
 def test_prompts_of_a_work_stay_the_same_when_a_smaller_context_is_learnt(tmp_path: Path) -> None:
-    """A resumed attempt is played back, though its model is known to read less by now."""
+    """A resumed attempt replays with the recorded context window, not with a smaller new one."""
     world = World(tmp_path, [reply("look")])
     world.agent, world.model.context_tokens = _Sized(), 32_768
     with pytest.raises(ModelServiceError, match="no more replies"):
@@ -164,7 +165,7 @@ def test_prompts_of_a_work_stay_the_same_when_a_smaller_context_is_learnt(tmp_pa
 
 
 def test_a_raised_limit_is_played_back(tmp_path: Path) -> None:
-    """After a reply that was cut off comes the recorded one with twice the limit, whatever is known."""
+    """A truncated reply is followed by the recorded one with twice the limit in a replay."""
     cut = changed(finish_reason="length", content='{"co')
     with Endpoint(lambda asked: reply("good"), [cut, None, status(401), None, None]) as server:
         for context_tokens, failing in ((32_000, True), (9_000, False)):
@@ -184,7 +185,7 @@ def test_a_raised_limit_is_played_back(tmp_path: Path) -> None:
 
 
 def test_a_users_limit_is_told_to_the_writer(tmp_path: Path) -> None:
-    """What a reply may have is the user's limit where there is one, be it more than was asked for."""
+    """A reply limit set by the user takes precedence, even if it is larger."""
     world = World(tmp_path, [reply("look"), reply("good")])
     world.agent, world.model.reply_tokens = _Sized(), 20_000
     _carry_out(world)
@@ -192,7 +193,7 @@ def test_a_users_limit_is_told_to_the_writer(tmp_path: Path) -> None:
 
 
 def test_a_script_attempt_keeps_the_program_that_handed_in(tmp_path: Path) -> None:
-    """Where every step has a fresh interpreter, the outcome's code is the best step's program alone."""
+    """With a new interpreter for each step, the outcome's code is the best step's program."""
     world = World(tmp_path, [reply(cell) for cell in ("look", "better", "poor")])
     outcome = _carry_out(world, steps=3, session="script")
     assert outcome.submitted is not None
@@ -201,7 +202,7 @@ def test_a_script_attempt_keeps_the_program_that_handed_in(tmp_path: Path) -> No
 
 
 def test_a_notebook_attempt_keeps_all_cells_that_led_to_its_submission(tmp_path: Path) -> None:
-    """In a persistent notebook the outcome's code is all cells that ran up to the best step."""
+    """In a persistent notebook the outcome's code is all cells up to the best step."""
     world = World(tmp_path, [reply(cell) for cell in ("look", "unknown", "better", "poor")])
     outcome = _carry_out(world, steps=4)
     assert outcome.code == "look\n\nbetter"
@@ -209,7 +210,7 @@ def test_a_notebook_attempt_keeps_all_cells_that_led_to_its_submission(tmp_path:
 
 @pytest.mark.parametrize("session", ["notebook", "script"])
 def test_what_failed_is_kept(tmp_path: Path, session: Literal["notebook", "script"]) -> None:
-    """An attempt without a score keeps its last program, with the cells it ran on, and its error."""
+    """An attempt without a score keeps its last program, the cells before it, and its error."""
     world = World(tmp_path, [reply("look"), reply("unknown")])
     outcome = _carry_out(world, session=session)
     assert outcome.score is None
@@ -219,7 +220,7 @@ def test_what_failed_is_kept(tmp_path: Path, session: Literal["notebook", "scrip
 
 
 def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
-    """A worse step after the best one is what ran last, with the end of its output."""
+    """A worse step after the best one is kept as the last execution, with the end of its output."""
     outcome = _carry_out(World(tmp_path, [reply("better"), reply("poor")]), session="script")
     assert outcome.code == "better"
     assert outcome.last == Execution(program="poor", output="wrote 0.5")
@@ -230,7 +231,7 @@ def test_what_ran_last_is_kept_beside_what_was_best(tmp_path: Path) -> None:
 def test_what_is_kept_is_bounded(
     tmp_path_factory: pytest.TempPathFactory, printed: str, times: int
 ) -> None:
-    """Whatever a program prints and however long it is, the outcome keeps the ends of both."""
+    """Long programs and outputs are truncated in the outcome to their ends."""
     program = f"{'#' * 70_000}\n{printed}"
     cells = {program: lambda workspace: printed * times}
     world = World(tmp_path_factory.mktemp("bounded"), [reply(program)], cells=cells)
@@ -253,7 +254,7 @@ def test_what_is_kept_is_bounded(
 def test_an_attempt_without_a_score_says_why(
     tmp_path: Path, script: list[str], kind: FailureKind, message: str
 ) -> None:
-    """Without a valid submission there is a failure that names what was in the way."""
+    """Without a valid submission the outcome has a failure with the reason."""
     outcome = _carry_out(World(tmp_path, [reply(cell) for cell in script]))
     assert outcome.score is None
     assert outcome.failure is not None
@@ -271,7 +272,7 @@ def test_files_of_an_earlier_step_are_not_graded_again(tmp_path: Path) -> None:
 
 
 def test_three_bad_replies_end_an_attempt(tmp_path: Path) -> None:
-    """A model that never keeps to the form costs three calls and one named failure."""
+    """A model that never matches the schema costs three calls and one failure."""
     world = World(tmp_path, ["what?"] * 3)
     outcome = _carry_out(world)
     assert outcome.failure is not None
@@ -287,7 +288,7 @@ def _timeless(outcome: Outcome) -> Outcome:
 
 
 def test_any_prefix_of_a_log_goes_on_to_the_same_outcome(tmp_path: Path) -> None:
-    """Killed after any record, work ends as it would have, and asks for no recorded reply again."""
+    """Killed after any record, work resumes to the same end, and repeats no recorded request."""
     script = ["look", "good", "words", "better"]
     whole = World(tmp_path / "whole", [reply(cell) for cell in script])
     expected = _carry_out(whole, steps=4)
@@ -313,7 +314,7 @@ def test_any_prefix_of_a_log_goes_on_to_the_same_outcome(tmp_path: Path) -> None
 
 
 def test_a_new_session_is_brought_back_to_where_it_was(tmp_path: Path) -> None:
-    """After a restart the finished cells run again, before the next one, and that is recorded."""
+    """After a restart the finished cells are replayed before the next one, and that is recorded."""
     world = World(tmp_path, [reply("look"), reply("good")])
     _carry_out(world)
     log = world.folder.work("attempt-000").log
@@ -326,18 +327,18 @@ def test_a_new_session_is_brought_back_to_where_it_was(tmp_path: Path) -> None:
 
 
 def test_finished_work_is_not_done_again(tmp_path: Path) -> None:
-    """Work whose log has an end is answered from the log."""
+    """The outcome of finished work is read from its log."""
     world = World(tmp_path, [reply("look"), reply("good")])
     first = _carry_out(world)
     assert _carry_out(World(tmp_path, [])) == first
 
 
 def test_a_refusing_endpoint_leaves_work_in_flight(tmp_path: Path) -> None:
-    """When the endpoint breaks, the work has no outcome and goes on later from where it stood."""
+    """When the endpoint fails, the work has no outcome and is resumed later."""
     world = World(tmp_path, [reply("look")])
     with pytest.raises(ModelServiceError):
         _carry_out(world)
-    state = fold(read_log(world.folder.work("attempt-000").log, WORK_EVENTS))
+    state = WORK_LOG.read(world.folder.work("attempt-000").log)
     assert state.outcome is None
     assert state.spend.calls == 1
     outcome = _carry_out(World(tmp_path, [reply("good")]))
@@ -346,7 +347,7 @@ def test_a_refusing_endpoint_leaves_work_in_flight(tmp_path: Path) -> None:
 
 
 def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
-    """Resumed with a draft that leads to other questions, the record is not used for them."""
+    """Resumed with a draft that leads to other requests, the recorded replies are not used."""
     world = World(tmp_path, [reply("look"), reply("good")])
     _carry_out(world)
     log = world.folder.work("attempt-000").log
@@ -360,7 +361,7 @@ def test_other_steps_than_recorded_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_call_that_the_budget_forbids_is_not_made(tmp_path: Path) -> None:
-    """The purse holds the worst case of a call, and an attempt that cannot pay ends with its best."""
+    """The worst case of a call is reserved, and an attempt without budget ends with its best."""
     world = World(tmp_path, [reply("good")], budget=Budget(tokens=200))
     outcome = _carry_out(world)
     assert len(world.model.requests) == 1
@@ -372,7 +373,7 @@ def test_a_call_that_the_budget_forbids_is_not_made(tmp_path: Path) -> None:
 
 
 def test_replies_of_former_fingerprints_are_not_asked_again(tmp_path: Path) -> None:
-    """An attempt whose calls were hashed by version 1 goes on with its recorded replies."""
+    """An attempt with fingerprints of version 1 replays its recorded replies."""
     whole = World(tmp_path / "whole", [reply("look"), reply("good")])
     expected = _carry_out(whole)
     world = World(tmp_path / "old", [])
@@ -392,7 +393,7 @@ class _Seen(Value):
 
 
 class _Thinker(TinyAgent):
-    """Thinks of whatever it is given."""
+    """Returns the result that it was given."""
 
     purposes: ClassVar = (Purpose("look", role="eye", facts=_Seen, result=_Seen),)
     found: Value
@@ -414,7 +415,7 @@ class _Thinker(TinyAgent):
 def test_a_thought_ends_with_the_result_of_its_purpose(
     tmp_path: Path, found: Value, result: dict[str, int], failure: str | None
 ) -> None:
-    """A result of another type is a failure of this work, and never in the log of the campaign."""
+    """A result of another type is a failure of this work, and never in the campaign's log."""
     world, agent = World(tmp_path), _Thinker()
     agent.found = found
     folder = world.folder.work("think-000")
@@ -430,7 +431,7 @@ def _writes_then_fails(workspace: Path) -> str:
 
 
 def test_what_was_written_before_an_error_is_scored(tmp_path: Path) -> None:
-    """A cell that fails after it has handed in keeps its score, and the error is still told."""
+    """A cell that fails after it has submitted keeps its score and its error."""
     world = World(tmp_path, script=[reply("plot")], cells={"plot": _writes_then_fails})
     outcome = execute(world.agent, code(steps=1), world.folder.work("attempt-000"), world.dependencies())
     assert isinstance(outcome, CodeOutcome)
@@ -451,7 +452,7 @@ def test_a_step_knows_its_gain(tmp_path: Path) -> None:
 
 
 class _Reviewer(TinyAgent):
-    """Asks another role for a word before it ends."""
+    """Calls the model of another role before it ends."""
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Ask twice, each time in another role."""
@@ -462,7 +463,7 @@ class _Reviewer(TinyAgent):
 
 
 def test_a_request_goes_to_the_model_of_its_role(tmp_path: Path) -> None:
-    """An attempt asks each role's own model, and the log says which one answered."""
+    """Each role's own model is called, and the log has its name."""
     world = World(tmp_path)
     models = {role: ScriptedModel(['{"number": 1}'], name=role) for role in ("coding_agent", "reviewer")}
     dependencies = replace(world.dependencies(), model_of=models.__getitem__)

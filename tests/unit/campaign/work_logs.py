@@ -1,10 +1,11 @@
-"""Logs of one piece of work, as any kill, fault or order of events could leave them."""
+"""Logs of one piece of work after any kill, fault or order of events."""
 
 from datetime import UTC, datetime, timedelta
 
 from hypothesis import strategies as st
 
-from comind.campaign.attempt import (
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import (
     CallAnswered,
     CallFailed,
     CallSent,
@@ -18,7 +19,6 @@ from comind.campaign.attempt import (
     SessionOpened,
     WorkEvent,
 )
-from comind.campaign.outcome import Submitted
 from comind.domain.metric import Interval, Paired
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import Record
@@ -40,7 +40,7 @@ def records_of(*events: WorkEvent) -> list[Record[WorkEvent]]:
 
 
 def _usages() -> st.SearchStrategy[Usage]:
-    """Return usages whose dollars add up exactly, whatever the order."""
+    """Return usages whose dollars add up exactly in any order."""
     usd = st.integers(0, 40).map(lambda eighths: eighths / 8)
     tokens = st.integers(0, 1_000)
     return st.builds(Usage, prompt_tokens=tokens, completion_tokens=tokens, usd=usd)

@@ -1,23 +1,24 @@
-"""A whole world for the tiny agent: scripted model, scripted session, a grader that reads numbers."""
+"""Fixtures of a campaign of the tiny agent: scripted model and session, and a grader of numbers."""
 
 import json
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from comind.baseline import Program
-from comind.campaign.budget import BudgetLedger
-from comind.campaign.finish import finish
-from comind.campaign.folder import CampaignFolder, WorkFolder
+from comind.campaign.closing.finish import finish
+from comind.campaign.log.campaign_folders import CampaignFolder, WorkFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
 from comind.campaign.loop import Campaign, run
-from comind.campaign.monitor import MonitorSettings
-from comind.campaign.plan import Code
-from comind.campaign.state import CampaignState
+from comind.campaign.work.metering import BudgetLedger
+from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
 from comind.evaluation.report import ClosingGrader
 from comind.evaluation.splits.further import FoldCount
-from comind.llm.base import ModelRequest, Usage
+from comind.llm.base import ModelReply, ModelRequest, Usage
 from comind.session.base import Session
 from comind.testing import ColumnGrader, ScriptedModel, ScriptedSession, ThreadExecutor, TinyAgent
 from tests.unit.campaign.samples import opened
@@ -27,10 +28,20 @@ def reply(cell: str) -> str:
     return json.dumps({"code": cell})
 
 
+def run_inline(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+    """Run `call` before the cell continues, as its time is virtual."""
+    future: Future[ModelReply] = Future()
+    try:
+        future.set_result(call())
+    except Exception as error:  # noqa: BLE001 - raised by the caller
+        future.set_exception(error)
+    return future
+
+
 def hand_in(
     score: str, *, test: str = "test rows", out_of_fold: str = "", final: bool = False
 ) -> object:
-    """Return a cell that writes both submissions, and what belongs with them."""
+    """Return a cell that writes both submissions, and the files beside them."""
 
     def cell(workspace: Path) -> str:
         (workspace / "validation_submission.csv").write_text(score)
@@ -67,7 +78,7 @@ class World:
     usage: Usage = field(default_factory=lambda: Usage(prompt_tokens=100, completion_tokens=20))
     grader: ClosingGrader = field(default_factory=ColumnGrader)
     folds: int = 0
-    """How many the split bears."""
+    """Return the number of folds that the split allows."""
 
     def __post_init__(self) -> None:
         self.folder = CampaignFolder(self.root / "runs" / "demo-tiny-1")
@@ -103,7 +114,7 @@ class World:
             persistent=work.session == "notebook",
         )
 
-    def offer(self, most: int) -> FoldCount:
+    def count_folds(self, most: int) -> FoldCount:
         return FoldCount(min(most, self.folds), "" if most <= self.folds else "no more rows")
 
     def campaign(self, **spec: object) -> Campaign:
@@ -118,7 +129,7 @@ class World:
         )
         try:
             ending = run(campaign, self.agent, executor)
-            finish(campaign, executor, self.grader, offer=self.offer)
+            finish(campaign, executor, self.grader, count_folds=self.count_folds)
             return campaign.record(ending)
         finally:
             campaign.close()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.errors import CampaignError, LogError
 from comind.eventlog.log import EventLog, LogTail, is_written, read_log
 from tests.unit.campaign.samples import code, failed, opened
@@ -122,7 +122,7 @@ def test_an_event_of_another_version_is_named(tmp_path: Path) -> None:
     """A complete line with an unknown event is an error with a hint."""
     path = tmp_path / "log.jsonl"
     _write(path)
-    from comind.campaign.attempt import WORK_EVENTS
+    from comind.campaign.log.work_events import WORK_EVENTS
 
     with pytest.raises(LogError, match="not an event of this version"):
         read_log(path, WORK_EVENTS)

@@ -13,8 +13,8 @@ AGENT = '''
 from pydantic import Field
 
 from comind.campaign.agent import Agent, Role
-from comind.campaign.outcome import Finish
-from comind.campaign.plan import Done
+from comind.campaign.log.outcome import Finish
+from comind.campaign.log.work import Done
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
 

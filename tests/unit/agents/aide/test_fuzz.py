@@ -12,7 +12,7 @@ from comind.agents.aide import Aide
 from comind.agents.aide.coder import Review, Solution
 from comind.agents.aide.community import Digest, Picks
 from comind.agents.aide.tree import AideParameters
-from comind.campaign.outcome import CodeOutcome, FailureKind
+from comind.campaign.log.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
 from comind.errors import ReplyError

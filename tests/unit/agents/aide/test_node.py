@@ -8,9 +8,9 @@ import pytest
 
 from comind.agents.aide import Aide
 from comind.agents.aide.tree import AideParameters
-from comind.campaign.attempt import WORK_EVENTS, CallAnswered
-from comind.campaign.outcome import CodeOutcome, FailureKind
-from comind.campaign.ranking import BM25
+from comind.campaign.log.outcome import CodeOutcome, FailureKind
+from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered
+from comind.campaign.work.text_ranking import BM25
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.spend import Spend

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.aide import Aide
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import Code, Done, Wait
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import Code, Done, Wait
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from tests.unit.agents.aide.trees import Tree, buggy, good, wordless

@@ -7,10 +7,10 @@ from typing import Any
 
 from comind.agents.aide import Aide
 from comind.agents.aide.tree import AideParameters
-from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
-from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
-from comind.campaign.plan import Code, Decision, Think
-from comind.campaign.state import apply
+from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_state import CAMPAIGN_LOG
+from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureKind
+from comind.campaign.log.work import Code, Decision, Think
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
@@ -19,8 +19,7 @@ from comind.testing import ScriptedEmbedder, ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import baseline, state_of
 from tests.unit.agents.test_comind import PROBLEM
-from tests.unit.campaign.samples import failed, scored
-from tests.unit.campaign.test_state import records
+from tests.unit.campaign.samples import failed, records, scored
 from tests.unit.campaign.world import World
 
 PLAN = {"plan": "Fit a forest.", "code": "good"}
@@ -82,7 +81,7 @@ class Tree:
     def record(self, event: CampaignEvent) -> None:
         """Take one event into the state."""
         [record] = records(event)
-        self.state = apply(self.state, record)
+        self.state = CAMPAIGN_LOG.apply(self.state, record)
 
     def grow_by(self, work: Think | Code) -> str:
         """Record that `work` was planned; returns its id."""

@@ -10,19 +10,18 @@ from comind.agents.baseline import BaselineAgent
 from comind.agents.baseline.searching import AVERAGE, FIRST
 from comind.baseline import Found, Screened, fit_program
 from comind.campaign.agent import NoParameters
-from comind.campaign.attempt import WORK_EVENTS
-from comind.campaign.events import CampaignEvent, EnvironmentRead
-from comind.campaign.history import fold
-from comind.campaign.outcome import CodeOutcome
-from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Wait
-from comind.campaign.script import cells_of, derive
+from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
+from comind.campaign.log.outcome import CodeOutcome
+from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Wait
+from comind.campaign.log.work_state import WORK_LOG
+from comind.campaign.script.cells import cells_of
+from comind.campaign.script.derive import derive
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Operator
 from comind.domain.environment import Environment, Machine
 from comind.domain.problem import DataShape, Problem
 from comind.domain.spend import Budget, Spend
-from comind.eventlog.log import read_log
 from tests.unit.agents.rounds import attempt, baseline, state_of
 from tests.unit.baseline import tiny
 from tests.unit.campaign.samples import failed, scored
@@ -241,7 +240,7 @@ def test_a_search_is_no_part_of_the_solution(tmp_path: Path, problem: Problem) -
     assert "'strength': 2.0" in outcome.code
     assert "search(task, tables" not in outcome.code
     assert ["search(task, tables" in code for code in world.ran] == [True, False]
-    ran = fold(read_log(world.folder.work("attempt-001").log, WORK_EVENTS))
+    ran = WORK_LOG.read(world.folder.work("attempt-001").log)
     assert [cell.step for cell in cells_of(ran.cells, 2)] == [2]
     assert ran.replayable() == [ran.best_cell]
     assert "'strength': 2.0" in derive(cells_of(ran.cells, 2)).text

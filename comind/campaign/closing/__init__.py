@@ -1,0 +1,1 @@
+"""Close a campaign: fold runs, blend, final pick and refit."""

@@ -1,0 +1,220 @@
+"""Rank scored attempts and pick the final one: by the one-standard-error rule, or by expected score."""
+
+from collections.abc import Sequence
+
+from comind.campaign.closing.expected_score import Choice, Contender, choose, pooled_error
+from comind.campaign.closing.fold_runs import FoldRuns, fold_runs
+from comind.campaign.comparison import Comparisons
+from comind.campaign.log.campaign_events import FinalPicked, Ranked
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_items import Attempt
+from comind.domain.blend import Blend
+from comind.domain.metric import Paired
+
+__all__ = ["leaderboard", "leaderboard_csv", "pick_expected", "pick_simplest"]
+
+_CANDIDATES = 20  # of the best by validation score
+
+_CLEAR = "the best validation score, beyond the noise of all others"
+
+
+def leaderboard(
+    state: CampaignState, folder: CampaignFolder, comparisons: Comparisons
+) -> tuple[Ranked, ...]:
+    """Return attempts and blends with a score, best first, each compared with the best one."""
+    scored = state.works.best_first(blends=True)
+    ranked = []
+    for attempt in scored:
+        assert attempt.outcome is not None
+        assert attempt.outcome.score is not None
+        behind = None
+        if attempt is not scored[0]:
+            behind = comparisons.compare(folder.validation_of(scored[0]), folder.validation_of(attempt))
+        ranked.append(
+            Ranked(
+                work_id=attempt.id,
+                score=attempt.outcome.score,
+                code_lines=_code_lines(attempt.outcome.code),
+                seconds=attempt.outcome.code_seconds,
+                behind=behind,
+            )
+        )
+    return tuple(ranked)
+
+
+def leaderboard_csv(ranked: tuple[Ranked, ...]) -> str:
+    """Return the leaderboard as CSV, best score first."""
+    rows = ["rank,attempt,score,low,high,behind,standard_error,code_lines,seconds,folds,expected"]
+    for rank, each in enumerate(ranked, start=1):
+        interval, behind = each.score.interval, each.behind
+        cells = [rank, each.work_id, each.score.value.value, interval.low, interval.high]
+        cells += [behind.difference, behind.standard_error] if behind else [0.0, 0.0]
+        cells += [each.code_lines, round(each.seconds, 1), " ".join(map(str, each.folds))]
+        cells.append("" if each.expected is None else each.expected)
+        rows.append(",".join(map(str, cells)))
+    return "\n".join(rows) + "\n"
+
+
+def pick_simplest(ranked: tuple[Ranked, ...], blended: Attempt | None = None) -> FinalPicked:
+    """Return the pick of the rule `simplest`: the fewest code lines, then the least time, of all ties.
+
+    A difference within one standard error of the paired difference is a tie (the one-standard-error
+    rule, Breiman et al. 1984, section 3.4.3). A blend was compared by that rule before it was planned,
+    on rows that it was not selected on, so it is picked wherever it scores best.
+    """
+    if blended is not None and blended.work.blend and blended.id == ranked[0].work_id:
+        reason = _blend_reason(blended.work.blend)
+        return FinalPicked(work_id=blended.id, reason=reason, leaderboard=ranked)
+    tied = [each for each in ranked if each.tied]
+    chosen = min(tied, key=lambda each: (each.code_lines, each.seconds, each.work_id))
+    best = ranked[0]
+    if len(ranked) == 1:
+        reason = "the only attempt with a score"
+    elif len(tied) == 1:
+        reason = _CLEAR
+    elif chosen is best:
+        reason = f"the best validation score, and the simplest of {len(tied)} that tie with it"
+    else:
+        reason = (
+            f"within the noise of the best score ({best.work_id}) and the simplest of {len(tied)} "
+            f"that tie: {chosen.code_lines} lines of code instead of {best.code_lines}"
+        )
+    return FinalPicked(work_id=chosen.work_id, reason=reason, leaderboard=ranked)
+
+
+def pick_expected(
+    ranked: tuple[Ranked, ...], state: CampaignState, folder: CampaignFolder, comparisons: Comparisons
+) -> FinalPicked:
+    """Return the pick of the rule `best`: the best expected score on other rows (`expected_score.py`).
+
+    The candidates are all that ran on folds, and the best by validation score.
+    """
+    ran, fold_plan = fold_runs(state), state.fold_plan
+    close = [
+        each for place, each in enumerate(ranked) if place < _CANDIDATES or each.work_id in ran.runs
+    ]
+    rows = [ranked[0].score.rows, *_rows_of(ran)]
+
+    def error(one: str, other: str) -> float:
+        gains = (_gain(each, state, ran) for each in (one, other))
+        known = [each.standard_error for each in gains if each is not None]
+        return known[0] if known else _error(one, other, state, folder, comparisons)
+
+    choice = choose([_contender(each, state, ran) for each in close], rows, error)
+    return FinalPicked(
+        work_id=choice.pick,
+        reason=_reason(choice, state, rows, ranked),
+        leaderboard=tuple(_with_folds(each, choice, ran) for each in ranked),
+        folds=len(ran.folds),
+        confidence=choice.confidence if len(ranked) > 1 else None,
+        shrinkage=choice.shrinkage,
+        notes=(*(fold_plan.left_out if fold_plan else ()), *ran.notes),
+    )
+
+
+def _code_lines(code: str) -> int:
+    lines = (line.strip() for line in code.splitlines())
+    return sum(1 for line in lines if line and not line.startswith("#"))
+
+
+def _blend_reason(blended: Blend) -> str:
+    gain = blended.gain
+    return (
+        f"an average of {len(blended.members)} scored steps, better than the best of them by "
+        f"{gain.difference:.3g} (standard error {gain.standard_error:.3g}) on rows that it was not "
+        "selected on"
+    )
+
+
+def _contender(each: Ranked, state: CampaignState, ran: FoldRuns) -> Contender:
+    attempt, sign = state.works.attempt(each.work_id), _sign(each)
+    outcome, gain = attempt.outcome, _gain(each.work_id, state, ran)
+    assert outcome is not None
+    assert outcome.submitted is not None
+    own = outcome.out_of_fold
+    return Contender(
+        work_id=each.work_id,
+        holdout=sign * each.score.value.value,
+        folds=tuple(sign * _value(run) for run in ran.runs.get(each.work_id, ())),
+        gain=None if gain is None else gain.difference,
+        out_of_fold=sign * own.value.value if own else None,
+        nominated=outcome.submitted.nominated,
+        code_lines=each.code_lines,
+        seconds=each.seconds,
+    )
+
+
+def _gain(work_id: str, state: CampaignState, ran: FoldRuns) -> Paired | None:
+    """Return what the newest blend gains on rows that it was not selected on; None for other work.
+
+    Also None where others have scores on folds and the blend was judged on validation alone.
+    """
+    newest, judged = state.works.blend(), state.judged
+    if newest is None or newest.id != work_id or newest.work.blend is None:
+        return None
+    on_folds = judged is not None and judged.folds > 0
+    return newest.work.blend.gain if on_folds or not ran.folds else None
+
+
+def _with_folds(each: Ranked, choice: Choice, ran: FoldRuns) -> Ranked:
+    """Return a leaderboard entry with its fold scores and its expected score."""
+    expected = choice.expected.get(each.work_id)
+    found = {
+        "folds": tuple(_value(run) for run in ran.runs.get(each.work_id, ())),
+        "expected": None if expected is None else _sign(each) * expected,
+    }
+    return each.model_copy(update=found)
+
+
+def _error(
+    one: str, other: str, state: CampaignState, folder: CampaignFolder, comparisons: Comparisons
+) -> float:
+    """Return the standard error of a difference, over the rows that both have scores on."""
+    attempts, ran = [state.works.attempt(each) for each in (one, other)], fold_runs(state)
+    first, second = (folder.validation_of(each) for each in attempts)
+    errors = [comparisons.compare(first, second).standard_error]
+    if one in ran.runs and other in ran.runs:
+        for number, pair in zip(
+            ran.folds, zip(ran.runs[one], ran.runs[other], strict=False), strict=False
+        ):
+            first, second = (folder.validation_of(each) for each in pair)
+            errors.append(comparisons.compare(first, second, number).standard_error)
+    score = attempts[0].score
+    assert score is not None
+    return pooled_error(errors, [score.rows, *_rows_of(ran)])
+
+
+def _reason(choice: Choice, state: CampaignState, rows: Sequence[int], ranked: Sequence[Ranked]) -> str:
+    blended = state.works.attempt(choice.pick).work.blend
+    if blended is not None:
+        return _blend_reason(blended)
+    if len(ranked) == 1:
+        return "the only attempt with a score"
+    if len(rows) == 1:
+        clear = all(each.behind.clear for each in ranked if each.behind is not None)
+        return _CLEAR if clear else "the best validation score"
+    over = f"over {sum(rows)} rows: the first validation rows and those of {len(rows) - 1} folds"
+    leader = next(iter(choice.expected))
+    if choice.pick == leader:
+        return f"the best expected score, {over}"
+    return (
+        f"it cannot be told from the best expected score ({leader}), {over}; out-of-fold score, "
+        "nomination and length of code decide"
+    )
+
+
+def _rows_of(ran: FoldRuns) -> list[int]:
+    """Return the number of validation rows of each fold."""
+    runs = max(ran.runs.values(), key=len, default=())
+    return [each.score.rows for each in runs if each.score is not None]
+
+
+def _value(attempt: Attempt) -> float:
+    assert attempt.score is not None
+    return attempt.score.value.value
+
+
+def _sign(each: Ranked) -> int:
+    """Return the factor that makes larger scores better."""
+    return 1 if each.score.value.maximize else -1

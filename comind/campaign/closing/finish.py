@@ -1,0 +1,101 @@
+"""Close a campaign: run finalists on folds, blend, pick the final submission, refit it on all rows."""
+
+from collections.abc import Callable
+from functools import partial
+
+from comind.campaign.closing.blend_plan import blend, members_on_validation
+from comind.campaign.closing.final_pick import leaderboard, pick_expected, pick_simplest
+from comind.campaign.closing.fold_runs import run_folds
+from comind.campaign.comparison import Comparisons
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.loop import Campaign, Executor, drain
+from comind.domain.draft import Draft, Operator
+from comind.domain.resources import Resources
+from comind.evaluation.report import ClosingGrader
+from comind.evaluation.splits.further import FoldCount
+from comind.system.failpoints import failpoint
+
+__all__ = ["finish", "plan_refit"]
+
+
+def _no_folds(_most: int) -> FoldCount:
+    return FoldCount(0, "no fold can be made here")
+
+
+def finish(
+    campaign: Campaign,
+    executor: Executor,
+    grader: ClosingGrader,
+    progress: Callable[[CampaignState], None] | None = None,
+    count_folds: Callable[[int], FoldCount] = _no_folds,
+) -> str:
+    """Run finalists on folds, blend, pick the final submission, and refit it, as the spec asks.
+
+    `count_folds` returns how many folds can be made, up to the number it is given. Resumable: what the
+    log already holds is not done again. Returns why there is no refit, in one line; empty if there is
+    one or none is wanted. Why there is no blend, and no fold, is in the campaign's log.
+
+    Raises:
+        ServiceError: something is missing or refuses; resume the campaign to continue.
+    """
+    if campaign.state.picked is None and campaign.state.best is not None:
+        comparisons = Comparisons(grader)
+        members = partial(members_on_validation, campaign, grader)
+        why = run_folds(campaign, executor, comparisons, count_folds, members, progress)
+        blend(campaign, executor, grader, progress)
+        ranked = leaderboard(campaign.state, campaign.folder, comparisons)
+        if campaign.state.spec.pick == "simplest":
+            picked = pick_simplest(ranked, campaign.state.works.blend())
+        else:
+            picked = pick_expected(ranked, campaign.state, campaign.folder, comparisons)
+        notes = tuple(filter(None, (*picked.notes, why)))
+        campaign.record(picked.model_copy(update={"notes": notes}))
+        failpoint("final-picked")
+    if not campaign.state.spec.refit or campaign.state.picked is None:
+        return ""
+    planned = plan_refit(campaign.state)
+    if isinstance(planned, Code):
+        campaign.plan(planned)
+        failpoint("work-planned")
+    drain(campaign, executor, progress)
+    if campaign.state.refit() is not None:
+        return ""
+    why = campaign.state.works.refits()[-1].result if isinstance(planned, Code) else planned
+    return f"no refit: {why}"
+
+
+def plan_refit(state: CampaignState) -> Code | str:
+    """Return the refit of the final pick, or why none is planned, in one line.
+
+    A failed refit is not retried, unless the campaign had ended and another pick was made.
+    """
+    assert state.picked is not None
+    picked = state.picked.work_id
+    mine = [each for each in state.works.refits() if each.work.parents == (picked,)]
+    tried = [each for each in mine if state.works.number(each.id) >= state.before_pick]
+    if tried or any(each.submitted for each in mine):
+        return mine[-1].result
+    attempt = state.works.attempt(picked)
+    assert attempt.outcome is not None
+    blended = attempt.work.blend
+    took = max(attempt.outcome.code_seconds, blended.seconds if blended else 0.0)
+    left = state.seconds_left()
+    if left < took:
+        return f"the code takes {took:.0f} s, and {left:.0f} s are left"
+    return Code(
+        operator=Operator.REFIT,
+        draft=Draft(
+            title=f"refit of {picked}",
+            method="The same code on all labelled rows.",
+            codebase=attempt.outcome.code,
+        ),
+        role=Operator.REFIT.value,
+        parents=(picked,),
+        inputs=attempt.work.inputs,
+        session="script",
+        budget=state.work_budget(whole=True),
+        # It runs in the attempt's environment; campaigns without a toolbox run in CoMind's own.
+        resources=attempt.work.resources or Resources(),
+        blend=blended,
+    )

@@ -1,0 +1,153 @@
+"""Lay out the files of projects, campaigns and pieces of work on disk."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_items import Attempt
+from comind.domain.draft import Operator
+from comind.errors import CampaignError
+from comind.system.files import hash_file
+
+__all__ = ["CampaignFolder", "ProjectFolder", "WorkFolder", "unknown_campaign"]
+
+
+class WorkFolder:
+    """`runs/<campaign>/<work>/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.log = root / "log.jsonl"
+        """Events of the work (`work_events.py`)."""
+        self.workspace = root / "workspace"
+        """Working directory of the code that runs; its content is untrusted."""
+        self.packages = root / "packages"
+        """Packages that the code installed, besides the interpreter's own."""
+        self.installed = root / "packages.json"
+        """Names, versions and hashes of these packages."""
+        self.lineage = root / "lineage.json"
+        """`AttemptLineage` of an attempt."""
+
+    def script(self, name: str = "script.py") -> Path:
+        """Return the path of the attempt's standalone script."""
+        return self.root / name
+
+    def submissions(self, step: int) -> Path:
+        """Return the folder of the files that a step submitted, copied from the workspace."""
+        return self.root / "submissions" / f"step-{step:03d}"
+
+    def validation_submission(self, step: int) -> Path:
+        """Return the path of the predictions for the validation rows."""
+        return self.submissions(step) / "validation_submission.csv"
+
+    def out_of_fold(self, step: int) -> Path:
+        """Return the path of the out-of-fold predictions for rows of train.csv; optional."""
+        return self.submissions(step) / "out_of_fold.csv"
+
+    def test_submission(self, step: int) -> Path:
+        """Return the path of the predictions for the test rows."""
+        return self.submissions(step) / "submission.csv"
+
+    def verify(self, submitted: Submitted) -> None:
+        """Check that a step's submissions are the graded ones.
+
+        Raises:
+            CampaignError: one was changed.
+        """
+        for path, sha256 in (
+            (self.validation_submission(submitted.step), submitted.validation_sha256),
+            (self.test_submission(submitted.step), submitted.test_sha256),
+        ):
+            if hash_file(path) != sha256:
+                raise CampaignError(f"{path} was changed after it was graded")
+
+
+class CampaignFolder:
+    """`runs/<campaign>/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.name = root.name
+        """The campaign's id."""
+        self.log = root / "log.jsonl"
+        """Events of the campaign (`campaign_events.py`)."""
+        self.clock = root / "clock"
+        """Running time of the campaign, saved every round."""
+        self.submission = root / "submission.csv"
+        """The best submission so far."""
+        self.journal = root / "journal.md"
+        """Report for people."""
+        self.runs = root / "runs.json"
+        """Ids of MLflow runs by work id, and the campaign's under its name."""
+        self.leaderboard = root / "leaderboard.csv"
+        """All scored attempts, best first, each compared with the best on the same rows."""
+        self.submission_before_refit = root / "submission-before-refit.csv"
+        """The scored submission of the final pick, if a refit replaced it."""
+
+    def code_diff(self, sha256: str) -> Path:
+        """Return the path of the diff of uncommitted changes to CoMind's code."""
+        return self.root / f"code-{sha256[:12]}.diff"
+
+    def logs(self) -> list[Path]:
+        """Return the logs of all work."""
+        return sorted(self.root.glob("*/log.jsonl"))
+
+    def work(self, work_id: str) -> WorkFolder:
+        """Return the folder of one piece of work."""
+        return WorkFolder(self.root / work_id)
+
+    def validation_of(self, attempt: Attempt) -> Path:
+        """Return the path of the validation predictions of an attempt or a fold run.
+
+        Raises:
+            CampaignError: it has no submission.
+        """
+        if attempt.submitted is None:
+            raise CampaignError(f"{self.name}: {attempt.id} has no submission")
+        return self.work(attempt.id).validation_submission(attempt.submitted.step)
+
+
+class ProjectFolder:
+    """Folder of a project: campaigns, data and tracking."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.runs = root / "runs"
+        """One folder a campaign."""
+        self.splits = root / "data" / "splits"
+        """Splits, named by content; DVC versions them."""
+        self.communities = root / "data" / "community"
+        """Snapshots of communities, named by content; DVC versions them."""
+        self.kaggle = root / "data" / "kaggle"
+        """Competitions fetched from Kaggle, by slug."""
+        self.tracking = root / "mlruns"
+        """MLflow's database and artifacts."""
+        self.orchestration = root / ".prefect"
+        """Prefect's database and logs."""
+
+    def solution(self, campaign: str, work_id: str) -> Path:
+        """Return the folder of an attempt's published solution; versioned by DVC."""
+        return self.root / "data" / "solutions" / campaign / work_id
+
+    def published(self, campaign: str, work_id: str) -> Path:
+        """Return the folder of published work; versioned by DVC.
+
+        Refits and fold runs have folders of their own, which no attempt may read.
+        """
+        kind, _, _ = work_id.rpartition("-")
+        folders = {Operator.REFIT.value: "refits", Operator.FOLD.value: "folds"}
+        return self.root / "data" / folders.get(kind, "solutions") / campaign / work_id
+
+    def campaigns(self) -> list[str]:
+        """Return the names of all campaigns that have a log, sorted."""
+        return sorted(log.parent.name for log in self.runs.glob("*/log.jsonl"))
+
+    def campaign(self, name: str) -> CampaignFolder:
+        """Return the folder of one campaign."""
+        return CampaignFolder(self.runs / name)
+
+
+def unknown_campaign(place: Path, name: str, known: Sequence[str]) -> CampaignError:
+    """Return the error for a name that is none of the `known` campaigns in `place`."""
+    hint = f"the newest are: {', '.join(known[-3:])}" if known else "none was started here"
+    return CampaignError(f"{place}: there is no campaign {name!r}", hint=hint)

@@ -1,0 +1,354 @@
+"""Fold a campaign's events to its state, and compute limits for what is planned next."""
+
+import math
+from dataclasses import dataclass, replace
+
+from immutables import Map
+
+from comind.campaign.log.campaign_events import (
+    CAMPAIGN_EVENTS,
+    BlendJudged,
+    CampaignEnded,
+    CampaignEvent,
+    CampaignOpened,
+    CampaignResumed,
+    CampaignSpec,
+    CommunityRead,
+    EnvironmentRead,
+    ErrorsCompared,
+    FinalPicked,
+    FoldFinished,
+    FoldsPlanned,
+    ScriptProved,
+    SplitMade,
+    WorkFinished,
+    WorkPlanned,
+)
+from comind.campaign.log.outcome import CodeOutcome, Outcome, Submitted
+from comind.campaign.log.work import Code, Think
+from comind.campaign.log.work_items import Attempt, WorkItems
+from comind.domain.environment import Environment
+from comind.domain.metric import ValidationScore
+from comind.domain.resources import Resources, resources_of
+from comind.domain.spend import Budget, Spend, WorkBudget
+from comind.errors import LogError
+from comind.evaluation.blending import MOST_COMPARED
+from comind.eventlog.log import Record
+from comind.eventlog.store import LogSchema
+
+__all__ = [
+    "CAMPAIGN_LOG",
+    "MOST_COMPARISONS",
+    "MOST_FINALISTS",
+    "Best",
+    "CampaignState",
+]
+
+MOST_COMPARISONS = 10
+"""Error comparisons per campaign (docs/security.md)."""
+MOST_FINALISTS = 8
+"""Attempts that run on the first fold, besides members of a blend."""
+
+_MOST_FOLDS = 4  # the default, besides the split's own validation rows
+_REFIT_FACTOR = 1.5  # of the code's running time: more rows, and a new interpreter
+_START_SECONDS = 15.0  # to open a session and to check a submission
+_FOLD_FACTOR, _FOLD_START_SECONDS = 1.2, 5.0  # the same number of rows, and a new interpreter
+_RESERVED_FINALISTS = 5  # eight need no more time than five on all folds, as some are eliminated
+_UNDIVIDED = 1.5  # less than so many shares of the time are given to one attempt
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best submission of finished attempts."""
+
+    work_id: str
+    score: ValidationScore
+    submitted: Submitted
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignState:
+    """The state that planning depends on; folded from events only."""
+
+    opened: CampaignSpec | None = None
+    environments: tuple[Environment, ...] = ()
+    """In order of time."""
+    environment_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    """Index into `environments` by work id, as of its end."""
+    proofs: Map[str, ScriptProved] = Map()  # noqa: RUF009 - immutable, safe to share
+    """By attempt."""
+    split: SplitMade | None = None
+    communities: tuple[CommunityRead, ...] = ()
+    """Snapshots in order of time; more than one if a live competition is followed."""
+    snapshot_index: Map[str, int] = Map()  # noqa: RUF009 - immutable, safe to share
+    """Index of the newest snapshot by work id, as of its planning."""
+    budget: Budget = Budget()  # noqa: RUF009 - frozen, safe to share
+    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
+    """Of finished work; `seconds` are the campaign's."""
+    works: WorkItems = WorkItems()  # noqa: RUF009 - frozen, safe to share
+    best: Best | None = None
+    """Of finished attempts; never a blend, as agents plan by it."""
+    fold_plan: FoldsPlanned | None = None
+    """Reset when an attempt is planned."""
+    finished_folds: tuple[FoldFinished, ...] = ()
+    compared: ErrorsCompared | None = None
+    """The newest comparison of errors."""
+    comparisons: int = 0
+    """Number of comparisons so far."""
+    judged: BlendJudged | None = None
+    """Reset when an attempt is planned."""
+    picked: FinalPicked | None = None
+    before_pick: int = 0
+    """Number of planned pieces of work as of the pick."""
+    ended: CampaignEnded | None = None
+
+    @property
+    def spec(self) -> CampaignSpec:
+        """The campaign's configuration.
+
+        Raises:
+            LogError: the log does not begin with `CampaignOpened`.
+        """
+        if self.opened is None:
+            raise LogError("the campaign's log does not begin with its opening")
+        return self.opened
+
+    @property
+    def community(self) -> CommunityRead | None:
+        """The newest snapshot of the community; None without one."""
+        return self.communities[-1] if self.communities else None
+
+    def known_to(self, work_id: str) -> tuple[CommunityRead, ...]:
+        """Return the snapshots visible to a piece of work, newest first."""
+        newest = self.snapshot_index.get(work_id, len(self.communities) - 1)
+        return self.communities[newest::-1] if newest >= 0 else ()
+
+    def resources(self) -> Resources | None:
+        """Return the resources of an attempt planned now; None if no environment was recorded."""
+        return resources_of(self.environments[-1], self.spec.coders) if self.environments else None
+
+    def environment_of(self, work_id: str) -> Environment | None:
+        """Return the environment of finished work: the newest with the toolbox it was planned for.
+
+        None if it was not recorded.
+        """
+        number = self.environment_index.get(work_id, -1)
+        known = self.environments[number::-1] if number >= 0 else ()
+        given = self.works[work_id].work.resources
+        fitting = (each for each in known if given is not None and each.toolbox == given.toolbox)
+        return next(fitting, known[0] if known else None)
+
+    def comparable(self) -> tuple[str, ...]:
+        """Return the attempts whose errors a comparison would cover now, best first."""
+        return tuple(each.id for each in self.works.best_first()[:MOST_COMPARED])
+
+    def may_compare(self) -> bool:
+        """Return whether `Compare` is valid now: enabled, with new attempts, and within the limit.
+
+        The number of comparisons is bounded, since each leaks information on the validation labels.
+        """
+        known, asked = self.compared, self.comparable()
+        if not self.spec.ensemble or self.comparisons >= MOST_COMPARISONS or len(asked) <= 1:
+            return False
+        return known is None or (not known.reason and not set(asked) <= set(known.attempts))
+
+    def refit(self) -> Attempt | None:
+        """Return the finished, valid refit of the final pick, if any."""
+        picked = self.picked.work_id if self.picked else None
+        refits = (each for each in self.works.refits() if each.work.parents == (picked,))
+        return next((each for each in refits if each.submitted), None)
+
+    def chosen(self) -> Attempt | None:
+        """Return the final pick, else the best attempt so far."""
+        chosen = self.picked or self.best
+        return self.works.attempt(chosen.work_id) if chosen else None
+
+    def delivered(self) -> Attempt | None:
+        """Return the attempt whose submission is delivered: the refit, else the pick, else the best."""
+        return self.refit() or self.chosen()
+
+    def free_slots(self) -> int:
+        """Return how many more attempts can run concurrently."""
+        coding = sum(isinstance(record.work, Code) for record in self.works.in_flight())
+        return max(0, self.spec.coders - coding)
+
+    def seconds_left(self) -> float:
+        """Return the rest of the campaign's time; infinite without a limit."""
+        limit = self.budget.seconds
+        return math.inf if limit is None else max(0.0, limit - self.spend.seconds)
+
+    def closing_seconds(self) -> float:
+        """Return the seconds reserved for folds, blend and refit of the best code so far.
+
+        At most `closing_time_share` of the campaign's time.
+        """
+        limit = self.budget.seconds
+        if limit is None:
+            return 0.0
+        ending, finalists = self.ending_seconds(), min(_RESERVED_FINALISTS, len(self.works.best_first()))
+        folds = 0.0
+        if self.most_folds() and finalists > 1 and self.best is not None:
+            took = self._code_seconds(self.best.work_id)
+            folds = self.most_folds() * self.fold_seconds(took, finalists)
+        return min(self.budget.closing_time_share * limit, ending + folds)
+
+    def ending_seconds(self, members: int = 1) -> float:
+        """Estimate the seconds for a blend and the refit of the `members` best programs."""
+        if self.best is None:
+            return 0.0
+        best = [each.id for each in self.works.best_first()[:members]] if members > 1 else []
+        took = math.fsum(map(self._code_seconds, best or [self.best.work_id]))
+        refit = _REFIT_FACTOR * took + _START_SECONDS if self.spec.refit else 0.0
+        return refit + (_START_SECONDS if self.spec.blend else 0.0)
+
+    def most_folds(self) -> int:
+        """Return the largest number of further folds; 0 under the rule `simplest`."""
+        wanted = _MOST_FOLDS if self.spec.folds == "auto" else self.spec.folds
+        return wanted if self.spec.pick == "best" else 0
+
+    def fold_seconds(self, took: float, finalists: int) -> float:
+        """Estimate the seconds for one fold of `finalists` attempts of at most `took` seconds each."""
+        return math.ceil(finalists / self.spec.coders) * (_FOLD_FACTOR * took + _FOLD_START_SECONDS)
+
+    def _code_seconds(self, work_id: str) -> float:
+        outcome = self.works.attempt(work_id).outcome
+        return outcome.code_seconds if outcome is not None else 0.0
+
+    def open_seconds(self) -> float:
+        """Return the seconds left for new attempts; infinite without a limit."""
+        return max(0.0, self.seconds_left() - self.closing_seconds())
+
+    def work_budget(self, *, whole: bool = False) -> WorkBudget:
+        """Return the limits of an attempt planned now.
+
+        It gets at most `round_share` of the campaign's time, so that another round can build on it, and
+        nothing of what is reserved; with `whole` it gets all that is left, as nothing follows it.
+        """
+        left = self.seconds_left() if whole else self.open_seconds()
+        seconds = min(self.spec.attempt_seconds, left)
+        limit = self.budget.seconds
+        if limit is not None and not whole and self.spec.iterations != 1:
+            share = self.spec.round_share * limit
+            seconds = min(seconds, share) if left > _UNDIVIDED * share else seconds
+        return WorkBudget(
+            seconds=max(1.0, seconds),
+            steps=self.spec.steps,
+            cell_seconds=max(1.0, min(self.spec.cell_seconds, seconds)),
+        )
+
+    def exhausted(self) -> str | None:
+        """Return the name of the exhausted limit, or None."""
+        if self.open_seconds() <= 0:
+            return "time limit"
+        tokens, usd = self.budget.open_tokens, self.budget.open_usd  # the rest is for work in flight
+        if tokens is not None and self.spend.tokens >= tokens:
+            return "token limit"
+        if usd is not None and self.spend.usd >= usd > 0:
+            return "dollar limit"
+        return None
+
+    def next_id(self, work: Think | Code) -> str:
+        """Return the id for `work` if it is planned next."""
+        name = _name_of(work)
+        count = sum(_name_of(record.work) == name for record in self.works)
+        return f"{name}-{count:03d}"
+
+
+def _name_of(work: Think | Code) -> str:
+    if isinstance(work, Think):
+        return "think"
+    return work.operator.value if work.is_closing else "attempt"
+
+
+def _is_attempt(work: Think | Code) -> bool:
+    return isinstance(work, Code) and not work.is_closing
+
+
+def _apply(state: CampaignState, record: Record[CampaignEvent]) -> CampaignState:
+    """Return the state after one more record.
+
+    Raises:
+        LogError: the record contradicts what happened before.
+    """
+    state = replace(state, spend=state.spend.model_copy(update={"seconds": record.elapsed}))
+    match record.event:
+        case CampaignOpened(spec=spec):
+            return replace(state, opened=spec, budget=spec.budget)
+        case WorkPlanned(id=work_id, work=work):
+            return replace(
+                state,
+                works=state.works.planned(work_id, work),
+                snapshot_index=state.snapshot_index.set(work_id, len(state.communities) - 1),
+                fold_plan=None if _is_attempt(work) else state.fold_plan,
+                finished_folds=() if _is_attempt(work) else state.finished_folds,
+                judged=None if _is_attempt(work) else state.judged,
+            )
+        case WorkFinished(id=work_id, outcome=outcome):
+            return replace(
+                state,
+                works=state.works.finished(work_id, outcome),
+                environment_index=state.environment_index.set(work_id, len(state.environments) - 1),
+                spend=state.spend + outcome.spend.model_copy(update={"seconds": 0.0}),
+                best=_better(state, work_id, outcome),
+            )
+        case ScriptProved(id=work_id) as proved:
+            return replace(state, proofs=state.proofs.set(work_id, proved))
+        case CampaignResumed(budget=budget):
+            # After an end that is withdrawn, more attempts or folds may run, so the pick is repeated.
+            if state.ended:
+                state = replace(state, picked=None, fold_plan=None, finished_folds=())
+            return replace(state, budget=budget, ended=None)
+        case CampaignEnded() as ended:
+            return replace(state, ended=ended)
+        case other:
+            return _with_result(state, other)
+
+
+CAMPAIGN_LOG = LogSchema(CAMPAIGN_EVENTS, CampaignState(), _apply)
+
+
+def _with_result(
+    state: CampaignState,
+    event: EnvironmentRead
+    | SplitMade
+    | CommunityRead
+    | ErrorsCompared
+    | FoldsPlanned
+    | FoldFinished
+    | BlendJudged
+    | FinalPicked,
+) -> CampaignState:
+    match event:
+        case EnvironmentRead(environment=environment):
+            return replace(state, environments=(*state.environments, environment))
+        case SplitMade():
+            return replace(state, split=event)
+        case CommunityRead():
+            return replace(state, communities=(*state.communities, event))
+        case ErrorsCompared():
+            return replace(state, compared=event, comparisons=state.comparisons + 1)
+        case FoldsPlanned():
+            return replace(state, fold_plan=event, finished_folds=())
+        case FoldFinished():
+            return replace(state, finished_folds=(*state.finished_folds, event))
+        case BlendJudged():
+            return replace(state, judged=event)
+        case FinalPicked():
+            return replace(state, picked=event, before_pick=len(state.works))
+
+
+def _better(state: CampaignState, work_id: str, outcome: Outcome) -> Best | None:
+    """Return the better of the best so far and a new outcome; ties go to the one planned first.
+
+    So the best does not depend on which of two concurrent attempts finishes first.
+    """
+    best, work = state.best, state.works[work_id].work
+    if not isinstance(outcome, CodeOutcome) or outcome.score is None or outcome.submitted is None:
+        return best
+    if not _is_attempt(work):
+        return best
+    new = Best(work_id, outcome.score, outcome.submitted)
+    if best is None or new.score.value.better_than(best.score.value):
+        return new
+    earlier = state.works.number(work_id) < state.works.number(best.work_id)
+    return new if earlier and not best.score.value.better_than(new.score.value) else best

@@ -1,0 +1,149 @@
+"""Outcomes of work, and the exceptions that end it early."""
+
+from enum import StrEnum
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from comind.domain.metric import ValidationScore
+from comind.domain.payload import Payload
+from comind.domain.spend import Spend
+from comind.domain.value import Value
+
+__all__ = [
+    "BudgetExceeded",
+    "CellSummary",
+    "CodeOutcome",
+    "CodeResult",
+    "DeadlineExceeded",
+    "Execution",
+    "Failure",
+    "FailureKind",
+    "Outcome",
+    "Submitted",
+    "ThinkOutcome",
+    "WorkStopped",
+]
+
+
+class FailureKind(StrEnum):
+    """Reason why work has no result."""
+
+    NO_SUBMISSION = "no-submission"  # every step ran, none submitted two valid files
+    CODE = "code"  # the last cells ended in an error
+    REPLY = "reply"  # the model's replies did not match the schema
+    TIME = "time"  # the attempt's deadline passed
+    BUDGET = "budget"  # the campaign's token or dollar budget is exhausted
+    SESSION = "session"  # the kernel could not be kept alive
+    REPLAY = "replay"  # resumed with other code or prompts than it was started with
+    INTERNAL = "internal"  # a bug in CoMind
+
+
+class Failure(Value):
+    """Why work has no result, in one line."""
+
+    kind: FailureKind
+    message: str
+
+
+class CodeResult(Value):
+    """What a coding role returns at the end of an attempt."""
+
+    report: str = ""
+    title: str = ""
+    """Of the best solution, if it differs from the draft."""
+
+
+class Execution(Value):
+    """A program that ran, and its result; truncated, so that it fits into later prompts."""
+
+    program: str
+    """With the cells that its interpreter had run before; truncated at the start."""
+    output: str = ""
+    """Last part of stdout."""
+    error: str = ""
+    """Last part of the traceback, or why it was stopped; empty if it ran to the end."""
+
+
+class CellSummary(Value):
+    """One cell of an attempt in short, for later prompts and reports."""
+
+    step: int
+    goal: str
+    result: str
+    """Its score, the last line of its error, or its running time."""
+    code: str = ""
+    """The part that ran; empty if the best submission does not depend on it."""
+    output: str = ""
+    """Last part of stdout."""
+
+
+class Submitted(Value):
+    """Content hashes of the pair of files that one step submitted."""
+
+    step: int
+    validation_sha256: str
+    test_sha256: str
+    out_of_fold_sha256: str = ""
+    """Of its predictions for rows of train.csv; empty if it wrote none that could be read."""
+    nominated: bool = False
+    """Whether the step nominated this pair as the attempt's result."""
+
+
+class ThinkOutcome(Value):
+    """Outcome of a `Think`."""
+
+    kind: Literal["think"] = "think"
+    result: Payload = Payload()
+    """Of the purpose's `result` type."""
+    failure: Failure | None = None
+    spend: Spend = Spend()
+
+
+class CodeOutcome(Value):
+    """Outcome of a `Code`; without a valid submission it has a failure instead of a score."""
+
+    kind: Literal["code"] = "code"
+    score: ValidationScore | None = None
+    submitted: Submitted | None = None
+    out_of_fold: ValidationScore | None = None
+    """Score of the out-of-fold predictions submitted with it, if any."""
+    code: str = ""
+    """The cells that the submission depends on, in order."""
+    code_seconds: float = 0.0
+    """Running time of these cells."""
+    last: Execution | None = None
+    """What ran last, scored or not; None if nothing ran."""
+    steps: int = 0
+    cells: tuple[CellSummary, ...] = ()
+    """What the agent ran, oldest first; empty in older logs."""
+    report: str = ""
+    title: str = ""
+    """Of the best solution, if it differs from the draft."""
+    opening_score: ValidationScore | None = None
+    """Score of the unchanged public notebook that it started from; None if that did not run."""
+    prepared: bool | None = None
+    """Whether the draft's preparation ran without error; None if there was none."""
+    failure: Failure | None = None
+    spend: Spend = Spend()
+
+
+Outcome = Annotated[ThinkOutcome | CodeOutcome, Field(discriminator="kind")]
+
+
+class WorkStopped(Exception):  # noqa: N818 - control flow, caught by the worker
+    """End the work here and keep its results so far."""
+
+    kind: ClassVar[FailureKind]
+
+
+class DeadlineExceeded(WorkStopped):
+    """The attempt's deadline has passed."""
+
+    kind = FailureKind.TIME
+
+
+class BudgetExceeded(WorkStopped):
+    """The campaign's token or dollar budget does not allow another call."""
+
+    kind = FailureKind.BUDGET

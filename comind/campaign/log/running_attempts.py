@@ -1,0 +1,105 @@
+"""Tail the logs of running attempts: their best submissions, and progress reports for neighbours."""
+
+from functools import reduce
+
+from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, CampaignEvent, WorkFinished, WorkPlanned
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import Best, CampaignState
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import WORK_EVENTS, Neighbour, WorkEvent
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.domain.value import one_line
+from comind.errors import LogError
+from comind.eventlog.log import LogTail
+
+__all__ = ["NeighbourLogs", "RunningAttempts"]
+
+_TITLE_LENGTH, _GOAL_LENGTH = 80, 120
+
+
+class RunningAttempts:
+    """Tails the logs of a campaign's attempts in flight; holds no state beyond the logs."""
+
+    def __init__(self, folder: CampaignFolder) -> None:
+        self._folder = folder
+        self._read: dict[str, tuple[LogTail[WorkEvent], AttemptState]] = {}
+
+    def best(self, state: CampaignState) -> Best | None:
+        """Return the best submission of the attempts in flight; None if none is scored."""
+        best: Best | None = None
+        for record in state.works.in_flight():
+            if not isinstance(record.work, Code):
+                continue
+            known = self.state_of(record.id)
+            if known.best is None or known.best_score is None:
+                continue
+            if best is None or known.best_score.value.better_than(best.score.value):
+                best = Best(record.id, known.best_score, known.best)
+        return best
+
+    def state_of(self, work_id: str) -> AttemptState:
+        """Return the current state of an attempt; reads only what is new in its log."""
+        fresh = (LogTail(self._folder.work(work_id).log, WORK_EVENTS), AttemptState())
+        tail, known = self._read.get(work_id, fresh)
+        known = reduce(WORK_LOG.apply, tail.read(), known)
+        self._read[work_id] = (tail, known)
+        return known
+
+
+class NeighbourLogs:
+    """Tails the logs of the attempts that run beside one, and that have ended since it was planned.
+
+    The caller records what it reports to the attempt; a replay takes that from the log. Fold runs,
+    blends and refits are left out: they would leak validation labels.
+    """
+
+    def __init__(self, folder: CampaignFolder, work_id: str) -> None:
+        """Follow the neighbours of the attempt `work_id`."""
+        self._own = work_id
+        self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
+        self._logs = RunningAttempts(folder)
+        self._planned = False
+        self._beside: dict[str, Neighbour] = {}
+
+    def __call__(self) -> tuple[Neighbour, ...]:
+        """Return the neighbours, best first; unchanged where a log cannot be read now."""
+        try:
+            self._catch_up()
+        except (LogError, OSError):
+            return ()  # the campaign's own process reports it
+        found = [self._updated(each) for each in self._beside.values()]
+        self._beside = {each.id: each for each in found}
+        scored = [(each.score, each) for each in found if each.score is not None]
+        best_first = [each for _, each in sorted(scored, key=lambda pair: pair[0], reverse=True)]
+        return (*best_first, *(each for each in found if each.score is None))
+
+    def _catch_up(self) -> None:
+        for record in self._tail.read():
+            match record.event:
+                case WorkPlanned(id=work_id) if work_id == self._own:
+                    self._planned = True
+                case WorkPlanned(id=work_id, work=Code() as work):
+                    if not work.is_closing:
+                        title = one_line(work.draft.title, _TITLE_LENGTH)
+                        self._beside[work_id] = Neighbour(id=work_id, title=title)
+                case WorkFinished(id=work_id) if work_id in self._beside:
+                    known = self._beside.pop(work_id)
+                    if self._planned:
+                        ended = self._updated(known).model_copy(update={"ended": True})
+                        self._beside[work_id] = ended
+                case _:
+                    pass
+
+    def _updated(self, neighbour: Neighbour) -> Neighbour:
+        """Return the neighbour with its current best score; unchanged if its log cannot be read."""
+        if neighbour.ended:
+            return neighbour
+        try:
+            state = self._logs.state_of(neighbour.id)
+        except (LogError, OSError):
+            return neighbour
+        best, score = state.best_cell, state.best_score
+        if best is None or score is None:
+            return neighbour
+        goal = one_line(best.goal, _GOAL_LENGTH)
+        return neighbour.model_copy(update={"score": score.value, "goal": goal})

@@ -1,0 +1,112 @@
+"""Define work as values: what an agent plans and a worker executes, also in another process.
+
+Work is `Think` (model calls only) or `Code` (a session in a sandbox). An `Agent` (agent.py) plans it.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from comind.domain.blend import Blend
+from comind.domain.draft import Draft, Operator
+from comind.domain.payload import Payload
+from comind.domain.resources import Resources
+from comind.domain.spend import WorkBudget
+from comind.domain.value import Value
+
+__all__ = [
+    "BASELINE_ROLE",
+    "Code",
+    "Compare",
+    "Decision",
+    "Done",
+    "Think",
+    "Wait",
+    "Work",
+]
+
+
+BASELINE_ROLE = "baseline"
+"""Role of attempt 0, which the platform plans and executes without a model."""
+
+_CLOSING = (Operator.FOLD, Operator.BLEND, Operator.REFIT)
+_PLATFORM_ROLES = (BASELINE_ROLE, *(operator.value for operator in _CLOSING))
+
+
+class Think(Value):
+    """Model calls with one typed result: ideation, analysis, retrieval, planning of an ablation."""
+
+    kind: Literal["think"] = "think"
+    purpose: str
+    """Name of a `Purpose` that the agent registered."""
+    facts: Payload = Payload()
+    """Input, of the purpose's `facts` type."""
+    resources: Resources | None = None
+    """Compute and packages of attempts; filled in by the platform. None in old logs."""
+
+
+class Code(Value):
+    """One attempt: a draft, and a session in which it is implemented."""
+
+    kind: Literal["code"] = "code"
+    operator: Operator
+    draft: Draft
+    role: str = "coding_agent"
+    """The role whose model is called."""
+    parents: tuple[str, ...] = ()
+    """Ids of the work that this draft was made from."""
+    inputs: tuple[str, ...] = ()
+    """Mounts: ids of attempts, whose published solutions are mounted at `input/solutions/<id>`, and
+    community items `owner/name`, mounted at `input/<owner>/<name>`."""
+    session: Literal["notebook", "script"] = "notebook"
+    """A persistent notebook, or a fresh interpreter for each step."""
+    budget: WorkBudget
+    resources: Resources | None = None
+    """Compute and packages; filled in by the platform. None in old logs."""
+    opening_version: int = 0
+    """Version of the cells that the agent runs by itself; a replay needs older versions unchanged."""
+    blend: Blend | None = None
+    """What is averaged; only of a blend and of its refit."""
+    fold: int = 0
+    """Number of the fold, from 1; 0 is the split itself."""
+
+    @property
+    def is_closing(self) -> bool:
+        """Whether it is a fold run, a blend or a refit, which the platform plans at the end."""
+        return self.operator in _CLOSING
+
+    @property
+    def is_platform_work(self) -> bool:
+        """Whether the platform runs it, without a model: the baseline and all closing work."""
+        return self.is_closing or self.role in _PLATFORM_ROLES
+
+    @model_validator(mode="before")
+    @classmethod
+    def _renamed(cls, values: Any) -> Any:
+        """Migrate `edition`, the name of `opening_version` in older logs."""
+        if isinstance(values, dict) and "edition" in values:
+            return {"opening_version" if name == "edition" else name: values[name] for name in values}
+        return values
+
+
+Work = Annotated[Think | Code, Field(discriminator="kind")]
+
+
+class Wait(Value):
+    """Plan nothing until work in flight has finished."""
+
+
+class Done(Value):
+    """End the campaign; `reason` is shown to the user."""
+
+    reason: str
+
+
+class Compare(Value):
+    """Have the grader compare the errors of the best scored attempts, then plan again.
+
+    Only valid if `CampaignState.may_compare()`; the result is `CampaignState.compared`.
+    """
+
+
+Decision = list[Think | Code] | Wait | Done | Compare

@@ -1,0 +1,236 @@
+"""Define the events in the log of one piece of work; `history` folds them.
+
+An effect (a model call, a cell, a grading) is a pair of events with one ordinal: the first is written
+before it is performed, the second holds its result.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from comind.campaign.log.outcome import Outcome, Submitted
+from comind.domain.metric import MetricValue, Paired
+from comind.domain.value import Value
+from comind.evaluation.report import GradeReport
+from comind.llm.base import ModelReply, Usage
+from comind.session.base import CellResult
+from comind.session.evidence import Evidence
+
+__all__ = [
+    "MONITOR_ROLE",
+    "WORK_EVENTS",
+    "CallAnswered",
+    "CallFailed",
+    "CallSent",
+    "CellEnded",
+    "CellStarted",
+    "Graded",
+    "MonitorAsked",
+    "MonitorHeard",
+    "MonitorVerdict",
+    "Neighbour",
+    "RequestFailed",
+    "SessionOpened",
+    "SubmissionNames",
+    "WorkEnded",
+    "WorkEvent",
+    "WrittenFile",
+]
+
+MONITOR_ROLE = "monitor"
+"""Role of the model that judges running cells."""
+
+
+class SubmissionNames(Value):
+    """The two files that a step submits, relative to its working directory."""
+
+    validation: str = "validation_submission.csv"
+    test: str = "submission.csv"
+
+
+class WrittenFile(Value):
+    """A file that a cell wrote into its working directory."""
+
+    name: str
+    """Relative to the working directory, truncated; untrusted."""
+    size: int
+    """In bytes."""
+
+
+class Neighbour(Value):
+    """Progress of another attempt of the campaign.
+
+    Title and goal were written by a model, each truncated to one short line; untrusted.
+    """
+
+    id: str
+    title: str
+    """Of its draft."""
+    score: MetricValue | None = None
+    """The best so far."""
+    goal: str = ""
+    """Goal of the cell with that score."""
+    ended: bool = False
+
+
+class CallSent(Value):
+    """A request is about to be sent to a model."""
+
+    type: Literal["call-sent"] = "call-sent"
+    ordinal: int
+    fingerprint: str
+    """Hash of the request; a recorded reply is replayed for this request only."""
+    fingerprint_version: int = 1
+    """Replies of version 1, which hashed requests differently, are matched by position in the log."""
+    role: str
+    model: str
+    bound: Usage
+    context_tokens: int | None = None
+    """Context window assumed for the work, from its first call to its end; None in older logs."""
+
+
+class CallAnswered(Value):
+    """The model's reply, verbatim."""
+
+    type: Literal["call-answered"] = "call-answered"
+    ordinal: int
+    reply: ModelReply
+
+
+class RequestFailed(Value):
+    """The endpoint was busy, down or broken; the call may be retried."""
+
+    type: Literal["try-failed"] = "try-failed"
+    message: str
+    booked: Usage
+    """Charged usage: zero if the server certainly did no work, else the request's bound."""
+
+
+class CallFailed(Value):
+    """The call failed; it is repeated when the work is resumed, unless the request is at fault."""
+
+    type: Literal["call-failed"] = "call-failed"
+    ordinal: int
+    message: str
+    at_fault: bool = False
+    """Whether this request can never be answered; a replay then raises the same error."""
+
+
+class CellStarted(Value):
+    """A cell is about to run."""
+
+    type: Literal["cell-started"] = "cell-started"
+    ordinal: int
+    step: int
+    goal: str
+    code: str
+    submission: SubmissionNames | None = None
+    scratch: bool = False
+    """Whether nothing later depends on it: it is left out of scripts and of session replays."""
+
+
+class CellEnded(Value):
+    """A cell has ended; with the hashes of a new pair of submissions, if it wrote one."""
+
+    type: Literal["cell-ended"] = "cell-ended"
+    ordinal: int
+    result: CellResult
+    submitted: Submitted | None = None
+    refused: str = ""
+    """Why the named files, or with a valid pair its out-of-fold predictions, were rejected."""
+    files: tuple[WrittenFile, ...] = ()
+    """The files it wrote, newest last; only the last ones of many."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Progress of other attempts, shown to the agent with this result; empty in old logs."""
+
+
+class MonitorVerdict(BaseModel):
+    """Whether a running cell should be stopped, and the line of its output that shows it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    stop: bool
+    quote: str = Field(default="", description="the line of the output that shows it, word for word")
+    reason: str = Field(default="", description="why, in one sentence")
+
+
+class MonitorAsked(Value):
+    """A request about the running cell is about to be sent to the monitor's model.
+
+    It is not an effect: a replay returns the cell's recorded end and sends no request.
+    """
+
+    type: Literal["monitor-asked"] = "monitor-asked"
+    seconds: float
+    """Running time of the cell so far."""
+    evidence: tuple[Evidence, ...]
+    fingerprint: str
+    model: str
+    bound: Usage
+
+
+class MonitorHeard(Value):
+    """The result of the monitor's request; without a reply, the reason in `failure`."""
+
+    type: Literal["monitor-heard"] = "monitor-heard"
+    seconds: float
+    reply: ModelReply | None = None
+    verdict: MonitorVerdict | None = None
+    accepted: bool = False
+    """Whether the cell was stopped."""
+    failure: str = ""
+    """Why the reply was rejected or is missing."""
+    lost: bool = False
+    """Whether its usage is unknown (timeout or broken connection); charged at its bound."""
+
+
+class Graded(Value):
+    """The grader's report on the submissions of a step."""
+
+    type: Literal["graded"] = "graded"
+    ordinal: int
+    submitted: Submitted
+    report: GradeReport
+    gain: Paired | None = None
+    """Paired difference to the attempt's previous leader; positive is better."""
+    out_of_fold: GradeReport | None = None
+    """Report on its out-of-fold predictions; None if it submitted none."""
+    nominee: Paired | None = None
+    """Paired difference of the nominated step to this one, if this one is the new leader."""
+
+
+class SessionOpened(Value):
+    """An interpreter was started and, after a restart, its cells were replayed."""
+
+    type: Literal["session-opened"] = "session-opened"
+    sandbox: str
+    sealed: bool
+    replayed_cells: int = 0
+    replayed_seconds: float = 0.0
+    threads: int = 0
+    """Thread limit of its libraries; 0 if not set."""
+
+
+class WorkEnded(Value):
+    """The outcome of the work; always the last event."""
+
+    type: Literal["work-ended"] = "work-ended"
+    outcome: Outcome
+
+
+WorkEvent = Annotated[
+    CallSent
+    | CallAnswered
+    | CallFailed
+    | RequestFailed
+    | CellStarted
+    | CellEnded
+    | MonitorAsked
+    | MonitorHeard
+    | Graded
+    | SessionOpened
+    | WorkEnded,
+    Field(discriminator="type"),
+]
+
+WORK_EVENTS: TypeAdapter[WorkEvent] = TypeAdapter(WorkEvent)

@@ -1,0 +1,380 @@
+"""Fold the events of one piece of work to its model calls, cells, submissions and spend.
+
+Only here are the start and end events of calls and cells paired. Budget, traces, live view, lineage and
+scripts read the result.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Generic, TypeVar
+
+from immutables import Map
+
+from comind.campaign.log.outcome import Outcome, Submitted
+from comind.campaign.log.work_events import (
+    MONITOR_ROLE,
+    WORK_EVENTS,
+    CallAnswered,
+    CallFailed,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    Graded,
+    MonitorAsked,
+    MonitorHeard,
+    MonitorVerdict,
+    RequestFailed,
+    SessionOpened,
+    SubmissionNames,
+    WorkEnded,
+    WorkEvent,
+)
+from comind.domain.metric import Paired, ValidationScore
+from comind.domain.spend import Spend
+from comind.evaluation.report import GradeReport
+from comind.eventlog.log import Record
+from comind.eventlog.store import LogSchema
+from comind.llm.base import ModelReply, Usage
+from comind.session.base import CellStatus
+from comind.session.notebook import Cell
+
+__all__ = ["WORK_LOG", "AttemptState", "Call", "CellRun"]
+
+T = TypeVar("T")
+
+_LOST = "no reply was recorded: the process ended while the call was in flight"
+
+
+@dataclass(frozen=True, slots=True)
+class PersistentVector(Generic[T]):
+    """Persistent vector: `put` returns a new one that shares structure."""
+
+    _values: Map[int, T] = Map()  # noqa: RUF009 - immutable, safe to share
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[T]:
+        return (self._values[number] for number in range(len(self)))
+
+    @property
+    def last(self) -> T | None:
+        """The last value, or None."""
+        return self._values.get(len(self) - 1)
+
+    def put(self, number: int, value: T) -> "PersistentVector[T]":
+        """Return a copy with `value` at index `number`, at most the length."""
+        return PersistentVector(self._values.set(number, value))
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRequest:
+    """A request of a call that failed and may have been retried."""
+
+    at: datetime
+    message: str
+    spend: Spend
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One model call, with retries; open until it or its process ends."""
+
+    number: int
+    """Within its work, from 0."""
+    role: str
+    model: str
+    fingerprint: str
+    bound: Usage
+    sent: datetime
+    ordinal: int | None = None
+    """Of the effect; None for the monitor's calls, which are no effects."""
+    cell: int | None = None
+    """Number of the running cell that the monitor's call is about."""
+    failed_requests: PersistentVector[FailedRequest] = PersistentVector()
+    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
+    """Charged so far, failed requests included; `seconds` are not used."""
+    ended: datetime | None = None
+    reply: ModelReply | None = None
+    verdict: MonitorVerdict | None = None
+    """Of the monitor's model on the cell."""
+    failure: str = ""
+    """Why it failed, or why the monitor's verdict was rejected."""
+    lost: bool = False
+    """Whether the usage of its last request is unknown; charged at its bound."""
+
+    @property
+    def last_request(self) -> datetime:
+        """Start of the last request."""
+        return self.failed_requests.last.at if self.failed_requests.last else self.sent
+
+    @property
+    def last_charge(self) -> Spend:
+        """Charge for the last request."""
+        if self.lost:
+            return _charge(self.bound, calls=1, lost_calls=1)
+        if self.reply is None:
+            return Spend()
+        seconds = self.reply.seconds
+        return _charge(self.reply.usage, exact=self.reply.exact, calls=1, model_seconds=seconds)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellRun(Cell):
+    """One run of a cell; without a result it is running, or was interrupted."""
+
+    number: int
+    """Within its work, from 0; a step runs again if its process was killed."""
+    ordinal: int
+    step: int
+    names: SubmissionNames | None
+    """The files to submit, if not the default ones."""
+    scratch: bool = False
+    """Whether nothing later depends on it."""
+    started: datetime
+    ended: datetime | None = None
+    submitted: Submitted | None = None
+    refused: str = ""
+    """Why the named files were rejected."""
+    report: GradeReport | None = None
+    """The grader's report on its submissions."""
+    out_of_fold: GradeReport | None = None
+    """The grader's report on its out-of-fold predictions."""
+    gain: Paired | None = None
+    """Paired difference to the attempt's previous leader; positive is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptState:
+    """State of one piece of work, folded from its log."""
+
+    begun: datetime | None = None
+    ended: datetime | None = None
+    calls: PersistentVector[Call] = PersistentVector()
+    """In the order they were sent; only the last one can be open."""
+    cells: PersistentVector[CellRun] = PersistentVector()
+    """In the order they were started; each may have been interrupted."""
+    spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
+    """Charged for calls; `seconds` are the work's own."""
+    best_score: ValidationScore | None = None
+    best: Submitted | None = None
+    """The attempt's pick: a nominated step that ties with the leader, else the leader."""
+    leader_score: ValidationScore | None = None
+    leader: Submitted | None = None
+    """The step with the best score."""
+    nominated: bool = False
+    """Whether `best` was nominated."""
+    sealed: bool | None = None
+    threads: int = 0
+    outcome: Outcome | None = None
+
+    @property
+    def open_call(self) -> Call | None:
+        """The call in flight, now or when the process was killed."""
+        call = self.calls.last
+        return call if call is not None and call.ended is None else None
+
+    @property
+    def open_cell(self) -> CellRun | None:
+        """The cell that is running, or was interrupted."""
+        cell = self.cells.last
+        return cell if cell is not None and cell.ended is None else None
+
+    @property
+    def best_cell(self) -> CellRun | None:
+        """The cell with the best submission."""
+        found = [cell for cell in self.cells if self.best and cell.submitted == self.best]
+        return found[-1] if found else None
+
+    @property
+    def owed(self) -> Spend:
+        """The spend, with the open call at its bound."""
+        call = self.open_call
+        return self.spend if call is None else self.spend + replace(call, lost=True).last_charge
+
+    @property
+    def steps(self) -> int:
+        """Number of the step started last."""
+        return self.cells.last.step if self.cells.last else 0
+
+    def replayable(self, before: int | None = None) -> list[CellRun]:
+        """Return the cells to run in a new interpreter to restore the session's state, oldest first.
+
+        Stopped cells, scratch cells, and cells from the number `before` on are left out.
+        """
+        found: list[CellRun] = []
+        for cell in self.cells:
+            if cell.result is None or (before is not None and cell.number >= before):
+                continue
+            if cell.result.status in (CellStatus.OK, CellStatus.ERROR) and not cell.scratch:
+                found.append(cell)
+            if cell.result.state_lost:
+                found = []
+        return found
+
+    def program_of(self, cell: CellRun) -> list[CellRun]:
+        """Return a cell after those that its interpreter had run before."""
+        return [*self.replayable(cell.number), cell]
+
+    @property
+    def opening(self) -> list[CellRun]:
+        """The cells that ended before the first model call."""
+        asked = next((call.ordinal for call in self.calls if call.ordinal is not None), math.inf)
+        return [cell for cell in self.cells if cell.ordinal < asked and cell.result is not None]
+
+    @property
+    def last_error(self) -> str:
+        """Traceback of the last cell that ended, if it failed."""
+        results = [cell.result for cell in self.cells if cell.result is not None]
+        return results[-1].error if results and results[-1].status is not CellStatus.OK else ""
+
+    @property
+    def last_report(self) -> GradeReport | None:
+        """The grader's last report."""
+        reports = [cell.report for cell in self.cells if cell.report is not None]
+        return reports[-1] if reports else None
+
+
+def _apply(state: AttemptState, record: Record[WorkEvent]) -> AttemptState:
+    """Return the state after one more record; an end without a start is ignored."""
+    spend = state.spend.model_copy(update={"seconds": record.elapsed})
+    state = replace(state, spend=spend, begun=state.begun or record.at)
+    match record.event:
+        case CallSent(role=role, ordinal=ordinal) as sent:
+            return _sent(state, sent, record.at, role=role, ordinal=ordinal)
+        case MonitorAsked() as asked:
+            cell = state.open_cell
+            number = cell.number if cell is not None else None
+            return _sent(state, asked, record.at, role=MONITOR_ROLE, cell=number)
+        case RequestFailed() | CallAnswered() | CallFailed() | MonitorHeard() as heard:
+            return _heard(state, heard, record.at)
+        case CellStarted() as started:
+            return _started(state, started, record.at)
+        case CellEnded() as ended:
+            return _ended(state, ended, record.at)
+        case Graded() as graded:
+            return _graded(state, graded)
+        case SessionOpened(sealed=sealed, threads=threads):
+            return replace(state, sealed=sealed and state.sealed is not False, threads=threads)
+        case WorkEnded(outcome=outcome):
+            return replace(_close_lost(state), outcome=outcome, ended=record.at)
+
+
+WORK_LOG = LogSchema(WORK_EVENTS, AttemptState(), _apply)
+"""Log of one piece of work; any prefix of it folds to a state."""
+
+
+def _sent(
+    state: AttemptState,
+    sent: CallSent | MonitorAsked,
+    at: datetime,
+    *,
+    role: str,
+    ordinal: int | None = None,
+    cell: int | None = None,
+) -> AttemptState:
+    state = _close_lost(state)
+    call = Call(
+        number=len(state.calls),
+        ordinal=ordinal,
+        cell=cell,
+        role=role,
+        model=sent.model,
+        fingerprint=sent.fingerprint,
+        bound=sent.bound,
+        sent=at,
+    )
+    return replace(state, calls=state.calls.put(call.number, call))
+
+
+def _heard(
+    state: AttemptState, heard: RequestFailed | CallAnswered | CallFailed | MonitorHeard, at: datetime
+) -> AttemptState:
+    call = state.open_call
+    if call is None:
+        return state
+    if isinstance(heard, RequestFailed):
+        failed = FailedRequest(at, heard.message, _charge(heard.booked, retries=1))
+        call = replace(call, failed_requests=call.failed_requests.put(len(call.failed_requests), failed))
+        return _with_charge(state, call, failed.spend)
+    match heard:
+        case CallAnswered(reply=reply):
+            call = replace(call, ended=at, reply=reply)
+        case CallFailed(message=message):
+            call = replace(call, ended=at, failure=message)
+        case MonitorHeard(reply=reply, verdict=verdict, failure=failure, lost=lost):
+            call = replace(call, ended=at, reply=reply, verdict=verdict, failure=failure, lost=lost)
+    return _with_charge(state, call, call.last_charge)
+
+
+def _close_lost(state: AttemptState) -> AttemptState:
+    """Close a call that was in flight when the process was killed, at its bound."""
+    call = state.open_call
+    if call is None:
+        return state
+    call = replace(call, ended=call.last_request, failure=_LOST, lost=True)
+    return _with_charge(state, call, call.last_charge)
+
+
+def _with_charge(state: AttemptState, call: Call, spend: Spend) -> AttemptState:
+    """Replace the last call, and charge `spend` to it and to the work."""
+    call = replace(call, spend=call.spend + spend)
+    return replace(state, calls=state.calls.put(call.number, call), spend=state.spend + spend)
+
+
+def _charge(usage: Usage, *, exact: bool = False, **counts: float) -> Spend:
+    """Return the spend for one request; usage that is not `exact` is also counted as a bound."""
+    bound = {} if exact else {"bound_tokens": usage.tokens, "bound_usd": usage.usd}
+    return Spend.model_validate({**usage.model_dump(), **bound, **counts})
+
+
+def _started(state: AttemptState, started: CellStarted, at: datetime) -> AttemptState:
+    state = _close_lost(state)  # such as a monitor's call about this cell, which is started again
+    cell = CellRun(
+        number=len(state.cells),
+        ordinal=started.ordinal,
+        step=started.step,
+        goal=started.goal,
+        code=started.code,
+        names=started.submission,
+        scratch=started.scratch,
+        started=at,
+    )
+    return replace(state, cells=state.cells.put(cell.number, cell))
+
+
+def _ended(state: AttemptState, ended: CellEnded, at: datetime) -> AttemptState:
+    cell = state.open_cell
+    if cell is None:
+        return state
+    cell = replace(cell, ended=at, result=ended.result, submitted=ended.submitted, refused=ended.refused)
+    return replace(state, cells=state.cells.put(cell.number, cell))
+
+
+def _graded(state: AttemptState, graded: Graded) -> AttemptState:
+    cell = state.cells.last
+    if cell is not None and cell.submitted == graded.submitted:
+        folds, gain = graded.out_of_fold, graded.gain
+        cell = replace(cell, report=graded.report, out_of_fold=folds, gain=gain)
+        state = replace(state, cells=state.cells.put(cell.number, cell))
+    score = graded.report.score
+    if score is None:  # only the format of a refit is checked
+        return replace(state, best=graded.submitted) if graded.report.valid else state
+    leads = score.value.better_than(state.leader_score.value if state.leader_score else None)
+    if leads:
+        state = replace(state, leader_score=score, leader=graded.submitted)
+    if graded.submitted.nominated:
+        chosen = leads or _within_noise(graded.gain)
+    else:
+        chosen = leads and not (state.nominated and _within_noise(graded.nominee))
+    if not chosen:
+        return state
+    nominated = graded.submitted.nominated
+    return replace(state, best_score=score, best=graded.submitted, nominated=nominated)
+
+
+def _within_noise(difference: Paired | None) -> bool:
+    """Return whether a step is known to be within noise of the leader."""
+    return difference is not None and difference.tie

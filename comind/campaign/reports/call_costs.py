@@ -1,0 +1,110 @@
+"""Estimate what model calls will cost before a campaign starts, and sum up what they did cost.
+
+A call whose reply reports a plausible token count is charged at that count. All others (broken off,
+without a plausible count, or in flight when their process was killed) are charged at their bound: a
+token for each byte sent, the longest reply allowed, at the full price.
+"""
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from comind.campaign.log.work_state import Call
+from comind.domain.spend import Budget, Spend
+from comind.llm.base import Usage
+
+__all__ = [
+    "Expected",
+    "ExpectedCalls",
+    "calls_csv",
+    "estimate_of",
+    "spend_by_role",
+    "summary",
+]
+
+
+class ExpectedCalls(NamedTuple):
+    """Similar calls of one role."""
+
+    role: str
+    usage: Usage
+    """Of one call, or of one conversation."""
+    times: int
+
+
+class Expected(NamedTuple):
+    """The calls that an agent expects to make."""
+
+    plan: str
+    """In words, such as `2 rounds of 4 attempts, 30 steps`."""
+    calls: tuple[ExpectedCalls, ...]
+
+
+class Estimate(NamedTuple):
+    """Estimated usage and cost of a campaign."""
+
+    usage: Usage
+    usd: float | None
+    """None if a price is unknown."""
+
+
+def estimate_of(expected: Expected, price: Callable[[str, Usage], float | None]) -> Estimate:
+    """Estimate the usage and cost of a campaign whose attempts use all their steps.
+
+    `price` returns the dollars of a role's call; None if unknown.
+    """
+    dollars = [price(each.role, each.usage) for each in expected.calls]
+    counts = {
+        name: sum(each.times * getattr(each.usage, name) for each in expected.calls)
+        for name in ("prompt_tokens", "cached_tokens", "completion_tokens")
+    }
+    known = [
+        usd * each.times for usd, each in zip(dollars, expected.calls, strict=True) if usd is not None
+    ]
+    return Estimate(Usage(**counts), sum(known) if len(known) == len(dollars) else None)
+
+
+def summary(expected: Expected, estimate: Estimate, budget: Budget) -> str:
+    """Return the estimate in one line, with the budget's limits."""
+    tokens = f"{_round(estimate.usage.prompt_tokens)} tokens read, "
+    tokens += f"{_round(estimate.usage.completion_tokens)} written"
+    usd = "price unknown" if estimate.usd is None else f"about ${estimate.usd:.2f}"
+    limits = [] if budget.usd is None else [f"${budget.usd:g}"]
+    if budget.tokens is not None:
+        limits.append(f"{_round(budget.tokens)} tokens")
+    most = f", never more than {' or '.join(limits)}" if limits else ""
+    return f"{expected.plan}: {tokens}, {usd}{most}"
+
+
+def _round(tokens: int) -> str:
+    for size, letter in ((1_000_000, "M"), (1_000, "k")):
+        if tokens >= size:
+            return f"{tokens / size:.1f} {letter}"
+    return str(tokens)
+
+
+def spend_by_role(calls: Iterable[Call]) -> dict[str, Spend]:
+    """Sum up the calls that have ended, by role, in order of appearance."""
+    found: dict[str, Spend] = {}
+    for call in calls:
+        if call.ended is not None:
+            found[call.role] = found.get(call.role, Spend()) + call.spend
+    return found
+
+
+_COLUMNS = [name for name in Spend.model_fields if name not in ("seconds", "calls")]
+
+
+def calls_csv(calls: Mapping[str, Iterable[Call]]) -> str:
+    """Return calls by work id as CSV, a line for each call that has ended."""
+    text = io.StringIO()
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow(["work", "call", "role", "model", *_COLUMNS])
+    for work_id, mine in calls.items():
+        for call in mine:
+            if call.ended is not None:
+                spend = call.spend.model_dump()
+                row = [round(spend[name], 9) for name in _COLUMNS]
+                table.writerow([work_id, call.number, call.role, call.model, *row])
+    return text.getvalue()

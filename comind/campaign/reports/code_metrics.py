@@ -1,0 +1,73 @@
+"""Measure the size and cyclomatic complexity of programs with radon, imported only here.
+
+The metrics are those of the CoMind paper, appendix B.
+"""
+
+import ast
+import io
+import tokenize
+import warnings
+from functools import lru_cache
+
+from comind.domain.value import Value
+from comind.system.syntax import parse_python
+
+__all__ = ["CodeMetrics", "measure"]
+
+_LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+    tokenize.INDENT,
+    tokenize.NEWLINE,
+    tokenize.NL,
+}
+
+
+class CodeMetrics(Value):
+    """Metrics of one program; those that need a syntax tree are None if it does not parse."""
+
+    code_length: int
+    """Characters."""
+    source_lines: int | None = None
+    """Lines that hold code; comments, docstrings and blank lines do not count."""
+    cyclomatic_complexity: float | None = None
+    """Mean over functions, methods and classes; 0 without any (as in the paper)."""
+    total_complexity: int | None = None
+    """Of the whole program, with code outside functions."""
+
+
+@lru_cache(maxsize=256)
+def measure(code: str) -> CodeMetrics:
+    """Return the metrics of `code`; never raises."""
+    from radon.complexity import average_complexity
+    from radon.visitors import ComplexityVisitor
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the program's own, such as an odd escape in a string
+            tree = parse_python(code)
+            visitor = ComplexityVisitor.from_ast(tree)
+            source_lines = _source_lines(code, tree)
+    # Untrusted code: invalid or empty text, or nesting too deep for the parser.
+    except (SyntaxError, tokenize.TokenError, ValueError, RecursionError, MemoryError):
+        return CodeMetrics(code_length=len(code))
+    return CodeMetrics(
+        code_length=len(code),
+        source_lines=source_lines,
+        cyclomatic_complexity=round(float(average_complexity(visitor.blocks)), 3),
+        total_complexity=int(visitor.total_complexity),
+    )
+
+
+def _source_lines(code: str, tree: ast.Module) -> int:
+    """Count lines of code in one pass; radon's own count is quadratic in the length of a statement."""
+    lines: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(code).readline):
+        if token.type not in _LAYOUT:
+            lines.update(range(token.start[0], token.end[0] + 1))
+    for node in ast.walk(tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str())):
+                lines.difference_update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    return len(lines)

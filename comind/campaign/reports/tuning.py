@@ -1,0 +1,128 @@
+"""Measure how far a campaign was tuned to its holdout, and the optimism of its best score.
+
+Computed from the logs: the gradings of all attempts and blends, and the standard errors of the measured
+differences between them. `comind/domain/optimism.py` has the formula.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.domain.metric import MetricValue
+from comind.domain.optimism import optimism_of
+from comind.errors import LogError
+
+__all__ = ["Tuning", "read_tuning", "tuning_of"]
+
+_FEW_GRADINGS = 5  # with fewer, selection has hardly any effect
+_FEW_OTHERS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """Use of the validation rows by a campaign; differences are in units of the metric."""
+
+    gradings: int = 0
+    """Number of submissions scored on the validation rows, over all steps of all attempts."""
+    out_of_fold: int = 0
+    """Number of scored out-of-fold predictions, which do not use the validation rows."""
+    rows: int = 0
+    """Number of validation rows."""
+    error: float | None = None
+    """Standard error of the difference of two scores; None if none was measured."""
+    optimism: float | None = None
+    """Expected difference of the best score between validation and other rows; None if unknown."""
+    others: int = 0
+    """Number of attempts with another score than the best one."""
+    near: int = 0
+    """Number of these within one standard error of the best."""
+    lead: float = 0.0
+    """Difference between the best attempt and the next one."""
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A line if the best is within noise of others, and a line if its score is too optimistic."""
+        return tuple(self._warnings())
+
+    def _warnings(self) -> Iterator[str]:
+        if self.error is not None and self.near >= _FEW_OTHERS and 2 * self.near >= self.others:
+            yield (
+                f"{self.rows} validation rows cannot tell the best attempt from others: {self.near} of "
+                f"{self.others} are within one standard error ({self.error:.2g})"
+            )
+        if (
+            self.optimism
+            and self.others
+            and self.gradings >= _FEW_GRADINGS
+            and self.optimism > self.lead
+        ):
+            yield (
+                f"the best score is about {self.optimism:.2g} too good, as the best of {self.gradings} "
+                f"gradings on the same {self.rows} rows; it leads by {self.lead:.2g}"
+            )
+
+    def __str__(self) -> str:
+        """Return gradings and optimism in a few words."""
+        times = f"{self.gradings} grading{'s' if self.gradings != 1 else ''}"
+        return f"{times}, optimism about {self.optimism:.2g}" if self.optimism else times
+
+
+def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning:
+    """Measure the tuning of a campaign by `works`, the states of its work by id.
+
+    Blends count as gradings, but the best score is an attempt's: a blend was judged on rows that it was
+    not selected on.
+    """
+    graded = {each.id: works[each.id] for each in state.works.rankable() if each.id in works}
+    attempts = [graded[each.id] for each in state.works.attempts() if each.id in graded]
+    values = [value for each in attempts for value in _scores(each)]
+    leaders = [each.leader_score.value for each in attempts if each.leader_score is not None]
+    best = sorted(leaders, reverse=True)
+    error = _error(state, graded.values())
+    behind = [abs(best[0].value - each.value) for each in best if each != best[0]] if best else []
+    signed = [value.value if value.maximize else -value.value for value in values]
+    return Tuning(
+        gradings=sum(1 for each in graded.values() for _ in _scores(each)),
+        out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
+        rows=state.split.validation_rows if state.split else 0,
+        error=error,
+        optimism=optimism_of(signed, error) if error is not None else None,
+        others=len(behind),
+        near=sum(each <= error for each in behind) if error is not None else 0,
+        lead=min(behind, default=0.0),
+    )
+
+
+def read_tuning(state: CampaignState, folder: CampaignFolder) -> Tuning:
+    """Measure the tuning of a campaign by the logs in its folder; work without a log is ignored."""
+    works = {}
+    for each in state.works.rankable():
+        log = folder.work(each.id).log
+        try:
+            works[each.id] = WORK_LOG.read(log)
+        except (LogError, OSError):
+            continue
+    return tuning_of(state, works)
+
+
+def _scores(state: AttemptState) -> Iterator[MetricValue]:
+    """Yield the scores of all graded steps."""
+    for cell in state.cells:
+        if cell.report is not None and cell.report.score is not None:
+            yield cell.report.score.value
+
+
+def _error(state: CampaignState, works: Iterable[AttemptState]) -> float | None:
+    """Return the standard error of the difference of two scores; None if none was measured.
+
+    The larger of two medians: over steps of one attempt, which are correlated, and over the leaderboard.
+    """
+    cells = (cell.gain for each in works for cell in each.cells if cell.gain is not None)
+    steps = [gain.standard_error for gain in cells if gain.standard_error > 0]
+    board = state.picked.leaderboard if state.picked else ()
+    behind = [each.behind.standard_error for each in board if each.behind is not None]
+    found = [median(each) for each in (steps, [error for error in behind if error > 0]) if each]
+    return max(found, default=None)

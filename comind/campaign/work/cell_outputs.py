@@ -1,0 +1,152 @@
+"""Collect the files that a cell wrote: its pair of submissions, and a listing of all others.
+
+Two files of the same cell belong to the pair:
+
+    out_of_fold.csv   predictions for rows of train.csv, in the format of a submission
+    nominated.txt     nominates the pair as the attempt's pick, whatever it contains
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import Submitted
+from comind.campaign.log.work_events import SubmissionNames, WrittenFile
+from comind.errors import SubmissionError
+from comind.system.files import read_untrusted, write_atomically
+
+__all__ = ["SUBMISSION_BYTES", "SubmissionCollector", "list_files", "written_since"]
+
+SUBMISSION_BYTES = 512 << 20
+
+_OUT_OF_FOLD = "out_of_fold.csv"
+_NOMINATION = "nominated.txt"
+
+
+class SubmissionCollector:
+    """Detects by file status which submissions a cell wrote, so that old files are not graded again.
+
+    Looks for the names that the model gave, then for the default ones.
+    """
+
+    def __init__(self, workspace: Path, named: SubmissionNames | None) -> None:
+        """Record the status of the files before the cell runs."""
+        self._workspace = workspace
+        self._named = named
+        self._pairs = [named, SubmissionNames()] if named else [SubmissionNames()]
+        self._before = self._marks()
+
+    def collect(self, folder: WorkFolder, step: int) -> tuple[Submitted | None, str]:
+        """Copy the files that the cell wrote to `folder`; return the pair, and why a file was rejected.
+
+        The reason is empty if the cell wrote neither file and named none. With a pair, the reason is
+        about the out-of-fold predictions, which are optional.
+        """
+        after = self._marks()
+        fresh = {name for name in after if after[name] != self._before[name]}
+        beside = {name for name in fresh & {_OUT_OF_FOLD, _NOMINATION} if after[name] is not None}
+        reason = ""
+        for pair in self._pairs:
+            if pair is not self._named and not fresh & {pair.validation, pair.test}:
+                continue
+            try:
+                submitted = self._take(pair, fresh, folder, step)
+            except SubmissionError as error:
+                reason = reason or str(error)
+            else:
+                return self._with(beside, submitted, folder)
+        return None, reason
+
+    def _take(self, pair: SubmissionNames, fresh: set[str], folder: WorkFolder, step: int) -> Submitted:
+        hashes = []
+        for name, target in (
+            (pair.validation, folder.validation_submission(step)),
+            (pair.test, folder.test_submission(step)),
+        ):
+            content = read_untrusted(self._workspace, name, limit=SUBMISSION_BYTES)
+            if name not in fresh:
+                raise SubmissionError(f"{name} was not written by this cell")
+            write_atomically(target, content)
+            hashes.append(hashlib.sha256(content).hexdigest())
+        return Submitted(step=step, validation_sha256=hashes[0], test_sha256=hashes[1])
+
+    def _with(self, beside: set[str], submitted: Submitted, folder: WorkFolder) -> tuple[Submitted, str]:
+        """Add nomination and out-of-fold predictions; the pair is valid without them."""
+        submitted = submitted.model_copy(update={"nominated": _NOMINATION in beside})
+        target = folder.out_of_fold(submitted.step)
+        target.unlink(missing_ok=True)  # of an interrupted run of this step
+        if _OUT_OF_FOLD not in beside:
+            return submitted, ""
+        try:
+            content = read_untrusted(self._workspace, _OUT_OF_FOLD, limit=SUBMISSION_BYTES)
+        except SubmissionError as error:
+            return submitted, str(error)
+        write_atomically(target, content)
+        found = hashlib.sha256(content).hexdigest()
+        return submitted.model_copy(update={"out_of_fold_sha256": found}), ""
+
+    def _marks(self) -> dict[str, object]:
+        """Return the status of each file that may be submitted; it changes with every write."""
+        marks: dict[str, object] = {}
+        pairs = (name for pair in self._pairs for name in (pair.validation, pair.test))
+        for name in (*pairs, _OUT_OF_FOLD, _NOMINATION):
+            try:
+                facts = (self._workspace / name).lstat()
+            except (OSError, ValueError):
+                marks[name] = None
+            else:
+                marks[name] = (facts.st_ino, facts.st_mtime_ns, facts.st_ctime_ns, facts.st_size)
+        return marks
+
+
+Marks = dict[str, tuple[int, int, int]]
+"""By name: modification time (ns), inode, size (bytes)."""
+
+_MOST_FILES = 2_000  # in a working directory; others are not listed
+_DEPTH = 4
+_MOST_LISTED = 12
+_NAME_LENGTH = 120
+
+
+def list_files(workspace: Path) -> Marks:
+    """Return the status of the files in a working directory, without opening any.
+
+    Excludes links, `input/`, and hidden files and folders.
+    """
+    marks: Marks = {}
+    for name, facts in _walk(workspace, "", _DEPTH):
+        marks[name] = (facts.st_mtime_ns, facts.st_ino, facts.st_size)
+        if len(marks) == _MOST_FILES:
+            break
+    return marks
+
+
+def written_since(before: Marks, after: Marks) -> tuple[WrittenFile, ...]:
+    """Return the new and changed files, newest last; only the last twelve."""
+    changed = sorted((marks, name) for name, marks in after.items() if before.get(name) != marks)
+    return tuple(
+        WrittenFile(name=_printable(name), size=marks[2]) for marks, name in changed[-_MOST_LISTED:]
+    )
+
+
+def _walk(folder: Path, prefix: str, depth: int) -> Iterator[tuple[str, os.stat_result]]:
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return  # removed, or made unreadable, by the running code
+    for entry in entries:
+        if entry.name.startswith(".") or (not prefix and entry.name == "input"):
+            continue
+        try:
+            if entry.is_file(follow_symlinks=False):
+                yield prefix + entry.name, entry.stat(follow_symlinks=False)
+            elif depth and entry.is_dir(follow_symlinks=False):
+                yield from _walk(Path(entry.path), f"{prefix}{entry.name}/", depth - 1)
+        except OSError:
+            continue
+
+
+def _printable(name: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in name)[:_NAME_LENGTH]

@@ -1,0 +1,330 @@
+"""Contexts through which agents call models, run cells and have submissions graded, all recorded."""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple, TypeVar
+
+from pydantic import BaseModel
+
+from comind.campaign.log.campaign_folders import WorkFolder
+from comind.campaign.log.outcome import DeadlineExceeded, Submitted
+from comind.campaign.log.work import Code
+from comind.campaign.log.work_events import (
+    CellEnded,
+    CellStarted,
+    Graded,
+    Neighbour,
+    SessionOpened,
+    SubmissionNames,
+    WrittenFile,
+)
+from comind.campaign.log.work_state import AttemptState
+from comind.campaign.work.cell_outputs import SubmissionCollector, list_files, written_since
+from comind.campaign.work.monitor import Monitor
+from comind.campaign.work.recorder import Recorder, cell_identity, grading_identity
+from comind.campaign.work.text_ranking import rank
+from comind.domain.draft import Operator
+from comind.domain.metric import Paired
+from comind.domain.resources import Resources
+from comind.errors import GraderError
+from comind.evaluation.report import Grader, GradeReport
+from comind.llm.base import ChatModel, Embedder, ModelRequest
+from comind.llm.context_window import max_reply_tokens
+from comind.llm.exchange import Answer, ask
+from comind.session.base import CellResult, CellStatus, Session
+from comind.system.failpoints import failpoint
+
+__all__ = ["CodeContext", "Models", "Neighbours", "Ports", "Step", "ThinkContext"]
+
+T = TypeVar("T", bound=BaseModel)
+
+Neighbours = Callable[[], tuple[Neighbour, ...]]
+"""Returns the progress of the campaign's other attempts, best first."""
+
+_MOST_UPDATES = 3  # neighbours reported with one step
+
+
+class Models(NamedTuple):
+    """The models of an agent's work, with metered requests."""
+
+    chat: ChatModel
+    """Recorded as well."""
+    embedder: Embedder | None = None
+
+
+class ThinkContext:
+    """Context of a `Think`: recorded model calls."""
+
+    def __init__(self, recorder: Recorder, models: Models, resources: Resources | None = None) -> None:
+        self._recorder = recorder
+        self._models = models
+        self.resources = resources
+        """Compute and packages of attempts, as of when this work was planned; None in old logs."""
+
+    @property
+    def state(self) -> AttemptState:
+        """The state so far; a replay sees the same state at the same point."""
+        return self._recorder.state
+
+    @property
+    def context_tokens(self) -> int:
+        """Context window of the model in tokens, prompt and reply together."""
+        return self._models.chat.context_tokens
+
+    def reply_tokens(self, asked: int) -> int:
+        """Return the token limit for a reply of `asked` tokens, reasoning tokens not counted.
+
+        A limit set by the user takes precedence, larger or smaller, up to a share of the context window.
+        """
+        chat = self._models.chat
+        return min(chat.reply_tokens or asked, max_reply_tokens(chat.context_tokens))
+
+    def ask(self, prompt: ModelRequest, reply_type: type[T]) -> Answer[T]:
+        """Return the model's completion parsed as a `reply_type`, with its text.
+
+        Raises:
+            ReplyError: the replies do not match the schema, after the prompt's retries.
+            ModelServiceError: the endpoint is unreachable or refuses.
+        """
+        return ask(self._models.chat, prompt, reply_type)
+
+    def rank(self, query: str, texts: Sequence[str], *, top: int) -> tuple[int, ...]:
+        """Return the indices of the `top` texts nearest to `query`, nearest first.
+
+        Uses the embedding model of the role `embeddings`; falls back to BM25 if there is none, if it
+        fails permanently, or if the budget does not allow it. Ties go by index. Blank texts come last;
+        for a blank query the order stays.
+
+        Raises:
+            DeadlineExceeded: the endpoint does not recover before the work's deadline.
+            ModelServiceError: the endpoint is unreachable.
+        """
+        return rank(self._recorder, self._models.embedder, query, texts, top=top)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Result of one cell."""
+
+    code: str
+    result: CellResult
+    files: tuple[WrittenFile, ...] = ()
+    """The files it wrote, newest last."""
+    report: GradeReport | None = None
+    """The grader's report on its submissions."""
+    gain: Paired | None = None
+    """Paired difference to the attempt's previous best score; positive is better."""
+    refused: str = ""
+    """Why the files it named were rejected."""
+    neighbours: tuple[Neighbour, ...] = ()
+    """Other attempts with progress since the last report; with failed or submitting steps only."""
+    out_of_fold: GradeReport | None = None
+    """Report on its out-of-fold predictions; None if it submitted none."""
+    followed: bool | None = None
+    """Whether its nomination made it the attempt's pick; None if it was not nominated."""
+
+
+class Ports(NamedTuple):
+    """What a `CodeContext` uses besides its models."""
+
+    open_session: Callable[[], Session]
+    grader: Grader
+    monitor: Monitor | None = None
+    """Monitors cells, except those replayed into a new session."""
+    neighbours: Neighbours = tuple
+
+
+class CodeContext(ThinkContext):
+    """Context of a `Code`: model calls, a session with a deadline, and a grader."""
+
+    def __init__(
+        self,
+        work: Code,
+        folder: WorkFolder,
+        recorder: Recorder,
+        models: Models,
+        ports: Ports,
+    ) -> None:
+        """Set up the context of an attempt; the session opens with the first cell not replayed."""
+        super().__init__(recorder, models, work.resources)
+        self.work = work
+        self._folder = folder
+        self._open_session, self._grader, self._monitor, self._neighbours = ports
+        self._reported: dict[str, Neighbour] = {}
+        self._session: Session | None = None
+
+    @property
+    def steps_left(self) -> int:
+        """Number of cells that may still be run."""
+        return self.work.budget.steps - self.state.steps
+
+    @property
+    def seconds_left(self) -> float:
+        """Seconds until the attempt's deadline, as of the last recorded effect."""
+        return self.work.budget.seconds - self.state.spend.seconds
+
+    def run(
+        self, goal: str, code: str, *, seconds: float = math.inf, scratch: bool = False
+    ) -> CellResult:
+        """Run one cell without collecting submissions, with a timeout of `seconds`.
+
+        With `scratch` nothing later depends on it, so scripts and session replays leave it out.
+
+        Raises:
+            DeadlineExceeded: the attempt's deadline has passed.
+            SandboxError: no session can be opened.
+        """
+        ended = self._run_cell(goal, code, None, submits=False, timeout=seconds, scratch=scratch)
+        return ended.result
+
+    def step(self, goal: str, code: str, submission: SubmissionNames | None = None) -> Step:
+        """Run one cell, collect the pair of submissions that it wrote, if any, and have it graded.
+
+        `submission` names the files if they are not the default ones; a missing named file is reported
+        in `Step.refused`. Out-of-fold predictions and a nomination are collected with the pair.
+
+        Raises:
+            DeadlineExceeded: the attempt's deadline has passed.
+            SandboxError: no session can be opened.
+            GraderError: the grader is gone.
+        """
+        ended = self._run_cell(goal, code, submission, submits=True)
+        step = Step(code, ended.result, ended.files, refused=ended.refused, neighbours=ended.neighbours)
+        if ended.submitted is None:
+            return step
+        graded = self._grade(ended.submitted)
+        out_of_fold = graded.out_of_fold
+        if ended.refused:
+            out_of_fold = GradeReport(valid=False, message=ended.refused)
+        return replace(
+            step,
+            refused="",
+            report=graded.report,
+            gain=graded.gain,
+            out_of_fold=out_of_fold,
+            followed=self.state.best == ended.submitted if ended.submitted.nominated else None,
+        )
+
+    def close(self) -> None:
+        """Close the session, if one was opened."""
+        if self._session is not None:
+            self._session.close()
+            self._session = None
+
+    def _run_cell(
+        self,
+        goal: str,
+        code: str,
+        submission: SubmissionNames | None,
+        *,
+        submits: bool,
+        timeout: float = math.inf,
+        scratch: bool = False,
+    ) -> CellEnded:
+        ordinal = self._recorder.next_ordinal()
+        number = self.state.steps + 1
+        started = CellStarted(
+            ordinal=ordinal, step=number, goal=goal, code=code, submission=submission, scratch=scratch
+        )
+
+        def run() -> CellEnded:
+            session = self._live_session()
+            seconds = min(self.work.budget.cell_seconds, timeout, self._live_seconds_left())
+            collector = SubmissionCollector(session.workspace, submission)
+            before = list_files(session.workspace)
+            watch = self._monitor(goal, code, seconds) if self._monitor is not None else None
+            result = session.run(code, seconds=seconds, watch=watch)
+            if watch is not None:
+                watch.close()
+            submitted, refused, failed = None, "", result.status is not CellStatus.OK
+            if submits and result.status in (CellStatus.OK, CellStatus.ERROR):
+                submitted, refused = collector.collect(self._folder, number)
+            if submitted is None and failed:
+                refused = ""  # the cell's own error says more
+            return CellEnded(
+                ordinal=ordinal,
+                result=result,
+                submitted=submitted,
+                refused=refused,
+                files=written_since(before, list_files(session.workspace)),
+                neighbours=self._updates() if submits and (submitted or failed) else (),
+            )
+
+        ended = self._recorder.effect(started, CellEnded, cell_identity(code), run)
+        self._reported |= {each.id: each for each in ended.neighbours}
+        failpoint("cell-recorded")
+        return ended
+
+    def _updates(self) -> tuple[Neighbour, ...]:
+        """Return the neighbours that have changed since they were last reported."""
+        changed = [each for each in self._neighbours() if self._reported.get(each.id) != each]
+        return tuple(changed[:_MOST_UPDATES])
+
+    def _live_seconds_left(self) -> float:
+        left = self.work.budget.seconds - self._recorder.elapsed
+        if left <= 0:
+            raise DeadlineExceeded(f"the attempt's {self.work.budget.seconds:.0f} seconds are used up")
+        return left
+
+    def _grade(self, submitted: Submitted) -> Graded:
+        ordinal, before = self._recorder.next_ordinal(), self.state
+
+        def grade() -> Graded:
+            test = self._folder.test_submission(submitted.step)
+            if self.work.operator is Operator.REFIT:
+                report = self._grader.check(test)  # it was fitted on the validation rows
+                return Graded(ordinal=ordinal, submitted=submitted, report=report)
+            report = self._grader.grade(self._folder.validation_submission(submitted.step), test)
+            gain = nominee = None
+            if report.score is not None and before.leader is not None:
+                gain = self._compare(submitted, before.leader)
+                leads = before.leader_score is None or before.leader_score.value < report.score.value
+                if leads and before.nominated and before.best is not None:
+                    nominee = self._compare(before.best, submitted)
+            return Graded(
+                ordinal=ordinal,
+                submitted=submitted,
+                report=report,
+                gain=gain,
+                out_of_fold=self._out_of_fold(submitted),
+                nominee=nominee,
+            )
+
+        graded = self._recorder.effect(None, Graded, grading_identity(submitted), grade)
+        failpoint("grade-recorded")
+        return graded
+
+    def _compare(self, one: Submitted, other: Submitted) -> Paired:
+        validation = self._folder.validation_submission
+        return self._grader.compare(validation(one.step), validation(other.step))
+
+    def _out_of_fold(self, submitted: Submitted) -> GradeReport | None:
+        """Return the report on a step's out-of-fold predictions; an unreadable file gives a report."""
+        if not submitted.out_of_fold_sha256:
+            return None
+        try:
+            return self._grader.out_of_fold(self._folder.out_of_fold(submitted.step))
+        except GraderError as error:
+            return GradeReport(valid=False, message=str(error))
+
+    def _live_session(self) -> Session:
+        if self._session is None:
+            self._session = self._open_session()
+            begun = time.monotonic()
+            cells = self.state.replayable()
+            for cell in cells:
+                took = cell.result.seconds if cell.result else 0.0
+                allowed = min(max(60.0, 3 * took), self._live_seconds_left())
+                self._session.run(cell.code, seconds=allowed)
+            self._recorder.note(
+                SessionOpened(
+                    sandbox=self._session.sandbox,
+                    sealed=self._session.sealed,
+                    replayed_cells=len(cells),
+                    replayed_seconds=round(time.monotonic() - begun, 3) if cells else 0.0,
+                    threads=self._session.threads,
+                )
+            )
+        return self._session

@@ -1,0 +1,217 @@
+"""Reserve budget for model requests, rate-limit and retry them; hard limits hold under concurrency."""
+
+import math
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
+
+from comind.campaign.log.campaign_folders import CampaignFolder
+from comind.campaign.log.outcome import BudgetExceeded, DeadlineExceeded
+from comind.campaign.log.work_events import RequestFailed
+from comind.campaign.log.work_state import WORK_LOG
+from comind.domain.spend import Budget, Spend
+from comind.errors import ModelBusyError, ReplyError
+from comind.llm.base import ChatModel, Embedded, Embedder, ModelReply, ModelRequest, Usage
+from comind.llm.context_window import prompt_tokens
+from comind.llm.rate_limiter import AdmissionTimeoutError, RateLimiter
+from comind.llm.tokens import count_tokens
+
+__all__ = ["BudgetLedger", "Meter", "MeteredEmbedder", "MeteredModel", "ledger_of"]
+
+T = TypeVar("T", ModelReply, Embedded)
+
+_LEAST_SECONDS = 1.0  # with less time left there is no retry
+_MOST_FAILURES = 6  # of one call while others succeed; then the request itself is at fault
+
+
+class BudgetLedger:
+    """Tokens and dollars of one campaign; each request reserves its worst case and settles its usage.
+
+    The last share of both is reserved for calls that close work. Deadlines are kept by the work itself.
+    Thread-safe.
+    """
+
+    def __init__(self, budget: Budget, spent: Spend) -> None:
+        self._budget = budget
+        self.spent = Usage(prompt_tokens=spent.tokens, usd=spent.usd)
+        """Settled usage, with all tokens as prompt tokens."""
+        self._held = Usage()
+        self._settled = threading.Condition()
+
+    @contextmanager
+    def reserve(self, bound: Usage, *, closing: bool = False) -> Iterator["Reservation"]:
+        """Reserve `bound` for one request; charged in full unless `Reservation.actual` is set.
+
+        Blocks while only the reservations of others prevent it. A `closing` request may use the reserved
+        share.
+
+        Raises:
+            BudgetExceeded: the request could exceed the budget.
+        """
+        with self._settled:
+            while (over := self._over(_sum(self._held, bound), closing=closing)) is not None:
+                if self._over(bound, closing=closing) is not None:
+                    raise BudgetExceeded(over)
+                self._settled.wait()
+            self._held = _sum(self._held, bound)
+        reservation = Reservation()
+        try:
+            yield reservation
+        finally:
+            with self._settled:
+                self._held = _sum(self._held, bound, sign=-1)
+                took = bound if reservation.actual is None else reservation.actual
+                self.spent = _sum(self.spent, took)
+                self._settled.notify_all()
+
+    def _over(self, more: Usage, *, closing: bool) -> str | None:
+        """Return the limit that `more` would exceed, as a message; None if none."""
+        limits, spent = self._budget, self.spent
+        tokens = limits.tokens if closing else limits.open_tokens
+        usd = limits.usd if closing else limits.open_usd
+        if tokens is not None and spent.tokens + more.tokens > tokens:
+            return f"{spent.tokens} of {limits.tokens} tokens are used up"
+        if usd is not None and spent.usd + more.usd > usd:
+            return f"{spent.usd:.4f} of {limits.usd} dollars are used up"
+        return None
+
+
+def ledger_of(campaign: CampaignFolder, budget: Budget) -> BudgetLedger:
+    """Return a ledger of `budget`, charged with the usage in the logs of all the campaign's work."""
+    works = (WORK_LOG.read(log) for log in campaign.logs())
+    return BudgetLedger(budget, sum((work.owed for work in works), Spend()))
+
+
+@dataclass(slots=True)
+class Reservation:
+    """Budget reserved for one request."""
+
+    actual: Usage | None = None
+    """Usage of the request, once it is known."""
+
+
+def _sum(one: Usage, other: Usage, sign: int = 1) -> Usage:
+    """Add tokens and dollars; rounded, so that a released reservation leaves exactly zero."""
+    return Usage(
+        prompt_tokens=one.tokens + sign * other.tokens,
+        usd=max(0.0, round(one.usd + sign * other.usd, 12)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Sends requests under a rate limiter and a budget ledger, with retries."""
+
+    ledger: BudgetLedger
+    limiter: RateLimiter
+    note: Callable[[RequestFailed], None] | None = None
+    """Records a failed request; None disables retries."""
+    seconds_left: Callable[[], float] = lambda: math.inf
+    """Returns the seconds until the deadline."""
+
+    def call(
+        self, model: str, attempt: Callable[[], T], bound: Usage, about: int, *, closing: bool = False
+    ) -> T:
+        """Return the result of `attempt`, which sends one request to `model`; retry with backoff.
+
+        One request takes about `about` tokens, and at most `bound`.
+
+        Raises:
+            BudgetExceeded: the next request could exceed the budget.
+            DeadlineExceeded: the deadline passes before the endpoint recovers or answers.
+            ModelServiceError: the endpoint refuses, or is gone.
+            ReplyError: this request failed six times while others succeeded.
+        """
+        failures, retry_at, answered = 0, -math.inf, self.limiter.successes
+        while True:
+            try:
+                with self.limiter.admit(
+                    model,
+                    about,
+                    failures=failures,
+                    not_before=retry_at,
+                    seconds_left=self.seconds_left(),
+                ) as admitted:
+                    return self._request(model, attempt, bound, closing=closing)
+            except AdmissionTimeoutError:
+                raise DeadlineExceeded(
+                    f"the model {model} was not available before the deadline"
+                ) from None
+            except ModelBusyError as error:
+                if self.note is None:
+                    raise
+                failures, retry_at = failures + 1, admitted.retry_at
+                if failures >= _MOST_FAILURES and self.limiter.successes > answered:
+                    raise ReplyError(f"{error}, {failures} times, while others were answered") from None
+
+    def _request(self, model: str, attempt: Callable[[], T], bound: Usage, *, closing: bool) -> T:
+        """Reserve the bound, make one request, settle; record a failure before it is retried."""
+        try:
+            with self.ledger.reserve(bound, closing=closing) as reservation:
+                try:
+                    came = attempt()
+                except Exception as error:
+                    if not (isinstance(error, ModelBusyError) and error.billed):
+                        reservation.actual = Usage()  # refused before any work was done
+                    raise
+                reservation.actual = came.usage
+        except ModelBusyError as error:
+            over = self.seconds_left() < _LEAST_SECONDS  # perhaps our own timeout ended it
+            if self.note is not None:
+                booked = bound if error.billed else Usage()
+                self.note(RequestFailed(message=str(error), booked=booked))
+            if over:
+                raise DeadlineExceeded(f"the model {model} did not answer before the deadline") from None
+            raise
+        return came
+
+
+class MeteredModel:
+    """A chat model with metered requests."""
+
+    def __init__(self, model: ChatModel, meter: Meter) -> None:
+        self._model = model
+        self._meter = meter
+        self.name = model.name
+        self.context_tokens = model.context_tokens
+        self.reply_tokens = model.reply_tokens
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return the worst-case usage of one request."""
+        return self._model.bound(request)
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the reply to `request`; raises as `Meter.call` does."""
+        bound = request.bound or self._model.bound(request)
+        request = request.within(bound)
+        about = prompt_tokens(request.messages) + request.max_tokens
+
+        def attempt() -> ModelReply:
+            left = self._meter.seconds_left()
+            timed = {"timeout_seconds": max(_LEAST_SECONDS, left) if math.isfinite(left) else None}
+            return self._model.complete(request.model_copy(update=timed))
+
+        return self._meter.call(self.name, attempt, bound, about, closing=request.closing)
+
+
+class MeteredEmbedder:
+    """An embedder with metered requests."""
+
+    def __init__(self, embedder: Embedder, meter: Meter) -> None:
+        self._embedder = embedder
+        self._meter = meter
+        self.name = embedder.name
+
+    def bound(self, texts: Sequence[str]) -> Usage:
+        """Return the worst-case usage of one request."""
+        return self._embedder.bound(texts)
+
+    def embed(self, texts: Sequence[str]) -> Embedded:
+        """Return an embedding for each text; raises as `Meter.call` does."""
+        bound, about = self.bound(texts), sum(map(count_tokens, texts))
+        # The limiter keeps refusals by name, and a server may use one name for chat and embeddings.
+        name = f"{self.name} (embeddings)"
+        return self._meter.call(name, partial(self._embedder.embed, texts), bound, about)

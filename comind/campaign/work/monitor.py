@@ -1,0 +1,271 @@
+"""Monitor running cells, and stop those that are lost: by evidence, or by a model's verdict.
+
+A cell is inspected early, then at growing intervals. Certain evidence at two inspections in a row stops
+it; otherwise a model is called in a background thread, a limited number of times. Its verdict counts
+only if it quotes a printed line; a failed or late reply has no effect.
+"""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from comind.campaign.log.work_events import (
+    MONITOR_ROLE,
+    MonitorAsked,
+    MonitorHeard,
+    MonitorVerdict,
+    WorkEvent,
+)
+from comind.errors import ModelBusyError, ReplyError
+from comind.llm.base import ChatModel, Message, ModelReply, ModelRequest
+from comind.llm.exchange import parse, request_for
+from comind.llm.templates import Templates
+from comind.llm.tokens import shorten
+from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, find_evidence
+
+__all__ = [
+    "CellMonitor",
+    "Monitor",
+    "MonitorSettings",
+    "in_background",
+    "quotes_line",
+]
+
+_TEMPLATES = Templates("comind.campaign")
+_CODE_TOKENS = 1_000
+_OUTPUT_LINES = 60
+_OUTPUT_SHOWN = 4_000
+_GOAL_SHOWN = 500
+_REASON_SHOWN = 300
+_POLL_SECONDS = 0.5  # between two polls for the model's reply
+_LEAST_QUOTE = 2  # letters and digits; a bracket or a rule of dashes is no evidence
+
+
+def in_background(call: Callable[[], ModelReply]) -> "Future[ModelReply]":
+    """Run `call` in a daemon thread, which the interpreter does not join at exit."""
+    future: Future[ModelReply] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:  # noqa: BLE001 - raised by `Future.result`
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="monitor", daemon=True).start()
+    return future
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorSettings:
+    """Intervals and limits of monitoring."""
+
+    first: float = 20.0
+    """Seconds to the first inspection."""
+    ask_after: float = 300.0
+    """Seconds after which a model is called about a cell without evidence; doubles each time."""
+    longest: float = 600.0
+    """Most seconds between two inspections; the interval doubles up to that."""
+    questions: int = 12
+    """Most model calls about one cell."""
+    patience: float = 10.0
+    """Timeout in seconds for an open call at the cell's end."""
+    start: Callable[[Callable[[], ModelReply]], "Future[ModelReply]"] = in_background
+    """Runs a call without blocking."""
+
+
+class _Question(NamedTuple):
+    reply: "Future[ModelReply]"
+    shown: str
+
+
+@dataclass
+class CellMonitor:
+    """Monitor of one cell; only model calls run in another thread."""
+
+    model: ChatModel
+    """Metered but not recorded, as a replay does not call it."""
+    note: Callable[[WorkEvent], None]
+    """Records a request before it is sent, and its result."""
+    settings: MonitorSettings
+    goal: str
+    code: str
+    limit: float
+    """Timeout of the cell in seconds."""
+
+    def __post_init__(self) -> None:
+        self._interval = self._due = self.settings.first
+        self._question: _Question | None = None
+        self._questions_left = self.settings.questions
+        self._ask_again_at = self.settings.ask_after
+        self._raised: set[EvidenceKind] = set()
+        self._certain: set[EvidenceKind] = set()
+        self._output = ""
+        self._printed_at = 0.0
+        self._asked_about = ""
+        self._now = 0.0
+
+    @property
+    def next_look(self) -> float:
+        """Running time of the cell, in seconds, at which to call `look` next."""
+        return self._due if self._question is None else min(self._due, self._now + _POLL_SECONDS)
+
+    def look(self, output: str, seconds: float) -> str | None:
+        """Return the reason to stop the cell, or None; does not block."""
+        self._now = seconds
+        reason = self._poll(seconds)
+        if reason is None and seconds >= self._due:
+            reason = self._inspect(output, seconds) or self._poll(seconds)
+        return reason
+
+    def close(self) -> None:
+        """Wait for an open call after the cell's end, up to the timeout `MonitorSettings.patience`."""
+        if self._question is None:
+            return
+        try:
+            self._question.reply.exception(timeout=self.settings.patience)
+        except TimeoutError:
+            self._question = None
+            failure = "the cell had ended before the model answered"
+            self.note(MonitorHeard(seconds=self._now, failure=failure, lost=True))
+            return
+        self._poll(self._now, ended=True)
+
+    def _inspect(self, output: str, seconds: float) -> str | None:
+        """Search the output for evidence; call the model if none is certain."""
+        if output != self._output:
+            self._output, self._printed_at = output, seconds
+        snapshot = CellSnapshot(
+            code=self.code,
+            output=output,
+            seconds=seconds,
+            left=max(0.0, self.limit - seconds),
+            silent=seconds - self._printed_at,
+        )
+        evidence = find_evidence(snapshot)
+        certain = {each.kind: each for each in evidence if each.certain}
+        for kind in certain.keys() & self._certain:
+            return _stopped(seconds, certain[kind].says, certain[kind].quote)
+        self._certain = set(certain)
+        if certain:  # inspect again soon, but after more output
+            self._due = seconds + self.settings.first
+            return None
+        self._interval = min(2 * self._interval, self.settings.longest)
+        self._due = seconds + self._interval
+        if self._worth_asking(snapshot, evidence):
+            self._ask(snapshot, evidence)
+        return None
+
+    def _worth_asking(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> bool:
+        if self._question is not None or self._questions_left <= 0 or not snapshot.lines:
+            return False  # without output there is no line to quote
+        news = {each.kind for each in evidence} - self._raised
+        changed = snapshot.output != self._asked_about
+        return bool(news) or (changed and snapshot.seconds >= self._ask_again_at)
+
+    def _ask(self, snapshot: CellSnapshot, evidence: tuple[Evidence, ...]) -> None:
+        shown = _last_lines(snapshot.lines)
+        question = _TEMPLATES.render(
+            "monitor",
+            goal=self.goal[:_GOAL_SHOWN],
+            code=shorten(self.code, _CODE_TOKENS, end=0.5),
+            seconds=snapshot.seconds,
+            left=snapshot.left,
+            evidence=evidence,
+            output=shown,
+        )
+        prompt = ModelRequest(
+            role=MONITOR_ROLE,
+            messages=(
+                Message(role="system", content=_TEMPLATES.render("monitor_system")),
+                Message(role="user", content=question),
+            ),
+            max_tokens=400,
+        )
+        request = request_for(prompt, MonitorVerdict)
+        bound = self.model.bound(request)
+        self._questions_left -= 1
+        self._raised |= {each.kind for each in evidence}
+        self._ask_again_at = 2 * snapshot.seconds
+        self._asked_about = snapshot.output
+        self.note(
+            MonitorAsked(
+                seconds=round(snapshot.seconds, 3),
+                evidence=evidence,
+                fingerprint=request.fingerprint(),
+                model=self.model.name,
+                bound=bound,
+            )
+        )
+        reply = self.settings.start(lambda: self.model.complete(request.within(bound)))
+        self._question = _Question(reply, shown)
+
+    def _poll(self, seconds: float, *, ended: bool = False) -> str | None:
+        """Record the result of the open call, if it has one; return the reason to stop the cell."""
+        question = self._question
+        if question is None or not question.reply.done():
+            return None
+        self._question = None
+        heard = _evaluate(question, round(seconds, 3), ended=ended)
+        if heard.reply is None:
+            self._questions_left = 0  # no further calls to a model that fails
+        self.note(heard)
+        if not heard.accepted or heard.verdict is None:
+            return None
+        return _stopped(seconds, heard.verdict.reason, heard.verdict.quote)
+
+
+Monitor = Callable[[str, str, float], CellMonitor]
+"""Creates the monitor of a cell from its goal, code and timeout in seconds."""
+
+
+def _evaluate(question: _Question, seconds: float, *, ended: bool) -> MonitorHeard:
+    try:
+        reply = question.reply.result()
+    except Exception as error:  # noqa: BLE001 - no failure of a model may stop the cell
+        lost = isinstance(error, ModelBusyError) and error.billed
+        return MonitorHeard(seconds=seconds, failure=str(error) or type(error).__name__, lost=lost)
+    try:
+        verdict = parse(reply, MonitorVerdict)
+    except ReplyError as error:
+        return MonitorHeard(seconds=seconds, reply=reply, failure=f"malformed reply: {error}")
+    failure = ""
+    if verdict.stop and ended:
+        failure = "the cell had ended before the model answered"
+    elif verdict.stop and not quotes_line(verdict.quote, question.shown):
+        failure = "the line that it quotes was not printed"
+    accepted = verdict.stop and not failure
+    return MonitorHeard(
+        seconds=seconds, reply=reply, verdict=verdict, accepted=accepted, failure=failure
+    )
+
+
+def quotes_line(quote: str, output: str) -> bool:
+    """Return whether `quote` is a line of `output` with letters or digits, whitespace ignored."""
+    wanted = _plain(quote)
+    if sum(char.isalnum() for char in wanted) < _LEAST_QUOTE:
+        return False
+    return any(_plain(line) == wanted for line in output.splitlines())
+
+
+def _plain(line: str) -> str:
+    """Normalize whitespace, and strip quotation marks."""
+    return " ".join(line.split()).strip("`'\"").strip()
+
+
+def _stopped(seconds: float, reason: str, quote: str) -> str:
+    reason = " ".join(reason.split())[:_REASON_SHOWN].rstrip(".") or "it is lost"
+    return f"the monitor stopped it after {seconds:.0f} s: {reason} (it printed: {_plain(quote)})"
+
+
+def _last_lines(lines: list[str]) -> str:
+    """Return the last lines that fit into the prompt, none of them truncated."""
+    shown: list[str] = []
+    space = _OUTPUT_SHOWN
+    for line in reversed(lines[-_OUTPUT_LINES:]):
+        space -= len(line) + 1
+        if space < 0:
+            break
+        shown.append(line)
+    return "\n".join(reversed(shown))

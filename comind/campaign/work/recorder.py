@@ -1,0 +1,209 @@
+"""Record effects, and replay them when work is resumed: durable execution by event sourcing.
+
+After a crash the agent's code runs again from its start. It takes the same steps, since it gets the
+recorded replies, outputs and times, until the log ends; from there on effects are performed.
+"""
+
+import hashlib
+import threading
+from collections import deque
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from comind.campaign.log.outcome import Submitted, WorkStopped
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_events import (
+    CallAnswered,
+    CallFailed,
+    CallSent,
+    CellEnded,
+    CellStarted,
+    Graded,
+    WorkEvent,
+)
+from comind.campaign.log.work_state import WORK_LOG, AttemptState
+from comind.errors import CampaignError, ComindError, ReplyError
+from comind.eventlog.log import EventLog, Record
+from comind.llm.base import ChatModel, ModelReply, ModelRequest, Usage
+from comind.system.failpoints import failpoint
+
+__all__ = [
+    "RecordedModel",
+    "Recorder",
+    "ReplayDivergedError",
+    "cell_identity",
+    "grading_identity",
+]
+
+_CALL = "model call"
+_FINGERPRINT_VERSION = 2
+
+EndT = TypeVar("EndT", CallAnswered, CellEnded, Graded)
+
+
+class ReplayDivergedError(CampaignError):
+    """The code takes another step than the recorded one."""
+
+    kind = "replay"
+
+
+class Recorder:
+    """Replay the log of one piece of work, then append to it.
+
+    `state` folds the events up to the current point of the replay, so that decisions by it repeat.
+    """
+
+    def __init__(self, log: EventLog[WorkEvent]) -> None:
+        self._log = log
+        self._past: deque[Record[WorkEvent]] = deque(log.records)
+        calls = (record.event for record in log.records if isinstance(record.event, CallSent))
+        known = (call.context_tokens for call in calls if call.context_tokens is not None)
+        self.context_tokens: int | None = next(known, None)
+        """Context window assumed for the work: as recorded with its first call, else the current one."""
+        self._lock = threading.Lock()
+        self._ordinal = 0
+        self.state = AttemptState()
+
+    @property
+    def elapsed(self) -> float:
+        """Wall-clock seconds of the work so far; not for decisions, which must use `state`."""
+        return self._log.elapsed
+
+    def next_ordinal(self) -> int:
+        """Return the number of the next effect."""
+        self._ordinal += 1
+        return self._ordinal - 1
+
+    def effect(
+        self, begin: WorkEvent | None, end: type[EndT], identity: str, perform: Callable[[], EndT]
+    ) -> EndT:
+        """Return the recorded result of an effect, or perform and record it.
+
+        An idempotent effect needs no `begin` event. `identity` guards the replay: a recorded effect with
+        another identity is not returned. An exception of `perform` is not recorded, so the effect is
+        performed again when the work is resumed.
+
+        Raises:
+            ReplayDivergedError: the log holds another effect at this point.
+            ReplyError: the log says that this call cannot be answered.
+        """
+        while self._past:
+            record = self._past.popleft()
+            recorded = _identity(record.event)
+            if recorded is not None and not identity.startswith(recorded):
+                raise ReplayDivergedError(
+                    f"record {record.seq} of this work is {recorded}, but the work now does {identity}",
+                    hint="resume with the version of CoMind that started the campaign",
+                )
+            self.state = WORK_LOG.apply(self.state, record)
+            if isinstance(record.event, end):
+                return record.event
+            if isinstance(record.event, CallFailed) and record.event.at_fault:
+                raise ReplyError(record.event.message)
+        if begin is not None:
+            self.note(begin)
+        event = perform()
+        self.note(event)
+        return event
+
+    def call(
+        self,
+        role: str,
+        model: str,
+        fingerprint: str,
+        bound: Usage,
+        ask: Callable[[], ModelReply],
+        *,
+        at_fault: tuple[type[Exception], ...] = (ReplyError,),
+    ) -> ModelReply:
+        """Return the recorded reply of `model` to the request `fingerprint`, or `ask` and record it.
+
+        A call that failed with one of `at_fault` is not repeated: its replay raises a ReplyError.
+        """
+        ordinal = self.next_ordinal()
+        sent = CallSent(
+            ordinal=ordinal,
+            fingerprint=fingerprint,
+            fingerprint_version=_FINGERPRINT_VERSION,
+            role=role,
+            model=model,
+            bound=bound,
+            context_tokens=self.context_tokens,
+        )
+
+        def perform() -> CallAnswered:
+            failpoint("call-sent")
+            try:
+                reply = ask()
+            except (ComindError, WorkStopped) as error:
+                over = isinstance(error, at_fault)
+                self.note(CallFailed(ordinal=ordinal, message=str(error), at_fault=over))
+                raise
+            return CallAnswered(ordinal=ordinal, reply=reply)
+
+        answered = self.effect(sent, CallAnswered, _call_identity(fingerprint), perform)
+        failpoint("reply-recorded")
+        return answered.reply
+
+    def note(self, event: WorkEvent) -> None:
+        """Append an event, and update the state."""
+        with self._lock:  # a monitor's request may fail while a cell is being recorded
+            self.state = WORK_LOG.apply(self.state, self._log.append(event))
+
+
+def _call_identity(fingerprint: str) -> str:
+    return f"{_CALL} {fingerprint[:12]}"
+
+
+def cell_identity(code: str) -> str:
+    """Return the replay identity of a cell: a hash of its code."""
+    return f"cell {hashlib.sha256(code.encode()).hexdigest()[:12]}"
+
+
+def grading_identity(submitted: Submitted) -> str:
+    """Return the replay identity of a grading: a hash of the validation submission."""
+    return f"grading of {submitted.validation_sha256[:12]}"
+
+
+def _identity(event: WorkEvent) -> str | None:
+    match event:
+        case CallSent(fingerprint_version=version, role=role) if version < _FINGERPRINT_VERSION:
+            # Any call matches; the cells that follow are checked. The baseline's programs were replies.
+            return None if role == BASELINE_ROLE else _CALL
+        case CallSent(fingerprint=fingerprint):
+            return _call_identity(fingerprint)
+        case CellStarted(code=code):
+            return cell_identity(code)
+        case Graded(submitted=submitted):
+            return grading_identity(submitted)
+        case _:
+            return None
+
+
+class RecordedModel:
+    """Dispatch requests to the models of their roles, and record each reply before it is returned.
+
+    `context_tokens` stays fixed for the work, whatever is learnt from refusals meanwhile: prompts are
+    cut to it, and must be the same in a replay.
+    """
+
+    def __init__(self, role: str, model_of: Callable[[str], ChatModel], recorder: Recorder) -> None:
+        model = model_of(role)
+        self._model_of = model_of
+        self._recorder = recorder
+        self.name = model.name
+        self.context_tokens = recorder.context_tokens or model.context_tokens
+        recorder.context_tokens = self.context_tokens
+        self.reply_tokens = model.reply_tokens
+
+    def bound(self, request: ModelRequest) -> Usage:
+        """Return the worst-case usage of one request."""
+        return self._model_of(request.role).bound(request)
+
+    def complete(self, request: ModelRequest) -> ModelReply:
+        """Return the recorded reply to `request`, or send it and record the reply."""
+        model = self._model_of(request.role)
+        bound = model.bound(request)
+        answer = partial(model.complete, request.within(bound))
+        return self._recorder.call(request.role, model.name, request.fingerprint(), bound, answer)
