@@ -10,7 +10,7 @@ from prefect import flow, get_run_logger, runtime
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
-from comind.community.folder import is_community_folder
+from comind.community.jsonl import is_community_folder
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError

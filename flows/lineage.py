@@ -11,7 +11,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.campaign.state import CampaignState
-from comind.community.graph import Node, NodeKind, node_id
+from comind.community.provenance import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.errors import CampaignError, CommunityError, UsageError

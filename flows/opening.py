@@ -10,8 +10,8 @@ from comind.campaign.estimate import estimate_of, summary
 from comind.campaign.events import NO_COMMUNITY, CampaignOpened, CampaignSpec
 from comind.campaign.folder import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
-from comind.community.folder import is_community_folder
-from comind.community.opening import open_community
+from comind.community.access import open_community
+from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget

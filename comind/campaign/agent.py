@@ -19,7 +19,7 @@ from comind.campaign.journal import journal_of
 from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Code, Decision, Purpose, Think
 from comind.campaign.state import CampaignState
-from comind.community.graph import Graph
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Value

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt, WorkRecord
-from comind.community.graph import Graph, Node, NodeKind, graph_of, node_id
+from comind.community.provenance import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView
 
 __all__ = ["graph_of_campaign"]

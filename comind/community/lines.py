@@ -13,14 +13,14 @@ from comind.community.items import (
     NotebookItem,
     Observation,
 )
-from comind.community.text import (
+from comind.community.sanitize import (
     BODY_LENGTH,
     COMMENT_LENGTH,
     NAME_LENGTH,
     TITLE_LENGTH,
-    clean_line,
     is_reference,
-    prose,
+    sanitize_line,
+    sanitize_prose,
 )
 from comind.domain.value import Value
 
@@ -88,12 +88,12 @@ _Times = Annotated[
 _Ref = Annotated[StrictStr, AfterValidator(_reference)]
 _Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
 _Text = Annotated[StrictStr, BeforeValidator(_text)]
-_Title = Annotated[_Text, AfterValidator(lambda text: clean_line(text, TITLE_LENGTH))]
-_Name = Annotated[_Text, AfterValidator(lambda text: clean_line(text, NAME_LENGTH))]
+_Title = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, TITLE_LENGTH))]
+_Name = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH))]
 _Id = Annotated[
     StrictStr,
     BeforeValidator(_identity),
-    AfterValidator(lambda text: clean_line(text, NAME_LENGTH)),
+    AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH)),
     AfterValidator(_nonempty),
 ]
 _Count = Annotated[StrictInt, Field(ge=0, le=_MANY)]
@@ -124,14 +124,14 @@ class _Observed(Line):
 
     def _told(self, kind: type[Value], score: float | None = None) -> dict[str, Any]:
         """Return what the line tells of an item of this kind, under the item's own names."""
-        told = self.model_dump(include=set(kind.model_fields))
+        fields = self.model_dump(include=set(kind.model_fields))
         if self.observed_at is None:
-            return told
+            return fields
         votes = self.votes if self.vote_times is None else None
-        tier = told.get("author_tier", "")
+        tier = fields.get("author_tier", "")
         seen = Observation(at=self.observed_at, votes=votes, author_tier=tier, public_score=score)
         undated = {"votes": 0, "author_tier": "", "public_score": None}
-        return told | {name: undated[name] for name in told.keys() & undated} | {"observed": (seen,)}
+        return fields | {name: undated[name] for name in fields.keys() & undated} | {"observed": (seen,)}
 
 
 class NotebookLine(_Observed):
@@ -174,9 +174,9 @@ class CommentLine(_Observed):
     def item(self) -> CommentItem:
         """Return the item; the tier of who comments is of no use."""
         own = {
-            "parent": clean_line(self.parent, NAME_LENGTH) if self.parent else None,
+            "parent": sanitize_line(self.parent, NAME_LENGTH) if self.parent else None,
             "created_at": self.posted_at,
-            "body": prose(self.body, COMMENT_LENGTH),
+            "body": sanitize_prose(self.body, COMMENT_LENGTH),
         }
         return CommentItem(**self._told(CommentItem) | own)
 
@@ -194,7 +194,7 @@ class DiscussionLine(_Observed):
         """Return the item, with those of its comments that can be used."""
         own = {
             "created_at": self.posted_at,
-            "body": prose(self.body, BODY_LENGTH),
+            "body": sanitize_prose(self.body, BODY_LENGTH),
             "comments": comments,
         }
         return DiscussionItem(**self._told(DiscussionItem) | own)

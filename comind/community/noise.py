@@ -8,7 +8,7 @@ and comments. A program stays the program that it was: of its own lines only pic
 import re
 from itertools import groupby
 
-__all__ = ["without_noise"]
+__all__ = ["strip_noise"]
 
 _LOG_LINES = 4
 """So many lines of a log in a row are too many; a few may be what the text is about."""
@@ -38,7 +38,7 @@ _LOG = re.compile(
 _ANY_LOG = re.compile(rf"^[^\S\n]*(?:{_LOG.pattern})", re.IGNORECASE | re.MULTILINE)
 
 
-def without_noise(text: str, *, comments_only: bool = False) -> str:
+def strip_noise(text: str, *, comments_only: bool = False) -> str:
     """Return `text` without pictures, progress bars and long logs.
 
     With `comments_only` it is a program, of which only comments may lose lines.

@@ -200,8 +200,8 @@ def _runs(text: str) -> frozenset[int]:
     return frozenset(map(hash, runs)) or frozenset({hash(tuple(words))})
 
 
-def _uncommented(program: str) -> str:
-    lines = (line for line in program.splitlines() if not line.lstrip().startswith("#"))
+def _uncommented(source: str) -> str:
+    lines = (line for line in source.splitlines() if not line.lstrip().startswith("#"))
     return "\n".join(lines).strip()
 
 

@@ -5,12 +5,12 @@ import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from comind.community.access import open_community
 from comind.community.asof import as_of as seen_from
-from comind.community.files import copy_files
+from comind.community.copying import copy_files
 from comind.community.items import CommunityItems
-from comind.community.opening import open_community
 from comind.community.ranking import rank
-from comind.community.text import is_reference
+from comind.community.sanitize import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
@@ -28,7 +28,7 @@ class SnapshotFolder:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.described = root / "view.json"
+        self.view_file = root / "view.json"
         self._items = root / "items"
 
     @property
@@ -43,16 +43,16 @@ class SnapshotFolder:
             CommunityError: there is no finished snapshot in this folder.
         """
         try:
-            return CommunityView.model_validate_json(self.described.read_bytes())
+            return CommunityView.model_validate_json(self.view_file.read_bytes())
         except (OSError, ValueError):
             raise CommunityError(f"{self.root}: is no finished community snapshot") from None
 
-    def mount_of(self, ref: str) -> Path | None:
+    def mount_path(self, ref: str) -> Path | None:
         """Return the folder of an item's files; None for what is not here or has none."""
         folder = self._items / ref
         return folder if is_reference(ref) and folder.is_dir() else None
 
-    def place_for(self, ref: str) -> Path:
+    def path_for(self, ref: str) -> Path:
         """Return where an item's files belong."""
         return self._items / ref
 
@@ -94,15 +94,15 @@ def take_snapshot(
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
         for notebook in view.notebooks:
-            write_atomically(staged.place_for(notebook.ref) / _PROGRAM, notebook.source)
+            write_atomically(staged.path_for(notebook.ref) / _PROGRAM, notebook.source)
         view = _with_files(view, items, folder, staged)
-        write_atomically(staged.described, view.model_dump_json(indent=2) + "\n")
+        write_atomically(staged.view_file, view.model_dump_json(indent=2) + "\n")
         staged.root.chmod(0o755)
         made = SnapshotFolder(snapshots / f"{competition}-{hash_tree(staged.root)[:_KEY_LENGTH]}")
         try:
             staged.root.rename(made.root)
         except OSError:
-            if not made.described.is_file():  # else it was taken before, with the same bytes
+            if not made.view_file.is_file():  # else it was taken before, with the same bytes
                 raise
     finally:
         shutil.rmtree(staged.root, ignore_errors=True)
@@ -135,7 +135,7 @@ def _with_files(
     datasets, said = [], list(view.left_out)
     for dataset in view.datasets:
         item = versions[dataset.ref, dataset.version, dataset.published_at]
-        target = staged.place_for(dataset.ref)
+        target = staged.path_for(dataset.ref)
         reason = ""
         if dataset.files and item.path is not None:
             taken = "a notebook has the same name" if target.exists() else ""

@@ -5,9 +5,9 @@ from datetime import datetime
 from pathlib import Path
 
 from comind.community.asof import as_of
-from comind.community.folder import is_community_folder, read_community
 from comind.community.items import CommunityItems
-from comind.community.store.reading import CommunityStore
+from comind.community.jsonl import is_community_folder, read_community_folder
+from comind.community.store.as_of_store import CommunityStore
 from comind.domain.community import CommunityView, Notebook
 from comind.live.files import PlainFiles
 
@@ -82,7 +82,7 @@ class FolderCommunity(Community):
         """
         super().__init__(folder)
         there = folder.is_dir() and is_community_folder(folder)
-        self._all = read_community(folder) if there else CommunityItems()
+        self._all = read_community_folder(folder) if there else CommunityItems()
 
     def _items(self, moment: datetime | None) -> CommunityItems:
         del moment

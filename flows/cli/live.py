@@ -104,7 +104,7 @@ def _notes(hosted: "list[Hosted]") -> list[str]:
 
 
 def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
-    from comind.community.store.reading import CommunityStore
+    from comind.community.store.as_of_store import CommunityStore
     from comind.errors import ComindError
     from comind.evaluation.demos import DEMOS, make_demo
     from comind.evaluation.folder import load_competition

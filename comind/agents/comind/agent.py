@@ -22,7 +22,7 @@ from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import BASELINE_ROLE, Code, Compare, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Thought, WorkRecord
-from comind.community.graph import Graph
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem

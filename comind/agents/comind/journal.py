@@ -8,7 +8,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Re
 from comind.campaign.journal import attempt_lines, plain, step_lines
 from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
-from comind.community.graph import NodeKind
+from comind.community.provenance import NodeKind
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 

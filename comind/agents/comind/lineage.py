@@ -9,7 +9,7 @@ from comind.campaign.graph import graph_of_campaign
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
 from comind.campaign.works import WorkRecord
-from comind.community.graph import Graph, Node, NodeKind, node_id
+from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 
 __all__ = ["complements", "graph_with_ideas"]

@@ -22,26 +22,26 @@ from comind.community.store.manifest import (
     read_manifest,
     write_manifest,
 )
-from comind.community.store.schema import KINDS
-from comind.community.store.writing import part_of, show_known, write_new
+from comind.community.store.schema import RECORD_KINDS
+from comind.community.store.writing import create_views, part_path, write_new_records
 from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import write_atomically
 
-__all__ = ["Imported", "Source", "Staged", "import_into"]
+__all__ = ["ImportResult", "ImportSource", "StagedImport", "import_into"]
 
 _MEGABYTES = 1024
 _ID_LENGTH = 8
 
 
-class Imported(NamedTuple):
+class ImportResult(NamedTuple):
     """An import, and whether the store had it before."""
 
     record: Import
     known: bool
 
 
-class Staged(NamedTuple):
+class StagedImport(NamedTuple):
     """What a source says of itself when its records are there as views `new_<kind>`."""
 
     kinds: tuple[str, ...]
@@ -49,12 +49,12 @@ class Staged(NamedTuple):
     observed_at: datetime | None = None
 
 
-class Source(NamedTuple):
+class ImportSource(NamedTuple):
     """Something that can be imported."""
 
     kind: str
     fingerprint: str
-    stage: Callable[[Engine, Path], Staged]
+    stage: Callable[[Engine, Path], StagedImport]
     """Reads it, with an engine and a folder to stage files in, which it may find filled from before."""
     competition: str | None = None
 
@@ -66,7 +66,7 @@ class _Written(Value):
     dropped: tuple[Dropped, ...]
 
 
-def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> Imported:
+def import_into(root: Path, source: ImportSource, *, megabytes: int = _MEGABYTES) -> ImportResult:
     """Take what is new of a source into the store in the folder `root`, which is made where it is not.
 
     The engine uses at most so many megabytes of memory; the rest goes to disk.
@@ -84,16 +84,16 @@ def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> I
         raise CommunityError(f"{root}: another import into it is running") from None
 
 
-def _import(root: Path, source: Source, megabytes: int) -> Imported:
+def _import(root: Path, source: ImportSource, megabytes: int) -> ImportResult:
     manifest = read_manifest(root) if is_community_store(root) else Manifest()
     known = manifest.find(source.fingerprint)
     if known is not None:
-        return Imported(known, known=True)
+        return ImportResult(known, known=True)
     origin = f"{len(manifest.imports) + 1:04d}-{source.kind}-{source.fingerprint[:_ID_LENGTH]}"
     staging = root.with_name(f".{root.name}-{source.fingerprint[:_ID_LENGTH]}")
     staging.mkdir(exist_ok=True)
     with Engine(staging, megabytes=megabytes) as engine:
-        show_known(engine, root, manifest, "known_")
+        create_views(engine, root, manifest, "known_")
         staged = source.stage(engine, staging)
         taken: dict[str, int] = {}
         dropped = list(staged.dropped)
@@ -108,17 +108,17 @@ def _import(root: Path, source: Source, megabytes: int) -> Imported:
         fingerprint=source.fingerprint,
         competition=source.competition,
         observed_at=staged.observed_at,
-        taken={kind: taken[kind] for kind in KINDS if kind in taken},
+        taken={kind: taken[kind] for kind in RECORD_KINDS if kind in taken},
         dropped=tuple(dropped),
     )
     write_manifest(root, manifest.model_copy(update={"imports": (*manifest.imports, record)}))
     shutil.rmtree(staging, ignore_errors=True)
-    return Imported(record, known=False)
+    return ImportResult(record, known=False)
 
 
 def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) -> _Written:
     note = staging / f"written-{kind}.json"
-    part = part_of(root, kind, origin)
+    part = part_path(root, kind, origin)
     try:
         written = _Written.model_validate_json(note.read_bytes())
     except (OSError, ValidationError):
@@ -126,7 +126,7 @@ def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) ->
     else:
         if part.is_file() or not written.count:
             return written
-    count, dropped = write_new(engine, kind, part, origin)
+    count, dropped = write_new_records(engine, kind, part, origin)
     written = _Written(count=count, dropped=tuple(dropped))
     write_atomically(note, written.model_dump_json())
     return written

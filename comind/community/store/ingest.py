@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from comind.community.store.dump import dump_source
-from comind.community.store.folders import folder_source, listing_source
-from comind.community.store.importing import Imported, import_into
+from comind.community.store.folder_import import folder_source, listing_source
+from comind.community.store.importing import ImportResult, import_into
 from comind.community.store.manifest import Manifest, is_community_store, read_manifest, write_manifest
+from comind.community.store.meta_kaggle import dump_source
 from comind.errors import CommunityError
 
 __all__ = ["ingest_dump", "ingest_folder", "ingest_listing", "set_code_folder"]
 
 
-def ingest_folder(root: Path, folder: Path, competition: str) -> Imported:
+def ingest_folder(root: Path, folder: Path, competition: str) -> ImportResult:
     """Take a competition's community folder into the store in `root`, which is made where it is not.
 
     A folder that is written anew from time to time, with `observed_at`, may be taken each time: what is
@@ -24,12 +24,12 @@ def ingest_folder(root: Path, folder: Path, competition: str) -> Imported:
     return import_into(root, folder_source(folder, competition, root))
 
 
-def ingest_listing(root: Path, file: Path, competition: str) -> Imported:
+def ingest_listing(root: Path, file: Path, competition: str) -> ImportResult:
     """Take a listing of notebooks, a JSON list without code; otherwise like `ingest_folder`."""
     return import_into(root, listing_source(file, competition, root))
 
 
-def ingest_dump(root: Path, folder: Path) -> Imported:
+def ingest_dump(root: Path, folder: Path) -> ImportResult:
     """Take Meta Kaggle's tables, of all competitions; otherwise like `ingest_folder`."""
     return import_into(root, dump_source(folder))
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from comind.community.files import copy_files
+from comind.community.copying import copy_files
 from comind.community.items import (
     CommentItem,
     CommunityItems,
@@ -14,24 +14,24 @@ from comind.community.items import (
     NotebookItem,
     Remark,
 )
-from comind.community.store.code import Programs
 from comind.community.store.manifest import Dropped
-from comind.community.store.schema import KINDS
+from comind.community.store.schema import RECORD_KINDS
+from comind.community.store.source_code import SourceCodeStore
 from comind.domain.value import Value
 from comind.system.files import hash_tree
 
-__all__ = ["Records", "told"]
+__all__ = ["RecordCollector", "timestamp_literal"]
 
 Rows = dict[str, dict[str, dict[str, Any]]]
 """Rows by kind, each once: under a key that tells them apart."""
 
 
-def told(value: datetime) -> str:
+def timestamp_literal(value: datetime) -> str:
     """Return a time in UTC as the engine reads it."""
     return value.replace(tzinfo=None).isoformat(sep=" ")
 
 
-class Records:
+class RecordCollector:
     """Collects the records of one folder, which paths of datasets lie below.
 
     Programs and files of datasets go into the store in `root` at once.
@@ -41,8 +41,8 @@ class Records:
         self._competition = competition
         self._root = root
         self._folder = folder
-        self._programs = Programs(root, None)
-        self.rows: Rows = {kind: {} for kind in KINDS}
+        self._programs = SourceCodeStore(root, None)
+        self.rows: Rows = {kind: {} for kind in RECORD_KINDS}
         self.dropped: list[Dropped] = []
         self.observed_at: datetime | None = None
 
@@ -96,7 +96,9 @@ class Records:
 
     def _row(self, kind: str, item: Value) -> dict[str, Any]:
         """Return what the columns of a kind of record say of an item, as far as they have its names."""
-        return item.model_dump(include=set(KINDS[kind].columns)) | {"competition": self._competition}
+        return item.model_dump(include=set(RECORD_KINDS[kind].columns)) | {
+            "competition": self._competition
+        }
 
     def _files(self, item: DatasetItem) -> str | None:
         """Copy a dataset's files into the store; returns where they lie below it."""
@@ -146,7 +148,11 @@ class Records:
         counted: dict[datetime, int] = {}
         for time in item.vote_times or ():
             counted[time] = counted.get(time, 0) + 1
-            vote = {"target": target, "voter": f"{told(time)} #{counted[time]}", "since": time}
+            vote = {
+                "target": target,
+                "voter": f"{timestamp_literal(time)} #{counted[time]}",
+                "since": time,
+            }
             self.rows["votes"][repr(vote)] = vote
         if tier or (item.vote_times is None and item.votes):
             self._observe(target, None, votes=item.votes or None, tier=tier or None)

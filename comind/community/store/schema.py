@@ -7,10 +7,10 @@ the same record is known again.
 
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["RECORD_KINDS", "RecordKind"]
 
 
-class Kind(NamedTuple):
+class RecordKind(NamedTuple):
     """A kind of record: what is hashed, what names the thing, and how parts are sorted."""
 
     columns: dict[str, str]
@@ -38,9 +38,9 @@ _MESSAGE = {
     "votes_dated": "BOOLEAN",
 }
 
-KINDS = {
+RECORD_KINDS = {
     # One version of a notebook, once for each competition that it reads.
-    "notebooks": Kind(
+    "notebooks": RecordKind(
         {
             "competition": "VARCHAR",
             "ref": "VARCHAR",
@@ -58,7 +58,7 @@ KINDS = {
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
-    "discussions": Kind(
+    "discussions": RecordKind(
         {
             "competition": "VARCHAR",
             "id": "VARCHAR",
@@ -68,7 +68,7 @@ KINDS = {
         ("competition", "id"),
         "competition, id, since, hash",
     ),
-    "comments": Kind(
+    "comments": RecordKind(
         {
             "competition": "VARCHAR",
             "discussion": "VARCHAR",
@@ -80,7 +80,7 @@ KINDS = {
         "competition, discussion, id, since, hash",
     ),
     # Without a competition it is found by the notebooks that use it.
-    "datasets": Kind(
+    "datasets": RecordKind(
         {
             "competition": "VARCHAR",
             "ref": "VARCHAR",
@@ -93,9 +93,9 @@ KINDS = {
         "competition, ref, since, version, hash",
     ),
     # `target` is what was voted for: notebook:REF, discussion:COMPETITION/ID, comment:COMPETITION/ID.
-    "votes": Kind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
+    "votes": RecordKind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
     # Totals, tiers and scores, as somebody saw them; a score belongs to one version.
-    "observations": Kind(
+    "observations": RecordKind(
         {
             "target": "VARCHAR",
             "version": "BIGINT",
@@ -105,6 +105,6 @@ KINDS = {
         },
         order="target, since, hash",
     ),
-    "tiers": Kind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
+    "tiers": RecordKind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
 }
 """All kinds, by the names of their folders."""

@@ -5,7 +5,7 @@ from comind.campaign.events import CampaignEvent, WorkPlanned
 from comind.campaign.graph import graph_of_campaign
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Think
-from comind.community.graph import Node, NodeKind
+from comind.community.provenance import Node, NodeKind
 from comind.domain.draft import Draft
 from comind.testing import TinyAgent
 from tests.unit.agents.community import VIEW

@@ -230,12 +230,12 @@ def test_what_was_observed_counts_from_then_on() -> None:
         Observation(at=_NOW + _HOUR, votes=50, author_tier="master", public_score=0.9),
     ]
     item = _plain(hour=-20, vote_times=None, observed=tuple(seen))
-    told = {
+    observed = {
         hours: (view.votes, view.author_tier, view.public_score)
         for hours in (-15, -8, 0, 1)
         for view in as_of(CommunityItems(notebooks=(item,)), _NOW + hours * _HOUR).notebooks
     }
-    assert told == {
+    assert observed == {
         -15: (0, "", None),
         -8: (4, "novice", 0.7),
         0: (9, "expert", 0.7),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.folder import is_community_folder, read_community
 from comind.community.items import CommunityItems
-from comind.community.text import SOURCE_LENGTH, clean, clean_line, is_reference
+from comind.community.jsonl import is_community_folder, read_community_folder
+from comind.community.sanitize import SOURCE_LENGTH, is_reference, sanitize, sanitize_line
 from comind.errors import CommunityError
 from tests.unit.community.folders import comment, community, dataset, discussion, notebook
 
@@ -18,7 +18,7 @@ _DEMOS = Path(__file__).parents[3] / "comind" / "evaluation" / "demos" / "commun
 
 
 def _read(folder: Path, **files: list[object]) -> tuple[CommunityItems, list[str]]:
-    items = read_community(community(folder, **files))
+    items = read_community_folder(community(folder, **files))
     return items, [remark.text(numbered=True) for remark in items.remarks]
 
 
@@ -28,7 +28,7 @@ def _read(folder: Path, **files: list[object]) -> tuple[CommunityItems, list[str
 )
 def test_the_demos_are_read_whole(name: str, notebooks: int) -> None:
     """Of the communities that come with the demos nothing is left out."""
-    items = read_community(_DEMOS / name)
+    items = read_community_folder(_DEMOS / name)
     assert items.remarks == ()
     assert len(items.notebooks) == notebooks
     assert all(notebook.source.strip() for notebook in items.notebooks)
@@ -86,10 +86,10 @@ def test_a_bad_item_is_left_out(tmp_path: Path, line: object, reason: str) -> No
     os.mkfifo(folder / "pipe.py")
     items, said = _read(folder, notebooks=[notebook("good/first"), line, notebook("good/last", 2)])
     assert [each.ref for each in items.notebooks] == ["good/first", "good/last"]
-    [told] = said
-    assert reason in told
-    assert told.isprintable()
-    assert len(told) < 200
+    [remark] = said
+    assert reason in remark
+    assert remark.isprintable()
+    assert len(remark) < 200
 
 
 def test_a_bad_comment_leaves_the_thread(tmp_path: Path) -> None:
@@ -189,7 +189,7 @@ def test_a_broken_file_is_an_error(tmp_path: Path, breaks: object, reason: str) 
     """A file that is broken as a whole ends the reading with one line that names it."""
     breaks(tmp_path / "notebooks.jsonl")  # type: ignore[operator]
     with pytest.raises(CommunityError, match=f"notebooks.jsonl: {reason}"):
-        read_community(tmp_path)
+        read_community_folder(tmp_path)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
@@ -197,7 +197,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
     assert not is_community_folder(tmp_path)
     for folder, reason in ((tmp_path, "is no community folder"), (tmp_path / "x", "no such folder")):
         with pytest.raises(CommunityError, match=reason):
-            read_community(folder)
+            read_community_folder(folder)
 
 
 def test_a_line_that_never_ends_is_passed_over(tmp_path: Path) -> None:
@@ -221,11 +221,11 @@ def test_no_line_can_break_the_reading(
 @given(st.text(), st.integers(100, 300))
 def test_clean_text_is_bounded_and_clean(text: str, length: int) -> None:
     """Cleaned text is no longer than asked, and cleaning it again changes nothing."""
-    cleaned = clean(text, length)
+    cleaned = sanitize(text, length)
     assert len(cleaned) <= length
-    assert clean(cleaned, length) == cleaned
-    assert len(clean_line(text, length)) <= length
-    assert "\n" not in clean_line(text, length)
+    assert sanitize(cleaned, length) == cleaned
+    assert len(sanitize_line(text, length)) <= length
+    assert "\n" not in sanitize_line(text, length)
 
 
 @given(st.text(alphabet="a./-_\n\0\\", max_size=9))

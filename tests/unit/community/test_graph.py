@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.graph import Graph, Node, NodeKind, graph_of, node_id
+from comind.community.provenance import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView, Dataset, Discussion, Notebook
 
 _NAMES = ["a", "b", "c", "d", "e", "f"]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.noise import without_noise
-from comind.community.text import program, prose
+from comind.community.noise import strip_noise
+from comind.community.sanitize import sanitize_program, sanitize_prose
 
 _PNG = "iVBORw0KGgo" + "A1b+" * 100
 
@@ -36,7 +36,7 @@ _PNG = "iVBORw0KGgo" + "A1b+" * 100
 )
 def test_noise_of_a_text(text: str, left: str) -> None:
     """Each kind is taken out of what people write; a short log stays, of a long one its ends."""
-    assert without_noise(text) == left
+    assert strip_noise(text) == left
 
 
 def test_a_program_stays_a_program() -> None:
@@ -47,7 +47,7 @@ def test_a_program_stays_a_program() -> None:
         'EPOCHS = """\nEpoch 1\nEpoch 2\nEpoch 3\nEpoch 4\n"""\n'
         "# ![a plot](plot.png)\n#  45%|####      | 9/20\n" + "# Epoch 3\n" * 9 + "x = 1 <img > 2\n"
     )
-    left = program(source)
+    left = sanitize_program(source)
     assert left.splitlines()[:2] == ['LOGO = "[picture]"', 'BAR = " 45%|####  | 9/20"']
     assert left.endswith(
         '"""\n# [picture: a plot]\n# Epoch 3\n# [7 lines of a log]\n# Epoch 3\nx = 1 <img > 2\n'
@@ -60,10 +60,10 @@ def test_a_program_stays_a_program() -> None:
 def test_programs_do_the_same(lines: list[str]) -> None:
     """What Python sees of a program without pictures never changes."""
     source = "\n".join(lines)
-    assert ast.dump(ast.parse(program(source))) == ast.dump(ast.parse(source))
+    assert ast.dump(ast.parse(sanitize_program(source))) == ast.dump(ast.parse(source))
 
 
 def test_pictures_take_no_room_of_the_words() -> None:
     """A text is cut after its pictures are gone, not before."""
     picture = "data:image/png;base64," + "A" * 500
-    assert prose(f"{picture} the words", 100) == "[picture] the words"
+    assert sanitize_prose(f"{picture} the words", 100) == "[picture] the words"

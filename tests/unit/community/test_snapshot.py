@@ -50,7 +50,7 @@ def test_a_snapshot_can_be_read_and_mounted(tmp_path: Path) -> None:
     files = {
         ref: sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
         for ref in ("ada/one", "ada/data", "ada/table")
-        if (root := taken.mount_of(ref))
+        if (root := taken.mount_path(ref))
     }
     assert files == {
         "ada/one": ["notebook.py"],
@@ -58,7 +58,7 @@ def test_a_snapshot_can_be_read_and_mounted(tmp_path: Path) -> None:
         "ada/table": ["a.csv"],
     }
     for ref in ("bob/later", "../..", "ada", "/etc/passwd", "ada/..", "items/ada"):
-        assert taken.mount_of(ref) is None
+        assert taken.mount_path(ref) is None
 
 
 def test_the_future_changes_no_byte(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_files_that_cannot_be_trusted_stay_out(
     view = taken.read()
     assert [(each.ref, each.files) for each in view.datasets] == [("ada/data", False)]
     assert view.left_out == (f"dataset ada/data: its files are left out: {reason}",)
-    assert taken.mount_of("ada/data") is None
+    assert taken.mount_path("ada/data") is None
     assert not any(p.is_symlink() or "new" in p.name for p in taken.root.rglob("*"))
 
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.ingest import ingest_folder
-from comind.community.store.reading import CommunityStore
 from comind.errors import CommunityError
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition

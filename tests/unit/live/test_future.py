@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.ingest import ingest_folder
-from comind.community.store.reading import CommunityStore
 from comind.live.catalogue import Hosted
 from comind.live.community import StoreCommunity
 from comind.live.routes import Content, RouteError, Ticket

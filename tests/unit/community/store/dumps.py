@@ -91,11 +91,11 @@ def write_dump(folder: Path, rows: Rows | None = None) -> Path:
 
 def write_code(folder: Path, **programs: str) -> Path:
     """Write programs of versions, `v1001="..."`, where Meta Kaggle Code has them."""
-    for name, program in programs.items():
+    for name, source in programs.items():
         number = int(name[1:])
         place = folder / f"{number // 1_000_000:04d}" / f"{number // 1000 % 1000:03d}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number}.py").write_text(program)
+        (place / f"{number}.py").write_text(source)
     return folder
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from comind.community.asof import as_of
 from comind.community.snapshot import take_snapshot
-from comind.community.store.dump import dump_source
-from comind.community.store.importing import Source, import_into
+from comind.community.store.as_of_store import CommunityStore
+from comind.community.store.importing import ImportSource, import_into
 from comind.community.store.ingest import ingest_dump, ingest_folder, set_code_folder
-from comind.community.store.reading import CommunityStore
+from comind.community.store.meta_kaggle import dump_source
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from tests.unit.community.folders import community, notebook
@@ -39,14 +39,14 @@ def _view(root: Path, moment: datetime | None, competition: str = "titanic") -> 
 
 def test_what_was_known_on_a_day(store: Path) -> None:
     """Versions, votes, scores, tiers, forks and sources are those of the moment."""
-    told = {
+    observed = {
         day: [
             (each.ref, each.version, each.votes, each.public_score, each.author_tier, each.datasets)
             for each in _view(store, _day(day)).notebooks
         ]
         for day in (1, 4, 13)
     }
-    assert told == {
+    assert observed == {
         1: [],  # made public on that day, nobody knows when: it counts from its end
         4: [("ada/first", 1, 1, 0.7, "", ())],
         13: [
@@ -138,8 +138,8 @@ def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
     rows["KernelVotes"][0]["VoteDate"] = "12/31/9999"
     rows["ForumMessages"][1]["PostDate"] = "0044-03-15 (BC) 00:00:00"
     dropped = ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows)).record.dropped
-    told = [(each.what, each.reason) for each in dropped]
-    assert ("KernelVotes.csv", "VoteDate is missing or is no time") in told
+    observed = [(each.what, each.reason) for each in dropped]
+    assert ("KernelVotes.csv", "VoteDate is missing or is no time") in observed
     view = _view(tmp_path / "store", _day(20))
     assert len(view.notebooks) == 2
     assert len(view.discussions[0].comments) == 1
@@ -173,7 +173,7 @@ def test_a_table_is_read_once(tmp_path: Path) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        import_into(tmp_path / "store", Source(source.kind, source.fingerprint, dies))
+        import_into(tmp_path / "store", ImportSource(source.kind, source.fingerprint, dies))
     for file in dump.iterdir():
         file.unlink()
     done = import_into(tmp_path / "store", source)
@@ -199,11 +199,11 @@ def test_dumps_and_live_folders_are_one_community(store: Path, tmp_path: Path) -
     line = notebook("ada/first", version=3, created_at="2023-03-15T00:00:00Z", vote_times=None, votes=40)
     line["observed_at"] = "2023-03-16T00:00:00Z"
     ingest_folder(store, community(tmp_path / "live", notebooks=[line]), "titanic")
-    told = [
+    observed = [
         [(each.ref, each.version, each.votes) for each in _view(store, _day(day)).notebooks]
         for day in (13, 16)
     ]
-    assert told == [
+    assert observed == [
         [("ada/first", 2, 2), ("bob/fork", 1, 0)],
         [("ada/first", 3, 40), ("bob/fork", 1, 0)],
     ]

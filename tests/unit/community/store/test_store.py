@@ -10,14 +10,14 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.community.access import open_community
 from comind.community.asof import as_of
-from comind.community.opening import open_community
 from comind.community.snapshot import take_snapshot
+from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.engine import Engine
-from comind.community.store.folders import folder_source
-from comind.community.store.importing import Source, Staged, import_into
+from comind.community.store.folder_import import folder_source
+from comind.community.store.importing import ImportSource, StagedImport, import_into
 from comind.community.store.ingest import ingest_folder, ingest_listing
-from comind.community.store.reading import CommunityStore
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from comind.evaluation.demos import DEMOS, make_demo
@@ -82,15 +82,15 @@ def test_observed_totals_count_from_when_they_were_seen(tmp_path: Path) -> None:
         )
         ingest_folder(root, community(folder, notebooks=lines, discussions=[thread]), "titanic")
 
-    def told(day: int) -> tuple[object, ...]:
+    def timestamp_literal(day: int) -> tuple[object, ...]:
         view = _view(root, _day(day))
         [seen], [thread] = view.notebooks, view.discussions
         return seen.votes, seen.author_tier, seen.public_score, thread.votes, len(thread.comments)
 
-    assert told(4) == (0, "", None, 0, 1)
-    assert told(5) == (3, "expert", 0.3, 3, 1)
-    assert told(8) == told(5)
-    assert told(9) == (8, "master", 0.8, 8, 1)
+    assert timestamp_literal(4) == (0, "", None, 0, 1)
+    assert timestamp_literal(5) == (3, "expert", 0.3, 3, 1)
+    assert timestamp_literal(8) == timestamp_literal(5)
+    assert timestamp_literal(9) == (8, "master", 0.8, 8, 1)
 
 
 def test_an_edit_does_not_change_what_was(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_files_of_datasets_are_kept(tmp_path: Path) -> None:
     snapshot = take_snapshot(
         root, tmp_path / "s", competition="titanic", as_of=_day(9), maximize=True, **_LIMITS
     )
-    mounted = snapshot.mount_of("ada/data")
+    mounted = snapshot.mount_path("ada/data")
     assert mounted is not None
     assert (mounted / "extra.csv").read_text() == "a\n1\n"
 
@@ -186,12 +186,12 @@ def test_an_import_that_was_killed_goes_on(tmp_path: Path) -> None:
     folder = community(tmp_path / "c", notebooks=[notebook()], discussions=[discussion()])
     source = folder_source(folder, "titanic", root)
 
-    def dies(engine: Engine, staging: Path) -> Staged:
+    def dies(engine: Engine, staging: Path) -> StagedImport:
         staged = source.stage(engine, staging)
         return staged._replace(kinds=("notebooks", "no such kind"))
 
     with pytest.raises(KeyError):
-        import_into(root, Source(source.kind, source.fingerprint, dies, source.competition))
+        import_into(root, ImportSource(source.kind, source.fingerprint, dies, source.competition))
     with pytest.raises(CommunityError, match="is no community store"):
         CommunityStore.open(root)
     [part] = (root / "notebooks").iterdir()

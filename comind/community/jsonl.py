@@ -27,11 +27,17 @@ from comind.community.lines import (
     NotebookLine,
     parse_time,
 )
-from comind.community.text import clean_line, decode, is_reference, program, program_of
+from comind.community.sanitize import (
+    decode_text,
+    is_reference,
+    notebook_to_script,
+    sanitize_line,
+    sanitize_program,
+)
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import read_untrusted
 
-__all__ = ["is_community_folder", "read_community"]
+__all__ = ["is_community_folder", "read_community_folder"]
 
 _NOTEBOOKS, _DISCUSSIONS, _DATASETS = "notebooks.jsonl", "discussions.jsonl", "datasets.jsonl"
 _FILES = (_NOTEBOOKS, _DISCUSSIONS, _DATASETS)
@@ -60,7 +66,7 @@ def is_community_folder(folder: Path) -> bool:
     return any(_is_there(folder / name) for name in _FILES)
 
 
-def read_community(folder: Path) -> CommunityItems:
+def read_community_folder(folder: Path) -> CommunityItems:
     """Return what lies in a community folder; whatever cannot be used is named among the remarks.
 
     Raises:
@@ -130,27 +136,27 @@ class _Reader:
         else:
             kind = _LINES[name]
             for key in kind.strange_keys(values)[:3]:
-                reason = f"the unknown key {clean_line(key, 40)!r} is ignored"
+                reason = f"the unknown key {sanitize_line(key, 40)!r} is ignored"
                 self._remarks.append(Remark(file=name, reason=reason, at=at))
 
     def notebook(self, values: dict[str, Any]) -> NotebookItem:
         line = NotebookLine.model_validate(values)
         if line.source is not None:
-            return line.item(program(program_of(line.source)))
+            return line.item(sanitize_program(notebook_to_script(line.source)))
         if line.path is None:
             raise ValueError("has neither source nor path")
-        return line.item(program(self._program(line.path)))
+        return line.item(sanitize_program(self._program(line.path)))
 
     def _program(self, path: str) -> str:
         suffix = PurePosixPath(path).suffix.lower()
         if suffix not in (".py", ".ipynb"):
             raise ValueError("path: is neither .py nor .ipynb")
         try:
-            text = decode(read_untrusted(self._folder, path, limit=_NOTEBOOK_BYTES))
+            text = decode_text(read_untrusted(self._folder, path, limit=_NOTEBOOK_BYTES))
         except (SubmissionError, OSError, ValueError):
             reason = f"path: no plain file of at most {_NOTEBOOK_BYTES >> 20} MiB within the folder"
             raise ValueError(reason) from None
-        return program_of(text) if suffix == ".ipynb" else text
+        return notebook_to_script(text) if suffix == ".ipynb" else text
 
     def discussion(self, values: dict[str, Any]) -> DiscussionItem:
         line = DiscussionLine.model_validate(values)

@@ -7,11 +7,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from comind.community.items import CommunityItems, NotebookItem
-from comind.community.store.asked import items_of
-from comind.community.store.code import Programs
 from comind.community.store.engine import Engine
 from comind.community.store.manifest import Manifest, read_manifest
-from comind.community.store.writing import show_known
+from comind.community.store.queries import query_items
+from comind.community.store.source_code import SourceCodeStore
+from comind.community.store.writing import create_views
 from comind.errors import CommunityError
 
 __all__ = ["CommunityStore"]
@@ -33,7 +33,7 @@ class CommunityStore:
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.root = root
         self.manifest = manifest
-        self._programs = Programs(root, None if manifest.code is None else Path(manifest.code))
+        self._programs = SourceCodeStore(root, None if manifest.code is None else Path(manifest.code))
 
     @classmethod
     def open(cls, root: Path) -> "CommunityStore":
@@ -51,7 +51,7 @@ class CommunityStore:
             CommunityError: the store knows nothing of this competition, at any time.
         """
         with self._engine() as engine:
-            found = items_of(engine, competition, as_of)
+            found = query_items(engine, competition, as_of)
         if found == CommunityItems():
             self.check(competition)
         return found
@@ -68,7 +68,7 @@ class CommunityStore:
             TemporaryDirectory(prefix="comind-store-", ignore_cleanup_errors=True) as scratch,
             Engine(Path(scratch), megabytes=_QUERY_MEGABYTES) as engine,
         ):
-            show_known(engine, self.root, self.manifest)
+            create_views(engine, self.root, self.manifest)
             yield engine
 
     def source_of(self, item: NotebookItem) -> str | None:

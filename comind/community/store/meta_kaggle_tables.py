@@ -7,7 +7,7 @@ UTC or as a day alone. What happened on a day, nobody knows when, counts from th
 import re
 from typing import NamedTuple
 
-__all__ = ["TABLES", "Table", "typed", "types"]
+__all__ = ["TABLES", "Table", "column_types", "select_list"]
 
 
 class Table(NamedTuple):
@@ -118,7 +118,7 @@ _READ = {
 }
 
 
-def typed(table: Table, there: list[str]) -> str:
+def select_list(table: Table, there: list[str]) -> str:
     """Return how the columns of a table are read from text; one that is not there is empty."""
     parts = []
     for column, kind in table.columns.items():
@@ -128,6 +128,6 @@ def typed(table: Table, there: list[str]) -> str:
     return ", ".join(parts)
 
 
-def types(table: Table) -> dict[str, str]:
+def column_types(table: Table) -> dict[str, str]:
     """Return the columns of a table as the engine knows them."""
     return {column: _TYPES[kind] for column, kind in table.columns.items()}

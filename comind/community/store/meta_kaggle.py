@@ -12,11 +12,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from comind.community.store.asked import TIERS
 from comind.community.store.engine import Engine
-from comind.community.store.importing import Source, Staged
+from comind.community.store.importing import ImportSource, StagedImport
 from comind.community.store.manifest import Dropped
-from comind.community.store.tables import TABLES, Table, typed, types
+from comind.community.store.meta_kaggle_tables import TABLES, Table, column_types, select_list
+from comind.community.store.queries import TIERS
 from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import hash_file, write_atomically
@@ -31,7 +31,7 @@ _REASONS = {
 }
 
 
-def dump_source(folder: Path) -> Source:
+def dump_source(folder: Path) -> ImportSource:
     """Return a folder of Meta Kaggle's CSV files as something to import.
 
     Raises:
@@ -50,15 +50,15 @@ def dump_source(folder: Path) -> Source:
         )
     headers = {name: _header(name, path) for name, path in found.items()}
     hashes = {name: hash_file(path) for name, path in found.items()}
-    told = "".join(f"{name} {digest}\n" for name, digest in hashes.items())
+    file_hashes = "".join(f"{name} {digest}\n" for name, digest in hashes.items())
 
-    def stage(engine: Engine, staging: Path) -> Staged:
+    def stage(engine: Engine, staging: Path) -> StagedImport:
         dropped: list[Dropped] = []
         for name, table in TABLES.items():
             if name in found:
                 dropped += _read(engine, name, found[name], headers[name], staging)
             else:
-                engine.view(name, [], types(table))
+                engine.view(name, [], column_types(table))
                 dropped.append(Dropped(what=f"{name}.csv", reason=f"is not there: no {table.without}"))
         engine.let(tiers=list(TIERS), votes_dated="KernelVotes" in found)
         engine.let(messages_dated="ForumMessageVotes" in found, by_team="Teams" in found)
@@ -70,9 +70,9 @@ def dump_source(folder: Path) -> Source:
             if count:
                 dropped.append(Dropped(what=f"{name}.csv", reason=reason, count=count))
         seen = latest["latest"]
-        return Staged(_KINDS, tuple(dropped), None if seen is None else seen.replace(tzinfo=UTC))
+        return StagedImport(_KINDS, tuple(dropped), None if seen is None else seen.replace(tzinfo=UTC))
 
-    return Source("meta-kaggle", hashlib.sha256(told.encode()).hexdigest(), stage)
+    return ImportSource("meta-kaggle", hashlib.sha256(file_hashes.encode()).hexdigest(), stage)
 
 
 _UNUSED = (
@@ -160,7 +160,7 @@ def _read(
     except (OSError, ValidationError):
         dropped = _converted(engine, name, path, header, staged)
         write_atomically(note, _Read(dropped=dropped).model_dump_json())
-    engine.view(f"all_{name}", [staged], types(table))
+    engine.view(f"all_{name}", [staged], column_types(table))
     engine.define(name, f"SELECT * FROM all_{name} WHERE {_usable(table)}")  # noqa: S608 - our names
     return dropped
 
@@ -169,7 +169,7 @@ def _converted(
     engine: Engine, name: str, path: Path, header: list[str], staged: Path
 ) -> tuple[Dropped, ...]:
     table = TABLES[name]
-    rows = f"SELECT {typed(table, header)} FROM read_rows"  # noqa: S608 - our own names
+    rows = f"SELECT {select_list(table, header)} FROM read_rows"  # noqa: S608 - our own names
     for strict in (True, False):
         engine.csv("read_rows", path, header, strict=strict)
         engine.define("typed_rows", rows)
@@ -185,7 +185,7 @@ def _converted(
         Dropped(what=file, reason=_REASONS.get(reason, reason), count=count)
         for reason, count in sorted(engine.rejected().items())
     ]
-    engine.view("all_rows", [staged], types(table))
+    engine.view("all_rows", [staged], column_types(table))
     # A row that lacks several of its keys is counted for the first.
     lacking = [
         " AND ".join([*(f'"{key}" IS NOT NULL' for key in table.keys[:number]), f'"{column}" IS NULL'])

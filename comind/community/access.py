@@ -4,8 +4,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
-from comind.community.folder import read_community
 from comind.community.items import CommunityItems, NotebookItem
+from comind.community.jsonl import read_community_folder
 from comind.community.store.manifest import is_community_store
 
 __all__ = ["Community", "open_community"]
@@ -36,7 +36,7 @@ def open_community(folder: Path) -> Community:
     """
     if not is_community_store(folder):
         return _Folder(folder)
-    from comind.community.store.reading import CommunityStore  # its engine is large
+    from comind.community.store.as_of_store import CommunityStore  # its engine is large
 
     return CommunityStore.open(folder)
 
@@ -54,7 +54,7 @@ class _Folder:
             CommunityError: the folder, or one of its files as a whole, is not what it should be.
         """
         del competition, as_of
-        return read_community(self.root)
+        return read_community_folder(self.root)
 
     def source_of(self, item: NotebookItem) -> str | None:
         """Return the program that the item holds."""

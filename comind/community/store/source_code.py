@@ -3,23 +3,23 @@
 import hashlib
 from pathlib import Path
 
-from comind.community.text import decode, program, program_of
+from comind.community.sanitize import decode_text, notebook_to_script, sanitize_program
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted, write_atomically
 
-__all__ = ["Programs", "dumped"]
+__all__ = ["SourceCodeStore", "dump_path"]
 
 _KEPT, _DUMPED = "kept:", "meta:"
 _SUFFIXES = (".ipynb", ".py", ".r", ".R", ".rmd", ".Rmd", ".irnb", ".jl", ".sql", ".sqlite")
 _BYTES = 64 << 20
 
 
-def dumped(version_id: int) -> str:
+def dump_path(version_id: int) -> str:
     """Return where Meta Kaggle Code has a version, without the suffix: millions, thousands, id."""
     return f"{version_id // 1_000_000:04d}/{version_id // 1000 % 1000:03d}/{version_id}"
 
 
-class Programs:
+class SourceCodeStore:
     """Finds programs by the `code` of a record."""
 
     def __init__(self, root: Path, dump: Path | None) -> None:
@@ -44,7 +44,7 @@ class Programs:
                 return None
         if self._dump is None or not code.startswith(_DUMPED):
             return None
-        return self._dumped(self._dump, dumped(int(code.removeprefix(_DUMPED))))
+        return self._dumped(self._dump, dump_path(int(code.removeprefix(_DUMPED))))
 
     def _dumped(self, dump: Path, name: str) -> str | None:
         for suffix in _SUFFIXES:
@@ -52,8 +52,10 @@ class Programs:
             if not path.is_file():
                 continue
             try:
-                text = decode(read_untrusted(dump, name + suffix, limit=_BYTES))
-                return program(program_of(text) if suffix in (".ipynb", ".irnb") else text)
+                text = decode_text(read_untrusted(dump, name + suffix, limit=_BYTES))
+                return sanitize_program(
+                    notebook_to_script(text) if suffix in (".ipynb", ".irnb") else text
+                )
             except (SubmissionError, OSError, ValueError):
                 return None
         return None

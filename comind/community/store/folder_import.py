@@ -8,13 +8,13 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from comind.community.folder import read_community
 from comind.community.items import CommunityItems, Remark
+from comind.community.jsonl import read_community_folder
 from comind.community.lines import NotebookLine
 from comind.community.store.engine import Engine
-from comind.community.store.importing import Source, Staged
-from comind.community.store.records import Records, told
-from comind.community.store.schema import KINDS
+from comind.community.store.importing import ImportSource, StagedImport
+from comind.community.store.records import RecordCollector, timestamp_literal
+from comind.community.store.schema import RECORD_KINDS
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import hash_file, hash_tree, read_untrusted
 
@@ -24,24 +24,24 @@ _LISTING_BYTES = 1 << 30
 _NO_CODE = "has no code, so it can be counted and not read"
 
 
-def folder_source(folder: Path, competition: str, root: Path) -> Source:
+def folder_source(folder: Path, competition: str, root: Path) -> ImportSource:
     """Return a community folder as something to import into the store in `root`.
 
     Raises:
         CommunityError: the folder, or one of its files as a whole, is not what it should be.
     """
-    items = read_community(folder)
+    items = read_community_folder(folder)
     digest = hashlib.sha256(f"folder {competition} {hash_tree(folder)}".encode()).hexdigest()
 
-    def stage(engine: Engine, staging: Path) -> Staged:
-        reader = Records(competition, root, folder)
+    def stage(engine: Engine, staging: Path) -> StagedImport:
+        reader = RecordCollector(competition, root, folder)
         reader.take(items)
         return _staged(engine, staging, reader)
 
-    return Source("folder", digest, stage, competition)
+    return ImportSource("folder", digest, stage, competition)
 
 
-def listing_source(file: Path, competition: str, root: Path) -> Source:
+def listing_source(file: Path, competition: str, root: Path) -> ImportSource:
     """Return a listing of notebooks as something to import into the store in `root`.
 
     Raises:
@@ -50,24 +50,24 @@ def listing_source(file: Path, competition: str, root: Path) -> Source:
     items = _listed(file)
     digest = hashlib.sha256(f"listing {competition} {hash_file(file)}".encode()).hexdigest()
 
-    def stage(engine: Engine, staging: Path) -> Staged:
-        reader = Records(competition, root, file.parent)
+    def stage(engine: Engine, staging: Path) -> StagedImport:
+        reader = RecordCollector(competition, root, file.parent)
         reader.take(items)
         if items.notebooks:
             reader.drop("notebooks.code", _NO_CODE, len(items.notebooks))
         return _staged(engine, staging, reader)
 
-    return Source("listing", digest, stage, competition)
+    return ImportSource("listing", digest, stage, competition)
 
 
-def _staged(engine: Engine, staging: Path, reader: Records) -> Staged:
-    for kind, described in KINDS.items():
+def _staged(engine: Engine, staging: Path, reader: RecordCollector) -> StagedImport:
+    for kind, record_kind in RECORD_KINDS.items():
         path = staging / f"{kind}.jsonl"
         rows = reader.rows[kind].values()
-        path.write_text("".join(json.dumps(row, default=told) + "\n" for row in rows))
-        columns = described.columns | {"since": "TIMESTAMP", "seen_at": "TIMESTAMP"}
+        path.write_text("".join(json.dumps(row, default=timestamp_literal) + "\n" for row in rows))
+        columns = record_kind.columns | {"since": "TIMESTAMP", "seen_at": "TIMESTAMP"}
         engine.json(f"new_{kind}", path, columns)
-    return Staged(tuple(KINDS), tuple(reader.dropped), reader.observed_at)
+    return StagedImport(tuple(RECORD_KINDS), tuple(reader.dropped), reader.observed_at)
 
 
 def _listed(file: Path) -> CommunityItems:

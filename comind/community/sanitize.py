@@ -4,7 +4,7 @@ import re
 
 from pydantic import ValidationError
 
-from comind.community.noise import without_noise
+from comind.community.noise import strip_noise
 from comind.domain.value import Value
 
 __all__ = [
@@ -13,13 +13,13 @@ __all__ = [
     "NAME_LENGTH",
     "SOURCE_LENGTH",
     "TITLE_LENGTH",
-    "clean",
-    "clean_line",
-    "decode",
+    "decode_text",
     "is_reference",
-    "program",
-    "program_of",
-    "prose",
+    "notebook_to_script",
+    "sanitize",
+    "sanitize_line",
+    "sanitize_program",
+    "sanitize_prose",
 ]
 
 TITLE_LENGTH = 300
@@ -49,7 +49,7 @@ def is_reference(text: str) -> bool:
     return _REFERENCE.fullmatch(text) is not None
 
 
-def clean(text: str, length: int) -> str:
+def sanitize(text: str, length: int) -> str:
     """Return `text` without hidden characters, at most `length` long, with a mark where it is cut."""
     # Cut first, generously: cleaning a huge text takes its time.
     kept = _HIDDEN.sub("", text[: 2 * length].replace("\r\n", "\n").replace("\r", "\n"))
@@ -59,23 +59,23 @@ def clean(text: str, length: int) -> str:
     return kept[: max(0, length - len(mark))] + mark
 
 
-def prose(text: str, length: int) -> str:
+def sanitize_prose(text: str, length: int) -> str:
     """Return what somebody wrote, cleaned, without pictures, progress bars and long logs."""
-    return clean(without_noise(text[: _GENEROUS * length]), length)
+    return sanitize(strip_noise(text[: _GENEROUS * length]), length)
 
 
-def program(text: str) -> str:
+def sanitize_program(text: str) -> str:
     """Return a notebook's program, cleaned, without pictures; its comments also lose bars and logs."""
-    return clean(without_noise(text[: _GENEROUS * SOURCE_LENGTH], comments_only=True), SOURCE_LENGTH)
+    return sanitize(strip_noise(text[: _GENEROUS * SOURCE_LENGTH], comments_only=True), SOURCE_LENGTH)
 
 
-def clean_line(text: str, length: int) -> str:
+def sanitize_line(text: str, length: int) -> str:
     """Return `text` as one line of at most `length` characters."""
     line = " ".join(_HIDDEN.sub(" ", text[: 2 * length]).split())
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
-def decode(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """Return bytes as text; what is not text is a line that says so."""
     text = data.decode("utf-8-sig", errors="replace")
     looked_at = text[:SOURCE_LENGTH]
@@ -87,7 +87,7 @@ def decode(data: bytes) -> str:
     return text
 
 
-def program_of(text: str) -> str:
+def notebook_to_script(text: str) -> str:
     """Return a notebook's text as one program, whether it is a program already or Jupyter's JSON.
 
     Raises:

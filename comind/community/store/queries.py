@@ -18,11 +18,11 @@ from comind.community.items import (
     Observation,
 )
 from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
+from comind.community.sanitize import is_reference
 from comind.community.store.engine import Engine
-from comind.community.text import is_reference
 from comind.system.markup import plain
 
-__all__ = ["TIERS", "items_of"]
+__all__ = ["TIERS", "query_items"]
 
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
 """Kaggle's tiers, in the order of its numbers."""
@@ -31,7 +31,7 @@ _RIGHT = frozenset(("created_at", "version", "votes"))
 _FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 - what is earlier stands for no time
 
 
-def items_of(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:
+def query_items(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:
     """Return what is known of a competition; nothing later than `as_of` has any influence."""
     engine.let(tiers=list(TIERS))
     asked = {
