@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -29,6 +29,8 @@ class CommunityStore:
 
     The items hold no programs: those are read one by one, as most are never needed.
     """
+
+    resolution = timedelta(minutes=1)
 
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.root = root

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from comind.community.access import open_community
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.ingest import ingest_folder
 from comind.errors import CommunityError
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
-from comind.live.community import FolderCommunity, StoreCommunity
+from comind.live.hosted import HostedCompetition
+from comind.live.point_in_time import PointInTimeCommunity
 from comind.live.world import MLELive
 from tests.unit.live.worlds import Client
 
@@ -25,15 +26,16 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stored(folder: Path, tmp_path: Path) -> StoreCommunity:
+def store(folder: Path, tmp_path: Path) -> CommunityStore:
     """The same community in a store."""
     ingest_folder(tmp_path / "store", folder / "community", _DEMO)
-    return StoreCommunity(CommunityStore.open(tmp_path / "store"), _DEMO)
+    return CommunityStore.open(tmp_path / "store")
 
 
-def test_a_store_shows_what_its_folder_shows(folder: Path, stored: StoreCommunity) -> None:
+def test_a_store_shows_what_its_folder_shows(folder: Path, store: CommunityStore) -> None:
     """On every day of its life, items, votes and programs are the same."""
-    own = FolderCommunity(folder / "community")
+    own = PointInTimeCommunity(open_community(folder / "community"), _DEMO)
+    stored = PointInTimeCommunity(store, _DEMO)
     for day in range(0, 90, 10):
         moment = datetime(2023, 3, 1, tzinfo=UTC) + timedelta(days=day)
         one, other = own.view(moment), stored.view(moment)
@@ -47,8 +49,9 @@ def test_a_store_shows_what_its_folder_shows(folder: Path, stored: StoreCommunit
             assert found.source == each.source
 
 
-def test_what_a_minute_hides_is_only_too_old(stored: StoreCommunity) -> None:
+def test_what_a_minute_hides_is_only_too_old(store: CommunityStore) -> None:
     """A notebook of 09:12 is there from 09:12 on, and never before."""
+    stored = PointInTimeCommunity(store, _DEMO)
     ref, version = "ada-field/one-straight-border", 1
     before = datetime(2023, 3, 4, 9, 11, 59, tzinfo=UTC)
     assert stored.version(ref, version, before) is None
@@ -56,11 +59,11 @@ def test_what_a_minute_hides_is_only_too_old(stored: StoreCommunity) -> None:
     assert stored.version(ref, 2, before + timedelta(days=1)) is None
 
 
-def test_a_world_is_served_from_a_store(folder: Path, stored: StoreCommunity, tmp_path: Path) -> None:
+def test_a_world_is_served_from_a_store(folder: Path, store: CommunityStore, tmp_path: Path) -> None:
     """Listed notebooks can be pulled with their programs, though the store reads these one by one."""
     moment = datetime(2023, 4, 1, tzinfo=UTC)
-    world = MLELive(load_competition(folder), moment, community=stored)
-    client = Client([Hosted(world, tmp_path / "archives")])
+    world = MLELive(load_competition(folder), moment, community=store)
+    client = Client([HostedCompetition(world, tmp_path / "archives")])
     listed = client.ask("ListKernels", competition=_DEMO)["kernels"]
     assert [each["ref"] for each in listed]
     owner, slug = listed[0]["ref"].split("/")
@@ -68,7 +71,7 @@ def test_a_world_is_served_from_a_store(folder: Path, stored: StoreCommunity, tm
     assert "import pandas" in pulled["blob"]["source"]
 
 
-def test_a_store_of_other_competitions_is_refused(stored: StoreCommunity, tmp_path: Path) -> None:
+def test_a_store_of_other_competitions_is_refused(store: CommunityStore) -> None:
     """It is said what the store knows."""
     with pytest.raises(CommunityError, match="knows nothing"):
-        StoreCommunity(CommunityStore.open(tmp_path / "store"), "other")
+        PointInTimeCommunity(store, "other")

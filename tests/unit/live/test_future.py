@@ -19,11 +19,10 @@ from hypothesis import strategies as st
 
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.ingest import ingest_folder
-from comind.live.catalogue import Hosted
-from comind.live.community import StoreCommunity
-from comind.live.routes import Content, RouteError, Ticket
-from comind.live.submissions import SubmissionBook
-from comind.live.wire import number
+from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import stable_id
+from comind.live.routes import FileContent, FileLink, RouteError
+from comind.live.submissions import SubmissionStore
 from tests.unit.live.worlds import NOON, ROUTES, Client, leaderboard, open_world, world_folder
 
 _HOUR = timedelta(hours=1)
@@ -84,12 +83,12 @@ def _written(line: _Line) -> _Line:
     def time(hours: int) -> str:
         return (NOON + hours * _HOUR).isoformat()
 
-    made = {key: time(v) if key in _TIMES and v is not None else v for key, v in line.items()}
-    if made.get("vote_times") is not None:
-        made["vote_times"] = [time(each) for each in made["vote_times"]]
-    if "comments" in made:
-        made["comments"] = [_written(comment) for comment in made["comments"]]
-    return made
+    written = {key: time(v) if key in _TIMES and v is not None else v for key, v in line.items()}
+    if written.get("vote_times") is not None:
+        written["vote_times"] = [time(each) for each in written["vote_times"]]
+    if "comments" in written:
+        written["comments"] = [_written(comment) for comment in written["comments"]]
+    return written
 
 
 def _before(line: _Line) -> _Line | None:
@@ -120,7 +119,7 @@ def _requests() -> Iterator[tuple[str, _Line]]:
     for ref in _REFS:
         yield from _about_an_item(*ref.split("/"))
     for topic in ("1", "2", "345678"):
-        identity = number("small", "topic", topic)
+        identity = stable_id("small", "topic", topic)
         yield "GetTopic", {"id": identity}
         yield "ListComments", {"topicId": identity}
         yield "ListTopicMessages", name | {"topicId": identity, "pageSize": -1}
@@ -166,9 +165,9 @@ def _seen(client: Client) -> list[tuple[str, _Line, object]]:
         answer: object
         try:
             answer = client.ask(route, **body)
-            if isinstance(answer, Ticket):
+            if isinstance(answer, FileLink):
                 answer = (answer, client.fetch(answer))
-            elif isinstance(answer, Content):
+            elif isinstance(answer, FileContent):
                 answer = answer.data
         except RouteError as error:
             answer = (error.code, str(error))
@@ -180,7 +179,7 @@ class _Pair:
     """Two folders of one competition: in one, things happen after the moment."""
 
     def __init__(self, root: Path) -> None:
-        self.book = SubmissionBook(root / "book")
+        self.store = SubmissionStore(root / "book")
         self.archives = root / "archives"
         # A leaderboard without times is from after the end.
         self.whole = world_folder(root / "whole")
@@ -200,8 +199,8 @@ class _Pair:
                     (output / "result.csv").write_text(f"{ref}\n{version}\n")
 
     def client(self, folder: Path) -> Client:
-        world = open_world(folder, NOON, book=self.book)
-        return Client([Hosted(world, self.archives / folder.parent.name)])
+        world = open_world(folder, NOON, store=self.store)
+        return Client([HostedCompetition(world, self.archives / folder.parent.name)])
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +282,7 @@ def test_the_comparison_would_find_what_is_later(pair: _Pair, tmp_path: Path) ->
     shutil.copytree(pair.whole, folder)
     line = {"ref": "ada/one", "version": 1, "title": "A", "created_at": 1, "source": "x"}
     _write(folder, "notebooks.jsonl", [line])
-    hosted = Hosted(open_world(folder, NOON), tmp_path)
+    hosted = HostedCompetition(open_world(folder, NOON), tmp_path)
     before = _seen(Client([hosted]))
     hosted.world.clock.set(NOON + 2 * _HOUR)
     assert _seen(Client([hosted])) != before
@@ -294,13 +293,13 @@ def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
     folder = world_folder(tmp_path)
     leaderboard(folder, "public.csv", "rank,score", "1,0.8")
     leaderboard(folder, "private.csv", "rank,score", "1,0.9")
-    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
-    asked = {"competitionName": "small"}
-    assert client.ask("GetLeaderboard", **asked) == {}
-    assert "teamCount" not in client.ask("GetCompetition", **asked)
-    client.shown.find("small").world.clock.set(NOON + 1000 * _HOUR)
-    (private,) = client.ask("GetLeaderboard", **asked)["submissions"]
-    (public,) = client.ask("GetLeaderboard", **asked, overridePublic=True)["submissions"]
+    client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
+    request = {"competitionName": "small"}
+    assert client.ask("GetLeaderboard", **request) == {}
+    assert "teamCount" not in client.ask("GetCompetition", **request)
+    client.catalog.find("small").world.clock.set(NOON + 1000 * _HOUR)
+    (private,) = client.ask("GetLeaderboard", **request)["submissions"]
+    (public,) = client.ask("GetLeaderboard", **request, overridePublic=True)["submissions"]
     assert (private["score"], public["score"]) == ("0.9", "0.8")
 
 
@@ -324,7 +323,7 @@ def test_nothing_later_is_visible_through_a_store(
         _write(folder, "datasets.jsonl", [])
         with tempfile.TemporaryDirectory() as store:
             ingest_folder(Path(store), folder / "community", "small")
-            community = StoreCommunity(CommunityStore.open(Path(store)), "small")
-            world = open_world(folder, NOON, book=pair.book, community=community)
-            seen.append(_seen(Client([Hosted(world, pair.archives / folder.parent.name)])))
+            community = CommunityStore.open(Path(store))
+            world = open_world(folder, NOON, store=pair.store, community=community)
+            seen.append(_seen(Client([HostedCompetition(world, pair.archives / folder.parent.name)])))
     assert [pair for pair in zip(*seen, strict=True) if pair[0] != pair[1]] == []

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.live.catalogue import Hosted
-from comind.live.dispatch import REQUESTS
-from comind.live.faults import Faults
-from comind.live.files import PlainFiles
-from comind.live.routes import Content, RouteError, Ticket
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.plain_files import PlainFiles
+from comind.live.router import REQUEST_TYPES
+from comind.live.routes import FileContent, FileLink, RouteError
 from tests.unit.live.worlds import NOON, ROUTES, SECRET, Client, open_world, submission, world_folder
 
 _ANSWERS = "private/answers.csv"
@@ -74,7 +74,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Client:
     (outputs / "1").symlink_to(folder / "private")
     world = open_world(folder, NOON, scores="public")
     world.submit(submission(folder), user="ann")
-    return Client([Hosted(world, root / "archives")])
+    return Client([HostedCompetition(world, root / "archives")])
 
 
 def _value(kind: type) -> st.SearchStrategy[Any]:
@@ -88,7 +88,7 @@ def _value(kind: type) -> st.SearchStrategy[Any]:
 def _body(route: str) -> st.SearchStrategy[dict[str, Any]]:
     fields = {
         field.json_name: _value(field.field_type)
-        for field in REQUESTS[route]._fields
+        for field in REQUEST_TYPES[route]._fields
         if field.field_type in (str, int, bool)
     }
     return st.fixed_dictionaries({}, optional=fields)
@@ -96,10 +96,10 @@ def _body(route: str) -> st.SearchStrategy[dict[str, Any]]:
 
 def _bytes(client: Client, answer: object) -> bytes:
     """Return all that an answer gives away, archives unpacked."""
-    if isinstance(answer, Ticket):
+    if isinstance(answer, FileLink):
         data = client.fetch(answer)
     else:
-        data = answer.data if isinstance(answer, Content) else json.dumps(answer).encode()
+        data = answer.data if isinstance(answer, FileContent) else json.dumps(answer).encode()
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return b"\n".join(name.encode() + archive.read(name) for name in archive.namelist())
@@ -132,7 +132,7 @@ def test_no_name_leads_to_the_answers(client: Client, name: str) -> None:
 def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:
     """Links, and another name of the file of answers, are not among them."""
     answer = client.ask("DownloadDataFiles", competitionName="small")
-    assert isinstance(answer, Ticket)
+    assert isinstance(answer, FileLink)
     with zipfile.ZipFile(io.BytesIO(client.fetch(answer))) as archive:
         assert sorted(archive.namelist()) == [
             "description.md",
@@ -149,7 +149,7 @@ def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
             for ref in ("ada/out", "ada/over", "ada/all", "ada/one", "1", "..", ""):
                 try:
                     seen = client.fetch(
-                        Ticket(kind, "small", ref if kind != "submission" else "1", name)
+                        FileLink(kind, "small", ref if kind != "submission" else "1", name)
                     )
                 except RouteError:
                     continue
@@ -158,14 +158,14 @@ def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
 
 def test_a_submission_is_shown_to_its_owner_only(client: Client) -> None:
     """Another user finds neither its facts nor its file."""
-    hosted = list(client.shown.hosted.values())
-    other = Client(hosted, user="bob", faults=Faults())
+    hosted = list(client.catalog.hosted.values())
+    other = Client(hosted, user="bob", faults=FaultInjector())
     for route, field in (("GetSubmission", "ref"), ("DownloadSubmission", "submissionId")):
         with pytest.raises(RouteError, match="not found"):
             other.ask(route, **{field: 1})
         client.ask(route, **{field: 1})
     with pytest.raises(RouteError, match="not found"):
-        other.fetch(Ticket("submission", "small", "1", "mine.csv"))
+        other.fetch(FileLink("submission", "small", "1", "mine.csv"))
 
 
 def test_files_are_found_by_their_own_names_only(tmp_path: Path) -> None:

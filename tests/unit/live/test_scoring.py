@@ -7,16 +7,16 @@ import pytest
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.past import grade_past
-from comind.live.scoring import HiddenAnswers
+from comind.live.scoring import AnswerKey
 from tests.unit.live.worlds import submission, world_folder
 
 
 def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
     """The public and the private score are those of disjoint rows that make up the whole."""
     folder = world_folder(tmp_path)
-    hidden = HiddenAnswers(load_competition(folder))
+    hidden = AnswerKey(load_competition(folder))
     for right in range(11):
-        marks = hidden.mark(submission(folder, right=right))
+        marks = hidden.grade(submission(folder, right=right))
         assert marks.public is not None
         assert marks.private is not None
         assert marks.score == pytest.approx(right / 10)
@@ -26,12 +26,12 @@ def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
 def test_the_same_rows_are_public_in_every_world(tmp_path: Path) -> None:
     """The choice depends on the competition's id and the rows' keys, not on their order."""
     folder = world_folder(tmp_path)
-    before = HiddenAnswers(load_competition(folder)).mark(submission(folder, right=4))
+    before = AnswerKey(load_competition(folder)).grade(submission(folder, right=4))
     answers = folder / "private" / "answers.csv"
     handed_in = submission(folder, right=4)
     first, *rows = answers.read_text().splitlines()
     answers.write_text("\n".join([first, *rows[::-1]]) + "\n")
-    assert HiddenAnswers(load_competition(folder)).mark(handed_in) == before
+    assert AnswerKey(load_competition(folder)).grade(handed_in) == before
 
 
 def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
@@ -44,7 +44,7 @@ def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
     answers.write_text(
         "\n".join([f"{first},Usage", *[f"{r},{u}" for r, u in zip(rows, usage, strict=True)]]) + "\n"
     )
-    marks = HiddenAnswers(load_competition(folder)).mark(handed_in)
+    marks = AnswerKey(load_competition(folder)).grade(handed_in)
     assert (marks.public, marks.private, marks.score) == (0.8, 0.0, 0.4)
 
 
@@ -53,7 +53,7 @@ def test_the_whole_score_is_that_of_grade(tmp_path: Path) -> None:
     folder = world_folder(tmp_path)
     competition = load_competition(folder)
     handed_in = submission(folder, right=7)
-    assert HiddenAnswers(competition).mark(handed_in).score == grade_past(competition, handed_in).score
+    assert AnswerKey(competition).grade(handed_in).score == grade_past(competition, handed_in).score
 
 
 def test_a_wrong_submission_is_told_what_is_wrong(tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_wrong_submission_is_told_what_is_wrong(tmp_path: Path) -> None:
     folder = world_folder(tmp_path)
     bad = tmp_path / "bad.csv"
     bad.write_text("id,label\n40,yes\n")
-    marks = HiddenAnswers(load_competition(folder)).mark(bad)
+    marks = AnswerKey(load_competition(folder)).grade(bad)
     assert not marks.valid
     assert "9 of 10 ids" in marks.message
     assert str(tmp_path) not in marks.message
@@ -76,7 +76,7 @@ def test_a_metric_that_needs_both_classes_gives_no_score_on_rows_of_one(tmp_path
     answers.write_text("\n".join(lines) + "\n")
     handed_in = tmp_path / "mine.csv"
     handed_in.write_text("\n".join(["id,label", *[f"{row},{row / 50}" for row in range(40, 50)]]) + "\n")
-    marks = HiddenAnswers(load_competition(folder)).mark(handed_in)
+    marks = AnswerKey(load_competition(folder)).grade(handed_in)
     assert (marks.valid, marks.public, marks.private, marks.score) == (True, None, 1.0, 1.0)
 
 
@@ -85,4 +85,4 @@ def test_a_competition_without_answers_is_refused(tmp_path: Path) -> None:
     folder = world_folder(tmp_path)
     (folder / "private" / "answers.csv").unlink()
     with pytest.raises(CompetitionError, match=r"no private/answers\.csv"):
-        HiddenAnswers(load_competition(folder))
+        AnswerKey(load_competition(folder))

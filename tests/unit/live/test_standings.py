@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.errors import CompetitionError
-from comind.live.standings import Standings
+from comind.live.leaderboards import LeaderboardHistory
 from tests.unit.live.worlds import NOON, leaderboard
 
 HISTORY = (
@@ -31,7 +31,7 @@ def _scores(board: object) -> list[tuple[int, str]]:
 def test_a_history_gives_the_board_of_any_day(tmp_path: Path) -> None:
     """On each day every team stands with its best score so far, best first, times taken as UTC."""
     leaderboard(tmp_path, "history.csv", *HISTORY)
-    standings = Standings(tmp_path, maximize=True)
+    standings = LeaderboardHistory(tmp_path, maximize=True)
     assert _scores(standings.public(_at(1), over=False)) == [(1, "0.5")]
     assert _scores(standings.public(_at(2), over=False)) == [(2, "0.7"), (1, "0.5")]
     assert _scores(standings.public(_at(4), over=False)) == [(1, "0.9"), (2, "0.7")]
@@ -42,7 +42,7 @@ def test_a_history_gives_the_board_of_any_day(tmp_path: Path) -> None:
 def test_the_metric_says_which_score_is_best(tmp_path: Path) -> None:
     """Where less is better, the lowest score of each team counts."""
     leaderboard(tmp_path, "history.csv", *HISTORY)
-    board = Standings(tmp_path, maximize=False).public(_at(4), over=False)
+    board = LeaderboardHistory(tmp_path, maximize=False).public(_at(4), over=False)
     assert _scores(board) == [(1, "0.4"), (2, "0.7")]
 
 
@@ -67,7 +67,7 @@ def test_a_board_is_made_of_what_was_there(
         leaderboard(
             folder, "history.csv", "TeamId,TeamName,SubmissionDate,Score", "9,z,2000-01-01,9", *lines
         )
-        return _scores(Standings(folder, maximize=maximize).public(moment, over=False))
+        return _scores(LeaderboardHistory(folder, maximize=maximize).public(moment, over=False))
 
     known = [row for row in rows if row[1] <= hour]
     seen = board(rows, start + timedelta(hours=hour))
@@ -80,7 +80,7 @@ def test_final_scores_without_times_say_nothing_before_the_end(tmp_path: Path) -
     """A board of ranks and scores is unknown under a moment, and that is said; at the end it is told."""
     leaderboard(tmp_path, "public.csv", "rank,score", "1,0.9", "2,0.8")
     leaderboard(tmp_path, "private.csv", "rank,score", "1,0.7", "2,0.6")
-    standings = Standings(tmp_path, maximize=True)
+    standings = LeaderboardHistory(tmp_path, maximize=True)
     before = standings.public(NOON, over=False)
     assert before.entries == ()
     assert "no times" in before.message
@@ -100,7 +100,7 @@ def test_final_scores_with_times_are_known_from_then_on(tmp_path: Path) -> None:
         "0.9,a,2023-05-01",
         "0.8,b,2023-03-01",
     )
-    board = Standings(tmp_path, maximize=True).public(NOON, over=False)
+    board = LeaderboardHistory(tmp_path, maximize=True).public(NOON, over=False)
     assert [(entry.team, entry.written) for entry in board.entries] == [("b", "0.8")]
 
 
@@ -113,7 +113,7 @@ def test_of_equal_scores_the_earlier_stands_first(tmp_path: Path) -> None:
         "1,a,2023-03-02,0.5",
         "2,b,2023-03-01,0.5",
     )
-    board = Standings(tmp_path, maximize=True).public(NOON, over=False)
+    board = LeaderboardHistory(tmp_path, maximize=True).public(NOON, over=False)
     assert [entry.team for entry in board.entries] == ["b", "a"]
 
 
@@ -131,4 +131,4 @@ def test_a_broken_history_is_refused(tmp_path: Path, row: str, said: str) -> Non
     """A submission without a time, or with a time or score that is none, is named."""
     leaderboard(tmp_path, "history.csv", "TeamId,TeamName,SubmissionDate,Score", row)
     with pytest.raises(CompetitionError, match=said):
-        Standings(tmp_path, maximize=True)
+        LeaderboardHistory(tmp_path, maximize=True)

@@ -8,8 +8,8 @@ import pytest
 
 from comind.errors import LiveError
 from comind.evaluation.folder import load_competition
-from comind.live.clock import Clock
-from comind.live.submissions import SubmissionBook
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, deadline_of
 from tests.unit.live.worlds import NOON, leaderboard, open_world, submission, world_folder
 
@@ -20,10 +20,10 @@ def test_no_score_is_told_before_the_end(tmp_path: Path) -> None:
     """A sealed submission is graded at once, and its scores come out at the deadline only."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
-    made = world.submit(submission(folder))
-    assert made.status == "complete"
-    assert made.marks is not None
-    assert (made.marks.public, made.marks.private, made.marks.score) == (None, None, None)
+    submitted = world.submit(submission(folder))
+    assert submitted.status == "complete"
+    assert submitted.marks is not None
+    assert (submitted.marks.public, submitted.marks.private, submitted.marks.score) == (None, None, None)
     assert world.rank() is None
     world.clock.set(DEADLINE)
     (told,) = world.submissions()
@@ -35,9 +35,9 @@ def test_public_scores_are_told_at_once_where_the_world_is_like_kaggle(tmp_path:
     """The score on the public rows, and neither the private one nor that of all rows."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON, scores="public")
-    made = world.submit(submission(folder))
-    assert made.marks is not None
-    assert (made.marks.public, made.marks.private, made.marks.score) == (1.0, None, None)
+    submitted = world.submit(submission(folder))
+    assert submitted.marks is not None
+    assert (submitted.marks.public, submitted.marks.private, submitted.marks.score) == (1.0, None, None)
     assert world.rank() == 1
 
 
@@ -145,7 +145,9 @@ def test_after_the_end_nothing_is_accepted(tmp_path: Path, close: Callable[[obje
 def test_a_clock_that_runs_brings_the_end(tmp_path: Path) -> None:
     """A world on a fast clock is over when the clock reaches the deadline."""
     seconds = iter([0.0, 1.0, 2.0, 1e9, 1e9])
-    world = open_world(world_folder(tmp_path), Clock(NOON, speed=1, seconds=lambda: next(seconds)))
+    world = open_world(
+        world_folder(tmp_path), SimulatedClock(NOON, speed=1, seconds=lambda: next(seconds))
+    )
     assert not world.over
     assert not world.over
     assert world.over
@@ -163,12 +165,12 @@ def test_set_back_a_world_forgets_what_came_later(tmp_path: Path) -> None:
 def test_submissions_outlive_the_world(tmp_path: Path) -> None:
     """Opened again on the same book, it knows what was handed in, and grades what was not graded."""
     folder = world_folder(tmp_path)
-    book = SubmissionBook(tmp_path / "state")
-    world = open_world(folder, NOON, book=book)
+    store = SubmissionStore(tmp_path / "state")
+    world = open_world(folder, NOON, store=store)
     world.submit(submission(folder, right=9))
     world.accept(submission(folder).read_bytes(), "second", user="you", file_name="x.csv")
-    book.close()
-    again = open_world(folder, NOON, book=SubmissionBook(tmp_path / "state"))
+    store.close()
+    again = open_world(folder, NOON, store=SubmissionStore(tmp_path / "state"))
     assert [each.status for each in again.submissions()] == ["complete", "pending"]
     assert again.pending() == [2]
     again.grade(2)
@@ -181,8 +183,8 @@ def test_a_submission_without_answers_is_an_error_of_its_own(tmp_path: Path) -> 
     folder = world_folder(tmp_path)
     handed_in = submission(folder)
     (folder / "private" / "answers.csv").unlink()
-    made = open_world(folder, NOON).submit(handed_in)
-    assert (made.status, made.marks and made.marks.message) == (
+    submitted = open_world(folder, NOON).submit(handed_in)
+    assert (submitted.status, submitted.marks and submitted.marks.message) == (
         "error",
         "this competition cannot be graded here",
     )

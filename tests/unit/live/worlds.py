@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
-from comind.live.dispatch import REQUESTS, Dispatch
-from comind.live.faults import Faults
-from comind.live.routes import Answer, Asker, Shown, Ticket, resolve
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import parse_request
+from comind.live.router import REQUEST_TYPES, Router
+from comind.live.routes import Catalog, FileLink, RequestContext, RouteResponse, resolve_link
 from comind.live.uploads import Uploads
-from comind.live.wire import read_request
 from comind.live.world import MLELive
 from tests.unit.evaluation.folders import competition_folder
 
@@ -18,7 +18,7 @@ SECRET = "nobody-may-read-this"
 """Stands in the file of answers, in a column of its own."""
 
 NOON = datetime(2023, 4, 1, 12, tzinfo=UTC)
-ROUTES = {name.split("/")[1]: name for name in REQUESTS}
+ROUTES = {name.split("/")[1]: name for name in REQUEST_TYPES}
 """Every route by the short name of its method."""
 
 
@@ -58,18 +58,20 @@ def submission(folder: Path, name: str = "mine.csv", *, right: int = 10) -> Path
 class Client:
     """Asks the routes of some worlds as one user, without HTTP between."""
 
-    def __init__(self, hosted: list[Hosted], user: str = "ann", faults: Faults | None = None) -> None:
-        self.shown = Shown({each.id: each for each in hosted}, faults or Faults())
+    def __init__(
+        self, hosted: list[HostedCompetition], user: str = "ann", faults: FaultInjector | None = None
+    ) -> None:
+        self.catalog = Catalog({each.id: each for each in hosted}, faults or FaultInjector())
         self.uploads = Uploads()
-        self.dispatch = Dispatch(self.shown, self.uploads, lambda h, ref: h.world.grade(ref) and None)
-        self.asker = Asker(user, "http://here", repr)
+        self.router = Router(self.catalog, self.uploads, lambda h, ref: h.world.grade(ref) and None)
+        self.context = RequestContext(user, "http://here", repr)
 
-    def ask(self, route: str, **body: Any) -> Answer:
+    def ask(self, route: str, **body: Any) -> RouteResponse:
         """Return what a route answers to a body in the client's spelling."""
         name = ROUTES[route]
-        return self.dispatch.answer(name, read_request(REQUESTS[name], body), self.asker)
+        return self.router.handle(name, parse_request(REQUEST_TYPES[name], body), self.context)
 
-    def fetch(self, ticket: Ticket) -> bytes:
+    def fetch(self, ticket: FileLink) -> bytes:
         """Return the bytes of a file."""
-        path, _ = resolve(self.shown, ticket, self.asker.user)
+        path, _ = resolve_link(self.catalog, ticket, self.context.user)
         return path.read_bytes()

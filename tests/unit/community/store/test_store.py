@@ -82,15 +82,15 @@ def test_observed_totals_count_from_when_they_were_seen(tmp_path: Path) -> None:
         )
         ingest_folder(root, community(folder, notebooks=lines, discussions=[thread]), "titanic")
 
-    def timestamp_literal(day: int) -> tuple[object, ...]:
+    def seen_on(day: int) -> tuple[object, ...]:
         view = _view(root, _day(day))
         [seen], [thread] = view.notebooks, view.discussions
         return seen.votes, seen.author_tier, seen.public_score, thread.votes, len(thread.comments)
 
-    assert timestamp_literal(4) == (0, "", None, 0, 1)
-    assert timestamp_literal(5) == (3, "expert", 0.3, 3, 1)
-    assert timestamp_literal(8) == timestamp_literal(5)
-    assert timestamp_literal(9) == (8, "master", 0.8, 8, 1)
+    assert seen_on(4) == (0, "", None, 0, 1)
+    assert seen_on(5) == (3, "expert", 0.3, 3, 1)
+    assert seen_on(8) == seen_on(5)
+    assert seen_on(9) == (8, "master", 0.8, 8, 1)
 
 
 def test_an_edit_does_not_change_what_was(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The competitions that a server shows: one folder for each, the pages and the files of each."""
+"""Host competition folders: discover them, and expose pages, files and archives of each."""
 
 import hashlib
 import re
@@ -9,17 +9,17 @@ from pathlib import Path
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.live.files import PlainFiles
+from comind.live.plain_files import PlainFiles
 from comind.live.world import MLELive
 
-__all__ = ["Hosted", "competition_folders"]
+__all__ = ["HostedCompetition", "find_competition_folders"]
 
 _EVALUATION = re.compile(r"^#+\s*(evaluation|metric|scoring)\b.*$", re.IGNORECASE | re.MULTILINE)
 _HEADING = re.compile(r"^#+\s", re.MULTILINE)
 
 
-def competition_folders(data: Path) -> list[Path]:
-    """Return the competition folders in a folder, sorted; the folder itself where it is one.
+def find_competition_folders(data: Path) -> list[Path]:
+    """Return the competition folders in a folder, sorted, or the folder itself if it is one.
 
     Raises:
         CompetitionError: there is none.
@@ -29,19 +29,20 @@ def competition_folders(data: Path) -> list[Path]:
     found = sorted(path.parent for path in data.glob("*/competition.yaml")) if data.is_dir() else []
     if not found:
         raise CompetitionError(
-            f"{data}: holds no competition folders", hint="each is a folder with a competition.yaml"
+            f"{data}: contains no competition folders",
+            hint="a competition folder has a competition.yaml",
         )
     return found
 
 
-class Hosted:
-    """A competition with its world, as it is shown to the outside."""
+class HostedCompetition:
+    """A replayed competition, and the files and pages that clients can read."""
 
     def __init__(self, world: MLELive, archives: Path) -> None:
-        """Look at the competition's files; archives of them may be kept in the folder `archives`.
+        """Open the competition's public files; zip archives of them are cached in `archives`.
 
         Raises:
-            CompetitionError: its folder `public` is a link.
+            CompetitionError: its folder `public` is a symbolic link.
         """
         self.world = world
         self.competition: Competition = world.competition
@@ -53,39 +54,38 @@ class Hosted:
 
     @property
     def id(self) -> str:
-        """Name of the competition."""
+        """The competition's slug."""
         return self.competition.id
 
     def pages(self) -> dict[str, str]:
-        """Return the texts about the competition by name: description, evaluation, rules."""
-        place = self.files.find("description.md")
-        text = place.read_text(encoding="utf-8", errors="replace") if place else self.competition.title
+        """Return the competition's pages: description, evaluation and rules."""
+        path = self.files.find("description.md")
+        text = path.read_text(encoding="utf-8", errors="replace") if path else self.competition.title
         licence = self.competition.licence or "not stated"
         limit = self.world.budget.submissions_per_day
         return {
             "description": text,
-            "evaluation": _section(text) or f"Submissions are scored by {self.competition.metric}.",
+            "evaluation": _evaluation(text) or f"Submissions are scored by {self.competition.metric}.",
             "rules": f"At most {limit} submissions a day. Licence of the data: {licence}.",
         }
 
-    def time_of(self, path: Path) -> datetime:
-        """Return the time that is told of a file: never one that is later than the world's."""
+    def modified_at(self, path: Path) -> datetime:
+        """Return a file's modification time, capped at the start of the simulated time."""
         changed = datetime.fromtimestamp(path.stat().st_mtime, UTC)
         start = self.world.clock.start
         return changed if start is None else min(changed, start)
 
-    def facts(self, files: PlainFiles) -> list[tuple[str, int, datetime]]:
-        """Return name, size and time of each file."""
-        found = files.items()
-        return [(name, path.stat().st_size, self.time_of(path)) for name, path in found]
+    def stat_files(self, files: PlainFiles) -> list[tuple[str, int, datetime]]:
+        """Return name, bytes and modification time of each file."""
+        return [(name, path.stat().st_size, self.modified_at(path)) for name, path in files.items()]
 
     def archive(self, name: str, files: PlainFiles) -> Path:
-        """Return a zip archive of the files; made when they have changed since the last one."""
+        """Return a zip archive of the files, cached until a file's size or modification time changes."""
         found = list(files.items())
         digest = hashlib.sha256(str(files.root).encode())
         for file_name, path in found:
-            facts = path.stat()
-            digest.update(f"{file_name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode())
+            status = path.stat()
+            digest.update(f"{file_name}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
         key = f"{name}-{digest.hexdigest()[:16]}.zip"
         target = self._archives / self.id / key
         with self._lock:
@@ -100,7 +100,7 @@ class Hosted:
 
 
 def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
-    """Add a file to an archive in pieces, without its time."""
+    """Stream a file into an archive, without its modification time."""
     entry = zipfile.ZipInfo(name)
     entry.compress_type = zipfile.ZIP_DEFLATED
     with path.open("rb") as source, archive.open(entry, "w", force_zip64=True) as target:
@@ -108,8 +108,8 @@ def _add(archive: zipfile.ZipFile, name: str, path: Path) -> None:
             target.write(chunk)
 
 
-def _section(text: str) -> str:
-    """Return the part of a description that says how submissions are scored."""
+def _evaluation(text: str) -> str:
+    """Return the section of a description on evaluation, or ""."""
     heading = _EVALUATION.search(text)
     if heading is None:
         return ""

@@ -1,13 +1,12 @@
-"""The leaderboards of a competition as they stood at a moment.
+"""Reconstruct the leaderboards of a past competition as of a moment.
 
 Read from the competition's folder:
 
-    leaderboard/history.csv            TeamId,TeamName,SubmissionDate,Score: a row a submission
-    leaderboard/{public,private}.csv   final scores: rank,score, and where known team, team_id, date
+    leaderboard/history.csv            TeamId,TeamName,SubmissionDate,Score; one row per submission
+    leaderboard/{public,private}.csv   final scores: rank,score, optionally team, team_id, date
 
-With a history, the public leaderboard of any moment is the best score of each team so far. Without one,
-a final score is known to have been there from its own date on; one without a date says nothing about
-any moment before the end.
+With a history, the public leaderboard as of a moment is the best score of each team so far. Without
+one, a final score counts from its own date on, and one without a date counts after the deadline only.
 """
 
 import math
@@ -21,7 +20,7 @@ from comind.domain.value import Value
 from comind.errors import CompetitionError
 from comind.evaluation.tables import read_table
 
-__all__ = ["Board", "Entry", "Standings", "utc_time"]
+__all__ = ["Leaderboard", "LeaderboardEntry", "LeaderboardHistory", "parse_utc"]
 
 _NAMES = {
     "teamid": "team_id",
@@ -35,41 +34,41 @@ _NAMES = {
 }
 
 
-class Entry(Value):
-    """A team on a leaderboard, with the score as it was written there."""
+class LeaderboardEntry(Value):
+    """A team on a leaderboard; `written` is the score as text."""
 
     team_id: int
     team: str
     score: float
     written: str
     at: datetime | None = None
-    """When the score was reached; None where nobody knows."""
+    """When the score was reached; None if unknown."""
 
 
-class Board(Value):
-    """A leaderboard, best first; `message` says why it has no entries, or only some."""
+class Leaderboard(Value):
+    """A leaderboard, best first; `message` gives the reason for missing entries."""
 
     kind: Literal["public", "private"]
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[LeaderboardEntry, ...] = ()
     message: str = ""
 
-    def with_teams(self, entries: Iterable[Entry], *, maximize: bool) -> "Board":
-        """Return the board with the best of more teams; of equal scores the earlier stands first."""
+    def with_teams(self, entries: Iterable[LeaderboardEntry], *, maximize: bool) -> "Leaderboard":
+        """Return the board with the best entries of more teams; ties are broken by time."""
         every = [*self.entries, *_best(entries, maximize=maximize)]
         return self.model_copy(update={"entries": _ordered(every, maximize=maximize)})
 
 
-class Standings:
-    """What a competition's folder knows of its leaderboards."""
+class LeaderboardHistory:
+    """The leaderboards in a competition's folder."""
 
     def __init__(self, folder: Path, *, maximize: bool) -> None:
-        """Read the files that are there, below `leaderboard/`; those that are not make empty boards.
+        """Read the files below `leaderboard/`; a missing file makes an empty board.
 
         Raises:
-            CompetitionError: a file has no scores, or one that is no number.
+            CompetitionError: a file has no score column, or a score that is no finite number.
         """
         self._maximize = maximize
-        self._last: tuple[datetime | None, Board] | None = None
+        self._last: tuple[datetime | None, Leaderboard] | None = None
         where = folder / "leaderboard"
         self._history = _read(where / "history.csv")
         self._public = _read(where / "public.csv")
@@ -78,73 +77,73 @@ class Standings:
         if undated:
             raise CompetitionError(
                 f"{where / 'history.csv'}: a submission of {undated[0].team!r} has no time",
-                hint="write it in the column SubmissionDate, in UTC",
+                hint="add it in the column SubmissionDate, in UTC",
             )
 
-    def public(self, moment: datetime | None, *, over: bool) -> Board:
+    def public(self, moment: datetime | None, *, over: bool) -> Leaderboard:
         """Return the public leaderboard.
 
         Args:
-            moment: as it stood then, or None for all that is known.
+            moment: as-of time, or None for everything.
             over: whether the competition had ended by then.
         """
         if self._history is not None:
-            return self._replayed(self._history, moment)
+            return self._as_of(self._history, moment)
         if self._public is None:
-            return Board(kind="public", message="no public leaderboard is known")
+            return Leaderboard(kind="public", message="no public leaderboard is known")
         if over or moment is None:
             return self._board(self._public)
-        dated = [entry for entry in self._public if _by(entry, moment)]
+        dated = [entry for entry in self._public if _reached_by(entry, moment)]
         message = (
             "" if dated else "the leaderboard has no times, so nothing of it is known before the end"
         )
         return self._board(dated, message)
 
-    def _replayed(self, history: tuple[Entry, ...], moment: datetime | None) -> Board:
-        """Return the board of a moment; one that is asked for twice in a row is made once."""
+    def _as_of(self, history: tuple[LeaderboardEntry, ...], moment: datetime | None) -> Leaderboard:
+        """Return the board as of a moment; the last one is cached."""
         last = self._last
         if last is None or last[0] != moment:
-            known = (entry for entry in history if moment is None or _by(entry, moment))
+            known = (entry for entry in history if moment is None or _reached_by(entry, moment))
             last = self._last = (moment, self._board(known))
         return last[1]
 
-    def private(self) -> Board | None:
-        """Return the private leaderboard, for whoever has seen the end; None where there is none."""
+    def private(self) -> Leaderboard | None:
+        """Return the final private leaderboard; None if the folder has none."""
         if self._private is None:
             return None
-        return Board(kind="private", entries=_ordered(self._private, maximize=self._maximize))
+        return Leaderboard(kind="private", entries=_ordered(self._private, maximize=self._maximize))
 
-    def _board(self, entries: Iterable[Entry], message: str = "") -> Board:
+    def _board(self, entries: Iterable[LeaderboardEntry], message: str = "") -> Leaderboard:
         best = _best(entries, maximize=self._maximize)
-        return Board(kind="public", entries=best, message=message)
+        return Leaderboard(kind="public", entries=best, message=message)
 
 
-def utc_time(text: str) -> datetime:
-    """Return an ISO 8601 time; one without a zone is in UTC. ValueError where it is none."""
+def parse_utc(text: str) -> datetime:
+    """Parse an ISO 8601 time, in UTC if it has no zone; `ValueError` if it is invalid."""
     time = datetime.fromisoformat(text.strip())
     return parse_time((time if time.tzinfo else time.replace(tzinfo=UTC)).isoformat())
 
 
-def _by(entry: Entry, moment: datetime) -> bool:
+def _reached_by(entry: LeaderboardEntry, moment: datetime) -> bool:
     return entry.at is not None and entry.at <= moment
 
 
-def _best(entries: Iterable[Entry], *, maximize: bool) -> tuple[Entry, ...]:
+def _best(entries: Iterable[LeaderboardEntry], *, maximize: bool) -> tuple[LeaderboardEntry, ...]:
     """Return the best entry of each team, best first."""
-    best: dict[int, Entry] = {}
+    best: dict[int, LeaderboardEntry] = {}
     for entry in _ordered(entries, maximize=maximize):
         best.setdefault(entry.team_id, entry)
     return tuple(best.values())
 
 
-def _ordered(entries: Iterable[Entry], *, maximize: bool) -> tuple[Entry, ...]:
+def _ordered(entries: Iterable[LeaderboardEntry], *, maximize: bool) -> tuple[LeaderboardEntry, ...]:
     sign = -1.0 if maximize else 1.0
     never = datetime.max.replace(tzinfo=UTC)
     return tuple(sorted(entries, key=lambda each: (sign * each.score, each.at or never, each.team_id)))
 
 
-def _read(path: Path) -> tuple[Entry, ...] | None:
-    """Return the rows of a leaderboard's file; None where it is not there."""
+def _read(path: Path) -> tuple[LeaderboardEntry, ...] | None:
+    """Return the rows of a leaderboard file; None if it does not exist."""
     if not path.is_file():
         return None
     table = read_table(path, CompetitionError)
@@ -160,12 +159,12 @@ def _read(path: Path) -> tuple[Entry, ...] | None:
             if not math.isfinite(float(written)):
                 raise ValueError(f"the score {written!r} is not a finite number")  # noqa: TRY301
             entries.append(
-                Entry(
+                LeaderboardEntry(
                     team_id=int(row.get("team_id") or place),
                     team=str(row.get("team") or f"Team {place}"),
                     score=float(written),
                     written=written,
-                    at=utc_time(row["date"]) if row.get("date") else None,
+                    at=parse_utc(row["date"]) if row.get("date") else None,
                 )
             )
         except ValueError as error:
