@@ -49,7 +49,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
             missing.append(f"{error}, so what {origin} adds is left out")
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
-        nodes = [_node(each, state, view) for each in (*graph.lineage(root), graph[root])]
+        nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
     if parents:
         nodes.append(
             {

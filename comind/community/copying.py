@@ -1,4 +1,4 @@
-"""Copies of the files that a stranger's item names: plain files alone, and none from elsewhere."""
+"""Copy the files of an untrusted item: regular files below the community folder only."""
 
 import shutil
 from pathlib import Path, PurePosixPath
@@ -9,11 +9,11 @@ __all__ = ["copy_files"]
 
 
 def copy_files(folder: Path, path: PurePosixPath, target: Path) -> str:
-    """Copy a file or folder below `folder` into the new folder `target`; returns why not, where not."""
+    """Copy a file or folder below `folder` into the new folder `target`; returns "" or why it failed."""
     staged = target.with_name(f".{target.name}.new")
-    shutil.rmtree(staged, ignore_errors=True)  # what a killed copy left
+    shutil.rmtree(staged, ignore_errors=True)  # left by a copy that was killed
     try:
-        source = _inside(folder, path)
+        source = _resolve(folder, path)
         staged.parent.mkdir(parents=True, exist_ok=True)
         if source.is_file():
             staged.mkdir()
@@ -33,23 +33,23 @@ def copy_files(folder: Path, path: PurePosixPath, target: Path) -> str:
     return ""
 
 
-def _inside(folder: Path, path: PurePosixPath) -> Path:
-    """Return a plain file or folder below `folder`, on a way without links."""
+def _resolve(folder: Path, path: PurePosixPath) -> Path:
+    """Return a regular file or folder below `folder`, reached without links; `ValueError` otherwise."""
     outside = path.is_absolute() or ".." in path.parts or not path.parts
     if outside or "\0" in str(path):
         raise ValueError("the path leads out of the community folder")
-    place = folder
+    target = folder
     for part in path.parts:
-        place /= part
-        if place.is_symlink():
+        target /= part
+        if target.is_symlink():
             raise ValueError("the path leads over a link")
-    if not place.is_file() and not place.is_dir():
+    if not target.is_file() and not target.is_dir():
         raise ValueError("there is no such file or folder")
-    return place
+    return target
 
 
 def _check_names(folder: Path) -> None:
-    """Refuse what cannot be copied as it is, and names that tools further down would stumble over."""
+    """Reject links, special files, and names that are not printable."""
     for entry in folder.rglob("*"):
         _check_name(entry.name)
         if entry.is_symlink():

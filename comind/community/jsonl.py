@@ -1,4 +1,4 @@
-"""Read a community folder that anybody may have filled: bad items are left out, each with a reason."""
+"""Read a community folder of untrusted JSON Lines files, rejecting invalid items with a reason."""
 
 import os
 import stat
@@ -48,7 +48,7 @@ _LINES: dict[str, type[Line]] = {
 }
 _TIMES = ("created_at", "posted_at", "published_at", "updated_at", "observed_at")
 
-_SAYS = {
+_MESSAGES = {
     "missing": "is missing",
     "string_type": "is no text",
     "int_type": "is no whole number",
@@ -63,14 +63,14 @@ T = TypeVar("T")
 
 def is_community_folder(folder: Path) -> bool:
     """Whether a folder has at least one of a community's files."""
-    return any(_is_there(folder / name) for name in _FILES)
+    return any(_exists(folder / name) for name in _FILES)
 
 
 def read_community_folder(folder: Path) -> CommunityItems:
-    """Return what lies in a community folder; whatever cannot be used is named among the remarks.
+    """Return the items of a community folder; its remarks give the reason for every rejected item.
 
     Raises:
-        CommunityError: the folder, or one of its files as a whole, is not what it should be.
+        CommunityError: the folder, or a file as a whole, is invalid.
     """
     if not folder.is_dir():
         raise CommunityError(
@@ -89,20 +89,20 @@ def read_community_folder(folder: Path) -> CommunityItems:
 
 
 class _Reader:
-    """Reads the files of one folder; `remarks` grows as it goes."""
+    """Reads the files of one folder, and appends to `remarks`."""
 
     def __init__(self, folder: Path, remarks: list[Remark]) -> None:
         self._folder = folder
         self._remarks = remarks
 
     def items(self, name: str, make: Callable[[dict[str, Any]], T]) -> Iterator[T]:
-        """Yield the items of one file; none where it is not there.
+        """Yield the items of one file, which may be missing.
 
         Raises:
-            CommunityError: it is no plain file, or holds no JSON objects.
+            CommunityError: it is not a regular file, or contains no JSON objects.
         """
         path = self._folder / name
-        if not _is_there(path):
+        if not _exists(path):
             return
         objects = blank = 0
         number = 0
@@ -135,7 +135,7 @@ class _Reader:
             remark(str(error))
         else:
             kind = _LINES[name]
-            for key in kind.strange_keys(values)[:3]:
+            for key in kind.unknown_keys(values)[:3]:
                 reason = f"the unknown key {sanitize_line(key, 40)!r} is ignored"
                 self._remarks.append(Remark(file=name, reason=reason, at=at))
 
@@ -179,8 +179,8 @@ class _Reader:
         return DatasetLine.model_validate(values).item()
 
 
-def _is_there(path: Path) -> bool:
-    """Whether there is anything of this name, even a link to nowhere."""
+def _exists(path: Path) -> bool:
+    """Whether the path exists, also as a broken link."""
     return path.exists() or path.is_symlink()
 
 
@@ -199,7 +199,7 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _lines(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the lines, of one that is too long only what cannot be read as JSON."""
+    """Yield the lines; one beyond the limit is replaced by text that is not JSON."""
     first = True
     while line := file.readline(_LINE_BYTES):
         rest = line
@@ -218,7 +218,7 @@ def _parse(line: bytes) -> object:
 
 
 def _name_of(values: dict[str, Any]) -> str:
-    """Return what people know the item by, where that is fit to be shown."""
+    """Return an item's `ref` or `id` if it is safe to show, else ""."""
     given = values.get("ref", values.get("id"))
     if isinstance(given, str) and (is_reference(given) or given.isalnum()) and given.isascii():
         return given[:100]
@@ -226,7 +226,7 @@ def _name_of(values: dict[str, Any]) -> str:
 
 
 def _latest_time(values: object) -> datetime | None:
-    """Return the latest time that a line gives for itself, however broken the rest of it is."""
+    """Return the latest valid time in a line, however invalid the rest of it is."""
     found = []
     if isinstance(values, dict):
         for key in _TIMES:
@@ -236,8 +236,8 @@ def _latest_time(values: object) -> datetime | None:
 
 
 def _reason(error: ValidationError) -> str:
-    """Return one line on the first thing that is wrong, without the value itself."""
+    """Return the first validation error in one line, without the value itself."""
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"] if isinstance(part, str) and part.isidentifier())
-    message = _SAYS.get(first["type"], first["msg"].removeprefix("Value error, "))
+    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, "))
     return f"{place}: {message}" if place else message

@@ -1,9 +1,9 @@
-"""What came from what: community items, ideas, drafts and solutions, each with its parents.
+"""Track provenance: community items, ideas, drafts and solutions, each with its parents.
 
     notebook, discussion, dataset  ->  idea  ->  draft  ->  solution  ->  idea, draft ...
 
-The graph is a value: `add` returns a new one. It is acyclic by construction, as parents must be there
-before their children, and a parent that is added later may not come from its child.
+The graph is immutable: `add` returns a new one. It is acyclic by construction: parents must exist before
+their children, and a parent added later must not descend from its child.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,7 +21,7 @@ __all__ = ["Graph", "Node", "NodeKind", "graph_of", "node_id"]
 
 
 class NodeKind(StrEnum):
-    """What a node stands for."""
+    """What a node represents."""
 
     NOTEBOOK = "notebook"
     DISCUSSION = "discussion"
@@ -32,12 +32,12 @@ class NodeKind(StrEnum):
 
 
 def node_id(kind: NodeKind, name: str) -> str:
-    """Return the id of a node; two kinds may use the same name."""
+    """Return the id of a node; names are unique within a kind."""
     return f"{kind}:{name}"
 
 
 class Node(Value):
-    """Something that came from its parents."""
+    """An item of the graph with its parents."""
 
     kind: NodeKind
     name: str
@@ -54,7 +54,7 @@ class Node(Value):
 
 @dataclass(frozen=True)
 class Graph:
-    """Nodes by id, each after those that were added before it."""
+    """Nodes by id, in insertion order."""
 
     _nodes: Map[str, Node] = Map()  # noqa: RUF009 - immutable, safe to share
     _children: Map[str, tuple[str, ...]] = Map()  # noqa: RUF009 - immutable, safe to share
@@ -67,18 +67,17 @@ class Graph:
         return self._nodes[node_id]
 
     def __iter__(self) -> Iterator[Node]:
-        """Iterate in the order in which nodes were added first."""
+        """Iterate in insertion order."""
         return iter(sorted(self._nodes.values(), key=lambda node: self._order[node.id]))
 
     def __len__(self) -> int:
         return len(self._nodes)
 
     def add(self, node: Node) -> "Graph":
-        """Return the graph with one more node, or with more parents of one that is there.
+        """Return the graph with a new node, or with more parents of an existing one.
 
         Raises:
-            ValueError: a parent is unknown or comes from the node itself, or the node is there under
-                another title.
+            ValueError: a parent is unknown or descends from the node, or the node has another title.
         """
         before = self._nodes.get(node.id)
         if before is not None and before.title != node.title:
@@ -100,20 +99,20 @@ class Graph:
             _order=self._order if before else self._order.set(node.id, len(self._order)),
         )
 
-    def lineage(self, node_id: str) -> tuple[Node, ...]:
-        """Return everything that a node came from, parents before children."""
+    def ancestors(self, node_id: str) -> tuple[Node, ...]:
+        """Return the ancestors of a node, parents before children."""
         return self._sorted(self._reached(node_id, lambda each: self._nodes[each].parents))
 
-    def influence(self, node_id: str) -> tuple[Node, ...]:
-        """Return everything that came from a node, parents before children."""
+    def descendants(self, node_id: str) -> tuple[Node, ...]:
+        """Return the descendants of a node, parents before children."""
         return self._sorted(self._reached(node_id, lambda each: self._children.get(each, ())))
 
     def is_ancestor(self, node_id: str, of: str) -> bool:
-        """Whether `of` came from the node `node_id`."""
+        """Whether `of` descends from the node `node_id`."""
         return of in self._reached(node_id, lambda each: self._children.get(each, ()))
 
     def _reached(self, start: str, step: Callable[[str], tuple[str, ...]]) -> set[str]:
-        """Return what can be reached from a node, without itself; a KeyError where it is unknown."""
+        """Return the nodes reachable from a node, without itself; `KeyError` if it is unknown."""
         self._nodes[start]
         seen: set[str] = set()
         waiting = list(step(start))
@@ -133,10 +132,9 @@ class Graph:
 
 
 def graph_of(view: CommunityView) -> Graph:
-    """Return the graph of a community's items: what notebooks say they use or were forked from.
+    """Return the graph of a community's items, by the sources and forks that notebooks declare.
 
-    Strangers may name each other in a circle, or what is not there; the older item of a circle is taken
-    for the source, and unknown names are passed over.
+    Declarations are untrusted: in a cycle, the older item is the source; unknown names are ignored.
     """
     graph = Graph()
     for dataset in view.datasets:

@@ -1,4 +1,4 @@
-"""Strangers' text made harmless to store and show: no control characters, bounded, marked where cut."""
+"""Sanitize untrusted text: strip hidden characters, truncate with a mark, decode, flatten notebooks."""
 
 import re
 
@@ -27,13 +27,13 @@ NAME_LENGTH = 100
 BODY_LENGTH = 50_000
 COMMENT_LENGTH = 10_000
 SOURCE_LENGTH = 200_000
-"""Characters of a notebook that are kept; with pictures taken out, hardly any is longer."""
+"""Characters of a notebook's source that are kept; without images, few are longer."""
 
 _BINARY_SHARE = 0.1
 _GENEROUS = 20
-"""So many times the length are looked at: pictures within a text are long."""
+"""Characters to read, as a multiple of the limit: images embedded in a text are long."""
 
-# Control characters, and those that turn text around or hide it from people but not from models.
+# Control characters, bidirectional overrides, and those invisible to people but not to models.
 # The joiners U+200C and U+200D stay: scripts and emoji need them.
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
@@ -45,13 +45,13 @@ _REFERENCE = re.compile(f"{_PART}/{_PART}")
 
 
 def is_reference(text: str) -> bool:
-    """Whether `text` is `owner/name`, both safe as names of folders."""
+    """Whether `text` is `owner/name`, both safe as folder names."""
     return _REFERENCE.fullmatch(text) is not None
 
 
 def sanitize(text: str, length: int) -> str:
-    """Return `text` without hidden characters, at most `length` long, with a mark where it is cut."""
-    # Cut first, generously: cleaning a huge text takes its time.
+    """Return `text` without hidden characters, truncated to `length` characters with a mark."""
+    # Truncate first, generously: sanitizing a huge text is slow.
     kept = _HIDDEN.sub("", text[: 2 * length].replace("\r\n", "\n").replace("\r", "\n"))
     if len(kept) <= length and len(text) <= 2 * length:
         return kept
@@ -60,23 +60,23 @@ def sanitize(text: str, length: int) -> str:
 
 
 def sanitize_prose(text: str, length: int) -> str:
-    """Return what somebody wrote, cleaned, without pictures, progress bars and long logs."""
+    """Sanitize a text, and strip images, progress bars and long logs."""
     return sanitize(strip_noise(text[: _GENEROUS * length]), length)
 
 
 def sanitize_program(text: str) -> str:
-    """Return a notebook's program, cleaned, without pictures; its comments also lose bars and logs."""
+    """Sanitize a program, and strip images; its comments also lose progress bars and logs."""
     return sanitize(strip_noise(text[: _GENEROUS * SOURCE_LENGTH], comments_only=True), SOURCE_LENGTH)
 
 
 def sanitize_line(text: str, length: int) -> str:
-    """Return `text` as one line of at most `length` characters."""
+    """Return `text` as one line, truncated to `length` characters."""
     line = " ".join(_HIDDEN.sub(" ", text[: 2 * length]).split())
     return line if len(line) <= length else line[: length - 3] + "..."
 
 
 def decode_text(data: bytes) -> str:
-    """Return bytes as text; what is not text is a line that says so."""
+    """Decode UTF-8, with replacement characters; binary data become a one-line placeholder."""
     text = data.decode("utf-8-sig", errors="replace")
     looked_at = text[:SOURCE_LENGTH]
     strange = looked_at.count("\ufffd") + sum(
@@ -88,10 +88,10 @@ def decode_text(data: bytes) -> str:
 
 
 def notebook_to_script(text: str) -> str:
-    """Return a notebook's text as one program, whether it is a program already or Jupyter's JSON.
+    """Return a notebook as one script, from Jupyter's JSON or a script.
 
     Raises:
-        ValueError: it looks like Jupyter's JSON and is not.
+        ValueError: it looks like Jupyter's JSON and is invalid.
     """
     if not text.lstrip().startswith("{"):
         return text
@@ -119,7 +119,7 @@ def _part(cell: _Cell) -> str:
     lines = cell.text.splitlines()
     if cell.cell_type != "code":
         return "\n".join(["# %% [markdown]", *(f"# {line}".rstrip() for line in lines)])
-    # Jupyter's own commands are no Python; as comments they still tell what was done.
+    # Magics and shell commands are not Python; as comments they still document the notebook.
     return "\n".join(
         ["# %%", *(f"# {ln}" if ln.lstrip().startswith(("%", "!")) else ln for ln in lines)]
     )

@@ -1,4 +1,4 @@
-"""What a campaign keeps of a community: the view of one moment, and files that attempts can mount."""
+"""Snapshot a community for a campaign: the ranked view of one moment, and mountable files."""
 
 import shutil
 import tempfile
@@ -24,7 +24,7 @@ _PROGRAM = "notebook.py"
 
 
 class SnapshotFolder:
-    """`data/community/<key>/`: `view.json`, and `items/<owner>/<name>/` for what has files."""
+    """`data/community/<key>/`: `view.json`, and `items/<owner>/<name>/` for items with files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -33,14 +33,14 @@ class SnapshotFolder:
 
     @property
     def key(self) -> str:
-        """Name of the folder: competition and content hash."""
+        """Folder name: competition and content hash."""
         return self.root.name
 
     def read(self) -> CommunityView:
-        """Return what is known of the community.
+        """Return the view.
 
         Raises:
-            CommunityError: there is no finished snapshot in this folder.
+            CommunityError: the snapshot is missing or unfinished.
         """
         try:
             return CommunityView.model_validate_json(self.view_file.read_bytes())
@@ -48,12 +48,12 @@ class SnapshotFolder:
             raise CommunityError(f"{self.root}: is no finished community snapshot") from None
 
     def mount_path(self, ref: str) -> Path | None:
-        """Return the folder of an item's files; None for what is not here or has none."""
+        """Return the folder of an item's files; None if the item is unknown or has none."""
         folder = self._items / ref
         return folder if is_reference(ref) and folder.is_dir() else None
 
     def path_for(self, ref: str) -> Path:
-        """Return where an item's files belong."""
+        """Return the path of an item's files."""
         return self._items / ref
 
 
@@ -67,14 +67,14 @@ def take_snapshot(
     notebooks: int,
     discussions: int,
 ) -> SnapshotFolder:
-    """Keep what the community in `folder` knew at `as_of`, below the folder `snapshots`.
+    """Take a snapshot of the community in `folder` as of a moment, below the folder `snapshots`.
 
-    The same content makes the same folder. It appears in one step; killed before, nothing is left that
-    looks like a snapshot. What is worth keeping is said by `rank`; an item whose owner is called like
-    the competition is left out, as it could not be mounted.
+    Content-addressed: the same content gives the same folder. Atomic: a killed call leaves nothing that
+    looks like a snapshot. `rank` selects the items; an item whose owner has the competition's name is
+    left out, as its mount path is taken.
 
     Raises:
-        CommunityError: the folder, or one of its files as a whole, is not what it should be.
+        CommunityError: the folder, or a file as a whole, is invalid.
     """
     community = open_community(folder)
     items = community.items(competition, as_of)
@@ -102,7 +102,7 @@ def take_snapshot(
         try:
             staged.root.rename(made.root)
         except OSError:
-            if not made.view_file.is_file():  # else it was taken before, with the same bytes
+            if not made.view_file.is_file():  # else the same content was snapshotted before
                 raise
     finally:
         shutil.rmtree(staged.root, ignore_errors=True)
@@ -110,7 +110,7 @@ def take_snapshot(
 
 
 def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
-    """Leave out whose place under `input/` belongs to the competition, solutions or the user's store."""
+    """Leave out items whose mount path is taken by the competition, solutions or the user's store."""
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken
@@ -130,7 +130,7 @@ def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
 def _with_files(
     view: CommunityView, items: CommunityItems, folder: Path, staged: SnapshotFolder
 ) -> CommunityView:
-    """Copy the datasets' files; what cannot be copied is said, and the dataset stays without files."""
+    """Copy the datasets' files; a dataset whose files cannot be copied has none, which is noted."""
     versions = {(item.ref, item.version, item.created_at): item for item in reversed(items.datasets)}
     datasets, said = [], list(view.left_out)
     for dataset in view.datasets:

@@ -39,12 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Answer:
     """Import everything that is named, version the store, and say what was taken and what not."""
-    from comind.community.store.ingest import (
-        ingest_dump,
-        ingest_folder,
-        ingest_listing,
-        set_code_folder,
-    )
+    from comind.community.store.folder_import import ingest_folder, ingest_listing
+    from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
     from tasks.community import STORE, version_store
 
     moment = moment_of(args.as_of)

@@ -102,7 +102,7 @@ def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
     counted = []
     for node in graph:
         if node.kind in _ITEMS:
-            kinds = [each.kind for each in graph.influence(node.id)]
+            kinds = [each.kind for each in graph.descendants(node.id)]
             found = (kinds.count(NodeKind.SOLUTION), kinds.count(NodeKind.DRAFT))
             counted.append((found, node))
     for (solutions, drafts), node in sorted(counted, key=lambda pair: pair[0], reverse=True):

@@ -1,4 +1,4 @@
-"""The store as everybody else sees it: what was known of a competition as of a moment."""
+"""Read an as-of store."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,13 +21,13 @@ _NAMED = 5
 
 
 class CommunityStore:
-    """A store to be asked; it never changes what it reads.
+    """A store, opened read-only.
 
         store = CommunityStore.open(Path("data/knowledge/kaggle"))
         items = store.items("titanic", datetime(2023, 4, 1, tzinfo=UTC))
-        program = store.source_of(items.notebooks[0])
+        source = store.source_of(items.notebooks[0])
 
-    The items hold no programs: those are read one by one, as most are never needed.
+    Items have no source code: it is loaded one by one, as most is never needed.
     """
 
     resolution = timedelta(minutes=1)
@@ -35,11 +35,11 @@ class CommunityStore:
     def __init__(self, root: Path, manifest: Manifest) -> None:
         self.root = root
         self.manifest = manifest
-        self._programs = SourceCodeStore(root, None if manifest.code is None else Path(manifest.code))
+        self._source_code = SourceCodeStore(root, None if manifest.code is None else Path(manifest.code))
 
     @classmethod
     def open(cls, root: Path) -> "CommunityStore":
-        """Return the store in a folder, with the imports it has now.
+        """Open the store in a folder with its current imports.
 
         Raises:
             CommunityError: it is no store.
@@ -47,10 +47,10 @@ class CommunityStore:
         return cls(root, read_manifest(root))
 
     def items(self, competition: str, as_of: datetime | None) -> CommunityItems:
-        """Return what was known of a competition: of each notebook and dataset the current version.
+        """Return the items of a competition, each notebook and dataset in its current version.
 
         Raises:
-            CommunityError: the store knows nothing of this competition, at any time.
+            CommunityError: the store contains nothing of this competition, at any time.
         """
         with self._engine() as engine:
             found = query_items(engine, competition, as_of)
@@ -59,13 +59,13 @@ class CommunityStore:
         return found
 
     def competitions(self) -> tuple[str, ...]:
-        """Return the slugs of all competitions that the store knows something of."""
+        """Return the slugs of all competitions in the store."""
         with self._engine() as engine:
             return tuple(row["competition"] for row in engine.rows("competitions"))
 
     @contextmanager
     def _engine(self) -> Iterator[Engine]:
-        """Lend an engine that knows all that is in the store."""
+        """Open an engine with views of all records."""
         with (
             TemporaryDirectory(prefix="comind-store-", ignore_cleanup_errors=True) as scratch,
             Engine(Path(scratch), megabytes=_QUERY_MEGABYTES) as engine,
@@ -74,14 +74,14 @@ class CommunityStore:
             yield engine
 
     def source_of(self, item: NotebookItem) -> str | None:
-        """Return the program of a notebook, cleaned and bounded; None where it is not at hand."""
-        return item.source or self._programs.read(item.code)
+        """Return the sanitized source code of a notebook; None if it is not available."""
+        return item.source or self._source_code.read(item.code)
 
     def check(self, competition: str) -> None:
-        """Look whether a competition is known.
+        """Check that the store contains a competition.
 
         Raises:
-            CommunityError: the store knows nothing of it.
+            CommunityError: it contains nothing of it.
         """
         known = self.competitions()
         if competition not in known:

@@ -1,7 +1,7 @@
-"""What every import does: known content is not taken again, and what was killed goes on where it was.
+"""Import sources into a store: idempotent by fingerprint, resumable after a kill, one at a time.
 
-An import stages what it reads beside the store, writes one part for each kind of record, and is in the
-store when `store.json` names it. A part that is there is finished, so nothing is written twice.
+An import stages its input beside the store, writes one Parquet file per kind of record, and is committed
+when `store.json` lists it. A file that exists is complete, so a resumed import writes nothing twice.
 """
 
 import shutil
@@ -35,14 +35,14 @@ _ID_LENGTH = 8
 
 
 class ImportResult(NamedTuple):
-    """An import, and whether the store had it before."""
+    """An import, and whether the store already had it."""
 
     record: Import
     known: bool
 
 
 class StagedImport(NamedTuple):
-    """What a source says of itself when its records are there as views `new_<kind>`."""
+    """What a source adds once its records exist as views `new_<kind>`."""
 
     kinds: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()
@@ -50,30 +50,30 @@ class StagedImport(NamedTuple):
 
 
 class ImportSource(NamedTuple):
-    """Something that can be imported."""
+    """Content to import."""
 
     kind: str
     fingerprint: str
     stage: Callable[[Engine, Path], StagedImport]
-    """Reads it, with an engine and a folder to stage files in, which it may find filled from before."""
+    """Stages the records, given an engine and a folder, which a killed import may have partly filled."""
     competition: str | None = None
 
 
 class _Written(Value):
-    """What became of one kind; there when its part is."""
+    """Marker of a written file."""
 
     count: int
     dropped: tuple[Dropped, ...]
 
 
 def import_into(root: Path, source: ImportSource, *, megabytes: int = _MEGABYTES) -> ImportResult:
-    """Take what is new of a source into the store in the folder `root`, which is made where it is not.
+    """Import the new records of a source into the store in `root`, which is created if missing.
 
-    The engine uses at most so many megabytes of memory; the rest goes to disk.
+    The engine uses at most `megabytes` of memory, and spills the rest to disk.
 
     Raises:
         CommunityError: the source cannot be read, or another import is running.
-        DiskError: there is no room.
+        DiskError: the disk is full.
     """
     root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root.with_name(f".{root.name}.lock"), timeout=0)

@@ -1,27 +1,36 @@
-"""Import of Meta Kaggle: tables of tens of gigabytes become records, streaming, one table after another.
+"""Import Meta Kaggle: stream tables of tens of gigabytes into records.
 
-First every table is read once, from CSV into typed columns beside the store; a table that was read is
-not read again after a crash. Then the records are made of these by joins, which go to disk where they
-need to.
+Each table is first converted from CSV into typed Parquet columns beside the store, once, so that an
+interrupted import resumes. Joins, which spill to disk, then make the records.
+
+Kaggle writes nullable numbers with a decimal point, and times as `MM/DD/YYYY HH:MM:SS` in UTC or as a
+date alone. An event dated by day counts from the end of that day on.
 """
 
 import csv
 import hashlib
+import re
 from datetime import UTC
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
 from comind.community.store.engine import Engine
-from comind.community.store.importing import ImportSource, StagedImport
-from comind.community.store.manifest import Dropped
-from comind.community.store.meta_kaggle_tables import TABLES, Table, column_types, select_list
+from comind.community.store.importing import ImportResult, ImportSource, StagedImport, import_into
+from comind.community.store.manifest import (
+    Dropped,
+    Manifest,
+    is_community_store,
+    read_manifest,
+    write_manifest,
+)
 from comind.community.store.queries import TIERS
 from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import hash_file, write_atomically
 
-__all__ = ["dump_source"]
+__all__ = ["dump_source", "ingest_dump", "set_code_folder"]
 
 _KINDS = ("notebooks", "discussions", "comments", "datasets", "votes", "observations", "tiers")
 _REASONS = {
@@ -31,49 +40,112 @@ _REASONS = {
 }
 
 
-def dump_source(folder: Path) -> ImportSource:
-    """Return a folder of Meta Kaggle's CSV files as something to import.
+class _Table(NamedTuple):
+    """A table of the dump; columns that are not listed are ignored."""
 
-    Raises:
-        CommunityError: a table that is needed, or a column that is needed, is missing.
-    """
-    if not folder.is_dir():
-        raise CommunityError(
-            f"{folder}: there is no such folder", hint="unpack Meta Kaggle's archive there"
-        )
-    found = {name: path for name in TABLES if (path := folder / f"{name}.csv").is_file()}
-    missing = [name for name, table in TABLES.items() if table.needed and name not in found]
-    if missing:
-        raise CommunityError(
-            f"{folder}: has no {missing[0]}.csv",
-            hint=f"needed are {', '.join(f'{n}.csv' for n, t in TABLES.items() if t.needed)}",
-        )
-    headers = {name: _header(name, path) for name, path in found.items()}
-    hashes = {name: hash_file(path) for name, path in found.items()}
-    file_hashes = "".join(f"{name} {digest}\n" for name, digest in hashes.items())
+    keys: tuple[str, ...]
+    """Columns that must not be null; other rows are dropped."""
+    others: tuple[str, ...] = ()
+    """Nullable columns."""
+    optional: tuple[str, ...] = ()
+    """Columns that older or newer dumps lack."""
+    needed: bool = False
+    """Whether the import fails without the table."""
+    without: str = ""
+    """What the store lacks without the table."""
 
-    def stage(engine: Engine, staging: Path) -> StagedImport:
-        dropped: list[Dropped] = []
-        for name, table in TABLES.items():
-            if name in found:
-                dropped += _read(engine, name, found[name], headers[name], staging)
-            else:
-                engine.view(name, [], column_types(table))
-                dropped.append(Dropped(what=f"{name}.csv", reason=f"is not there: no {table.without}"))
-        engine.let(tiers=list(TIERS), votes_dated="KernelVotes" in found)
-        engine.let(messages_dated="ForumMessageVotes" in found, by_team="Teams" in found)
-        engine.run("dump")
-        [latest] = engine.rows("dump_latest")
-        engine.let(seen_at=latest["latest"])
-        for name, reason, unused in _UNUSED:
-            [count] = engine.count(name, unused)
-            if count:
-                dropped.append(Dropped(what=f"{name}.csv", reason=reason, count=count))
-        seen = latest["latest"]
-        return StagedImport(_KINDS, tuple(dropped), None if seen is None else seen.replace(tzinfo=UTC))
+    @property
+    def columns(self) -> dict[str, str]:
+        """Type of each column, derived from its name: `id`, `time`, `number` or `text`."""
+        return {column: _kind(column) for column in (*self.keys, *self.others, *self.optional)}
 
-    return ImportSource("meta-kaggle", hashlib.sha256(file_hashes.encode()).hexdigest(), stage)
 
+def _kind(column: str) -> str:
+    return next((kind for kind, names in _NAMES.items() if names.fullmatch(column)), "text")
+
+
+_NAMES = {
+    "id": re.compile(r"\w*Id|VersionNumber|(Performance)?Tier"),
+    "time": re.compile(r"\w*Date"),
+    "number": re.compile(r"PublicScore\w+"),
+}
+"""Types by column name, the same in all tables; other columns are text."""
+
+_TABLES = {
+    "Competitions": _Table(("Id", "Slug"), others=("ForumId",), needed=True),
+    "Users": _Table(("Id", "UserName"), others=("PerformanceTier",), needed=True),
+    "Kernels": _Table(
+        ("Id", "AuthorUserId", "CurrentUrlSlug"),
+        optional=("ForkParentKernelVersionId", "MadePublicDate"),
+        needed=True,
+    ),
+    "KernelVersions": _Table(
+        ("Id", "ScriptId", "CreationDate", "VersionNumber"),
+        others=("Title",),
+        optional=("ScriptLanguageId",),
+        needed=True,
+    ),
+    "KernelVersionCompetitionSources": _Table(("KernelVersionId", "SourceCompetitionId"), needed=True),
+    "KernelVotes": _Table(("UserId", "KernelVersionId", "VoteDate"), without="votes for notebooks"),
+    "KernelLanguages": _Table(("Id",), others=("Name",), without="languages of notebooks"),
+    "KernelVersionDatasetSources": _Table(
+        ("KernelVersionId", "SourceDatasetVersionId"), without="datasets that notebooks use"
+    ),
+    "KernelVersionKernelSources": _Table(
+        ("KernelVersionId", "SourceKernelVersionId"), without="notebooks that notebooks use"
+    ),
+    "UserAchievements": _Table(("UserId", "Tier", "TierAchievementDate"), without="tiers by date"),
+    "Submissions": _Table(
+        ("SourceKernelVersionId", "SubmissionDate"),
+        optional=("TeamId", "ScoreDate", "PublicScoreFullPrecision", "PublicScoreLeaderboardDisplay"),
+        without="public scores",
+    ),
+    "Teams": _Table(("Id", "CompetitionId"), without="whose score it is"),
+    "ForumTopics": _Table(
+        ("Id", "ForumId", "CreationDate"),
+        others=("Title",),
+        optional=("FirstForumMessageId",),
+        without="discussions",
+    ),
+    "ForumMessages": _Table(
+        ("Id", "ForumTopicId", "PostDate"),
+        others=("PostUserId", "Message"),
+        optional=("ReplyToForumMessageId", "RawMarkdown"),
+        without="comments",
+    ),
+    "ForumMessageVotes": _Table(
+        ("ForumMessageId", "FromUserId", "VoteDate"), without="votes for discussions and comments"
+    ),
+    "Datasets": _Table(
+        ("Id",), optional=("OwnerUserId", "OwnerOrganizationId", "CreatorUserId"), without="datasets"
+    ),
+    "DatasetVersions": _Table(
+        ("Id", "DatasetId", "VersionNumber", "CreationDate", "Slug"),
+        others=("Title",),
+        optional=("LicenseName",),
+        without="versions of datasets",
+    ),
+    "Organizations": _Table(("Id", "Slug"), without="names of organizations that own datasets"),
+}
+"""Tables by file name, without `.csv`."""
+
+_TYPES = {"id": "BIGINT", "time": "TIMESTAMP", "number": "DOUBLE", "text": "VARCHAR"}
+_TIME = (
+    "coalesce(try_strptime({0}, '%m/%d/%Y %H:%M:%S'),"
+    " try_strptime({0}, '%m/%d/%Y') + INTERVAL 1 DAY,"
+    " try_strptime({0}, '%Y-%m-%d') + INTERVAL 1 DAY,"
+    " try_cast({0} AS TIMESTAMP))"
+)
+_NUMBER = "try_cast({0} AS DOUBLE)"
+# Non-finite numbers, and times outside Python's range, become null.
+_READ = {
+    "id": "coalesce(try_cast({0} AS BIGINT), try_cast(try_cast({0} AS DOUBLE) AS BIGINT))",
+    "time": (
+        f"CASE WHEN {_TIME} BETWEEN TIMESTAMP '0001-01-01' AND TIMESTAMP '9999-12-31' THEN {_TIME} END"
+    ),
+    "number": f"CASE WHEN isfinite({_NUMBER}) THEN {_NUMBER} END",
+    "text": "{0}",
+}
 
 _UNUSED = (
     (
@@ -120,21 +192,94 @@ _UNUSED = (
     ),
     ("UserAchievements", "its user is not there", "UserId NOT IN (SELECT Id FROM Users)"),
 )
-"""Rows that are in no record: table, reason, and which."""
+"""Rows that end in no record: table, reason, condition."""
+
+
+def ingest_dump(root: Path, folder: Path) -> ImportResult:
+    """Import Meta Kaggle's tables, of all competitions; otherwise like `ingest_folder`."""
+    return import_into(root, dump_source(folder))
+
+
+def set_code_folder(root: Path, folder: Path) -> None:
+    """Set the folder of Meta Kaggle Code, which is read in place, a file at a time.
+
+    Raises:
+        CommunityError: the folder is missing, or is no copy of Meta Kaggle Code.
+    """
+    if not any(each.is_dir() and each.name.isdigit() for each in _entries(folder)):
+        raise CommunityError(
+            f"{folder}: is no copy of Meta Kaggle Code",
+            hint="its programs lie in folders of four digits, such as 0001/234/1234567.py",
+        )
+    manifest = read_manifest(root) if is_community_store(root) else Manifest()
+    root.mkdir(parents=True, exist_ok=True)
+    write_manifest(root, manifest.model_copy(update={"code": str(folder.absolute())}))
+
+
+def _entries(folder: Path) -> list[Path]:
+    try:
+        return list(folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise CommunityError(f"{folder}: {reason}", hint="name the folder of Meta Kaggle Code") from None
+
+
+def dump_source(folder: Path) -> ImportSource:
+    """Return a folder of Meta Kaggle's CSV files as a source of an import.
+
+    Raises:
+        CommunityError: a required table or column is missing.
+    """
+    if not folder.is_dir():
+        raise CommunityError(
+            f"{folder}: there is no such folder", hint="unpack Meta Kaggle's archive there"
+        )
+    found = {name: path for name in _TABLES if (path := folder / f"{name}.csv").is_file()}
+    missing = [name for name, table in _TABLES.items() if table.needed and name not in found]
+    if missing:
+        raise CommunityError(
+            f"{folder}: has no {missing[0]}.csv",
+            hint=f"needed are {', '.join(f'{n}.csv' for n, t in _TABLES.items() if t.needed)}",
+        )
+    headers = {name: _header(name, path) for name, path in found.items()}
+    hashes = {name: hash_file(path) for name, path in found.items()}
+    file_hashes = "".join(f"{name} {digest}\n" for name, digest in hashes.items())
+
+    def stage(engine: Engine, staging: Path) -> StagedImport:
+        dropped: list[Dropped] = []
+        for name, table in _TABLES.items():
+            if name in found:
+                dropped += _read(engine, name, found[name], headers[name], staging)
+            else:
+                engine.view(name, [], _column_types(table))
+                dropped.append(Dropped(what=f"{name}.csv", reason=f"is not there: no {table.without}"))
+        engine.set_variables(tiers=list(TIERS), votes_dated="KernelVotes" in found)
+        engine.set_variables(messages_dated="ForumMessageVotes" in found, by_team="Teams" in found)
+        engine.run("dump")
+        [latest] = engine.rows("dump_latest")
+        engine.set_variables(seen_at=latest["latest"])
+        for name, reason, unused in _UNUSED:
+            [count] = engine.count(name, unused)
+            if count:
+                dropped.append(Dropped(what=f"{name}.csv", reason=reason, count=count))
+        seen = latest["latest"]
+        return StagedImport(_KINDS, tuple(dropped), None if seen is None else seen.replace(tzinfo=UTC))
+
+    return ImportSource("meta-kaggle", hashlib.sha256(file_hashes.encode()).hexdigest(), stage)
 
 
 def _header(name: str, path: Path) -> list[str]:
-    """Return the names of a table's columns.
+    """Return the column names of a table.
 
     Raises:
-        CommunityError: one that is needed is not among them.
+        CommunityError: a required column is missing.
     """
     try:
         with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
             columns = next(csv.reader(file), [])
     except (OSError, csv.Error):
         raise CommunityError(f"{path}: cannot be read as CSV") from None
-    table = TABLES[name]
+    table = _TABLES[name]
     for column in table.columns:
         if column not in columns and column not in table.optional:
             raise CommunityError(
@@ -144,7 +289,7 @@ def _header(name: str, path: Path) -> list[str]:
 
 
 class _Read(Value):
-    """What became of one table; there when it is read."""
+    """Marker of a converted table, with the rows it dropped."""
 
     dropped: tuple[Dropped, ...]
 
@@ -152,15 +297,15 @@ class _Read(Value):
 def _read(
     engine: Engine, name: str, path: Path, header: list[str], staging: Path
 ) -> tuple[Dropped, ...]:
-    """Read a table, or take what was read before; it is a view of its name then."""
-    table = TABLES[name]
+    """Create the view of a table, converting it unless an earlier run did."""
+    table = _TABLES[name]
     staged, note = staging / f"{name}.parquet", staging / f"{name}.json"
     try:
         dropped = _Read.model_validate_json(note.read_bytes()).dropped
     except (OSError, ValidationError):
         dropped = _converted(engine, name, path, header, staged)
         write_atomically(note, _Read(dropped=dropped).model_dump_json())
-    engine.view(f"all_{name}", [staged], column_types(table))
+    engine.view(f"all_{name}", [staged], _column_types(table))
     engine.define(name, f"SELECT * FROM all_{name} WHERE {_usable(table)}")  # noqa: S608 - our names
     return dropped
 
@@ -168,8 +313,8 @@ def _read(
 def _converted(
     engine: Engine, name: str, path: Path, header: list[str], staged: Path
 ) -> tuple[Dropped, ...]:
-    table = TABLES[name]
-    rows = f"SELECT {select_list(table, header)} FROM read_rows"  # noqa: S608 - our own names
+    table = _TABLES[name]
+    rows = f"SELECT {_select_list(table, header)} FROM read_rows"  # noqa: S608 - our own names
     for strict in (True, False):
         engine.csv("read_rows", path, header, strict=strict)
         engine.define("typed_rows", rows)
@@ -185,8 +330,8 @@ def _converted(
         Dropped(what=file, reason=_REASONS.get(reason, reason), count=count)
         for reason, count in sorted(engine.rejected().items())
     ]
-    engine.view("all_rows", [staged], column_types(table))
-    # A row that lacks several of its keys is counted for the first.
+    engine.view("all_rows", [staged], _column_types(table))
+    # A row that lacks several keys counts for the first.
     lacking = [
         " AND ".join([*(f'"{key}" IS NOT NULL' for key in table.keys[:number]), f'"{column}" IS NULL'])
         for number, column in enumerate(table.keys)
@@ -198,5 +343,20 @@ def _converted(
     return tuple(dropped)
 
 
-def _usable(table: Table) -> str:
+def _usable(table: _Table) -> str:
     return " AND ".join(f'"{column}" IS NOT NULL' for column in table.keys)
+
+
+def _select_list(table: _Table, there: list[str]) -> str:
+    """Return the SQL that casts a table's text columns; a missing column is null."""
+    parts = []
+    for column, kind in table.columns.items():
+        name = f'"{column}"'
+        read = _READ[kind].format(name) if column in there else f"NULL::{_TYPES[kind]}"
+        parts.append(f"{read} AS {name}")
+    return ", ".join(parts)
+
+
+def _column_types(table: _Table) -> dict[str, str]:
+    """Return the SQL type of each column."""
+    return {column: _TYPES[kind] for column, kind in table.columns.items()}

@@ -1,7 +1,7 @@
-"""The items of one competition, as far as they were there at a moment: rows of queries made items.
+"""Query the items of one competition as of a moment.
 
-The queries leave out everything later; the items then go the way of every other community, through
-`asof` and `ranking`. Of each notebook and dataset there is the one version that was current.
+The SQL leaves out everything later and selects the current version of each notebook and dataset; the
+items then pass through `asof` and `ranking` like those of a folder.
 """
 
 from collections import defaultdict
@@ -25,69 +25,74 @@ from comind.system.markup import plain
 __all__ = ["TIERS", "query_items"]
 
 TIERS = ("novice", "contributor", "expert", "master", "grandmaster", "staff")
-"""Kaggle's tiers, in the order of its numbers."""
+"""Kaggle's performance tiers, in the order of its numbers."""
 
-_RIGHT = frozenset(("created_at", "version", "votes"))
-_FIRST = datetime(2000, 1, 1)  # noqa: DTZ001 - what is earlier stands for no time
+_TAKEN_AS_IS = frozenset(("created_at", "version", "votes"))
+_EARLIEST = datetime(2000, 1, 1)  # noqa: DTZ001 - what is earlier stands for no time
 
 
 def query_items(engine: Engine, competition: str, as_of: datetime | None) -> CommunityItems:
-    """Return what is known of a competition; nothing later than `as_of` has any influence."""
-    engine.let(tiers=list(TIERS))
-    asked = {
+    """Return the items of a competition; nothing later than `as_of` has any influence."""
+    engine.set_variables(tiers=list(TIERS))
+    parameters = {
         "competition": competition,
         "until": datetime.max if as_of is None else as_of.astimezone(UTC).replace(tzinfo=None),  # noqa: DTZ901
         "undated": as_of is None,
     }
     comments: dict[str, list[CommentItem]] = defaultdict(list)
-    for row in engine.rows("comments", **asked):
+    for row in engine.rows("comments", **parameters):
         comments[row["discussion"]].append(_comment(row))
     return CommunityItems(
-        notebooks=tuple(_notebooks(engine.rows("notebooks", **asked))),
+        notebooks=tuple(_notebooks(engine.rows("notebooks", **parameters))),
         discussions=tuple(
-            _discussion(row, tuple(comments[row["id"]])) for row in engine.rows("discussions", **asked)
+            _discussion(row, tuple(comments[row["id"]]))
+            for row in engine.rows("discussions", **parameters)
         ),
-        datasets=tuple(_datasets(engine.rows("datasets", **asked))),
+        datasets=tuple(_datasets(engine.rows("datasets", **parameters))),
     )
 
 
 def _notebooks(rows: list[dict[str, Any]]) -> Iterator[NotebookItem]:
     for row in rows:
         if is_reference(row["ref"]):
-            item = NotebookLine.model_validate(_said(row, NotebookLine)).item("")
+            item = NotebookLine.model_validate(_line_fields(row, NotebookLine)).item("")
             own = {"version": row["version"], "code": row["code"] or ""}
-            yield item.model_copy(update=own | _dated(row))
+            yield item.model_copy(update=own | _dated_fields(row))
 
 
 def _discussion(row: dict[str, Any], comments: tuple[CommentItem, ...]) -> DiscussionItem:
-    line = DiscussionLine.model_validate(_said(row, DiscussionLine))
-    return line.item(comments).model_copy(update=_dated(row))
+    line = DiscussionLine.model_validate(_line_fields(row, DiscussionLine))
+    return line.item(comments).model_copy(update=_dated_fields(row))
 
 
 def _comment(row: dict[str, Any]) -> CommentItem:
-    return CommentLine.model_validate(_said(row, CommentLine)).item().model_copy(update=_dated(row))
+    return (
+        CommentLine.model_validate(_line_fields(row, CommentLine))
+        .item()
+        .model_copy(update=_dated_fields(row))
+    )
 
 
 def _datasets(rows: list[dict[str, Any]]) -> Iterator[DatasetItem]:
     for row in rows:
         if is_reference(row["ref"]):
-            item = DatasetLine.model_validate(_said(row, DatasetLine)).item()
+            item = DatasetLine.model_validate(_line_fields(row, DatasetLine)).item()
             own = {"version": row["version"], "created_at": _time(row["since"])}
             yield item.model_copy(update=own)
 
 
-def _said(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
-    """Return what a row has of a line, to be cleaned as a line is; numbers and times are right here."""
-    said = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _RIGHT}
+def _line_fields(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
+    """Return the fields of a line, to be sanitized like one; numbers and times need no validation."""
+    fields = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _TAKEN_AS_IS}
     if row.get("form") == "html":
-        said["body"] = plain(row["body"] or "")
-    return said
+        fields["body"] = plain(row["body"] or "")
+    return fields
 
 
-def _dated(row: dict[str, Any]) -> dict[str, Any]:
-    """Return times, and what was known of the thing."""
+def _dated_fields(row: dict[str, Any]) -> dict[str, Any]:
+    """Return the times of an item, and its observed values."""
     at, created = _time(row["since"]), _time(row["created_at"])
-    known = Observation(
+    observation = Observation(
         at=_time(row["known_at"]),
         votes=row["votes"],
         author_tier=row.get("tier") or "",
@@ -97,9 +102,9 @@ def _dated(row: dict[str, Any]) -> dict[str, Any]:
         "created_at": created or at,
         "updated_at": None if at == created else at,
         "vote_times": () if row["votes_dated"] else None,
-        "observed": () if known == Observation(at=known.at) else (known,),
+        "observed": () if observation == Observation(at=observation.at) else (observation,),
     }
 
 
 def _time(value: datetime | None) -> datetime | None:
-    return None if value is None or value < _FIRST else value.replace(tzinfo=UTC)
+    return None if value is None or value < _EARLIEST else value.replace(tzinfo=UTC)

@@ -1,8 +1,7 @@
-"""Kinds of records and their columns; `docs/community-store.md` says what they mean.
+"""Define the kinds of records and their columns; documented in `docs/community-store.md`.
 
-Every record has `since`, the time since when it counts (none: nobody knows), `seen_at`, when somebody
-saw it, `origin`, the import that it came with, and `hash`, 64 bits of the MD5 of its content, by which
-the same record is known again.
+Every record has `since`, the time from which it counts (null if unknown), `seen_at`, the time of its
+observation, `origin`, its import, and `hash`, 64 bits of the MD5 of its content, for deduplication.
 """
 
 from typing import NamedTuple
@@ -11,17 +10,17 @@ __all__ = ["RECORD_KINDS", "RecordKind"]
 
 
 class RecordKind(NamedTuple):
-    """A kind of record: what is hashed, what names the thing, and how parts are sorted."""
+    """A kind of record: its hashed columns, its identity, and the sort order of its files."""
 
     columns: dict[str, str]
     """All but `since`, `seen_at`, `origin` and `hash`."""
     identity: tuple[str, ...] = ()
-    """What two records of the same thing have in common; none for events, which are never edited."""
+    """Columns that identify the thing described; empty for events, which are never edited."""
     order: str = "since, hash"
 
     @property
     def stored(self) -> dict[str, str]:
-        """Return all columns."""
+        """All columns."""
         return self.columns | {
             "since": "TIMESTAMP",
             "seen_at": "TIMESTAMP",
@@ -39,7 +38,7 @@ _MESSAGE = {
 }
 
 RECORD_KINDS = {
-    # One version of a notebook, once for each competition that it reads.
+    # One version of a notebook, once per competition that it uses.
     "notebooks": RecordKind(
         {
             "competition": "VARCHAR",
@@ -79,7 +78,7 @@ RECORD_KINDS = {
         ("competition", "discussion", "id"),
         "competition, discussion, id, since, hash",
     ),
-    # Without a competition it is found by the notebooks that use it.
+    # Without a competition, it is joined through the notebooks that use it.
     "datasets": RecordKind(
         {
             "competition": "VARCHAR",
@@ -94,7 +93,7 @@ RECORD_KINDS = {
     ),
     # `target` is what was voted for: notebook:REF, discussion:COMPETITION/ID, comment:COMPETITION/ID.
     "votes": RecordKind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
-    # Totals, tiers and scores, as somebody saw them; a score belongs to one version.
+    # Observed totals, tiers and scores; a score belongs to one version.
     "observations": RecordKind(
         {
             "target": "VARCHAR",
@@ -107,4 +106,4 @@ RECORD_KINDS = {
     ),
     "tiers": RecordKind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
 }
-"""All kinds, by the names of their folders."""
+"""All kinds, by folder name."""

@@ -1,4 +1,4 @@
-"""Programs of notebooks, read when they are needed: from the store, or from Meta Kaggle Code."""
+"""Store and load the source code of notebooks, in the store or from Meta Kaggle Code."""
 
 import hashlib
 from pathlib import Path
@@ -7,27 +7,27 @@ from comind.community.sanitize import decode_text, notebook_to_script, sanitize_
 from comind.errors import SubmissionError
 from comind.system.files import read_untrusted, write_atomically
 
-__all__ = ["SourceCodeStore", "dump_path"]
+__all__ = ["SourceCodeStore"]
 
 _KEPT, _DUMPED = "kept:", "meta:"
 _SUFFIXES = (".ipynb", ".py", ".r", ".R", ".rmd", ".Rmd", ".irnb", ".jl", ".sql", ".sqlite")
 _BYTES = 64 << 20
 
 
-def dump_path(version_id: int) -> str:
-    """Return where Meta Kaggle Code has a version, without the suffix: millions, thousands, id."""
+def _dump_path(version_id: int) -> str:
+    """Return the path of a version in Meta Kaggle Code without suffix: millions, thousands, id."""
     return f"{version_id // 1_000_000:04d}/{version_id // 1000 % 1000:03d}/{version_id}"
 
 
 class SourceCodeStore:
-    """Finds programs by the `code` of a record."""
+    """Load source code by the `code` of a record."""
 
     def __init__(self, root: Path, dump: Path | None) -> None:
         self._kept = root / "code"
         self._dump = dump
 
-    def keep(self, source: str) -> str:
-        """Keep a program, once however often it is given; returns its `code`."""
+    def add(self, source: str) -> str:
+        """Store source code, content-addressed; returns its `code`."""
         name = hashlib.sha256(source.encode()).hexdigest()
         path = self._kept / name[:2] / f"{name}.txt"
         if not path.exists():
@@ -35,7 +35,7 @@ class SourceCodeStore:
         return _KEPT + name
 
     def read(self, code: str) -> str | None:
-        """Return a program as text, cleaned and bounded; None where it is not at hand."""
+        """Return sanitized source code; None if it is not available."""
         if code.startswith(_KEPT):
             name = code.removeprefix(_KEPT)
             try:
@@ -44,7 +44,7 @@ class SourceCodeStore:
                 return None
         if self._dump is None or not code.startswith(_DUMPED):
             return None
-        return self._dumped(self._dump, dump_path(int(code.removeprefix(_DUMPED))))
+        return self._dumped(self._dump, _dump_path(int(code.removeprefix(_DUMPED))))
 
     def _dumped(self, dump: Path, name: str) -> str | None:
         for suffix in _SUFFIXES:

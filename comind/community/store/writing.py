@@ -1,4 +1,4 @@
-"""New records become parts: each record once, and no past is rewritten by what was imported later."""
+"""Deduplicate new records and write them; a later import never rewrites the past."""
 
 from pathlib import Path
 
@@ -12,25 +12,25 @@ _CONFLICT = "is known otherwise, and nobody saw when it changed; what was there 
 
 
 def part_path(root: Path, kind: str, origin: str) -> Path:
-    """Return where an import keeps its records of a kind."""
+    """Return the path of an import's records of a kind."""
     return root / kind / f"{origin}.parquet"
 
 
 def create_views(engine: Engine, root: Path, manifest: Manifest, prefix: str = "") -> None:
-    """Name everything that is in a store: a view a kind, called like the kind after `prefix`."""
+    """Create a view per kind of all records in a store, named `prefix` and kind."""
     for kind, record_kind in RECORD_KINDS.items():
         parts = [part_path(root, kind, each.id) for each in manifest.imports if each.taken.get(kind)]
         engine.view(prefix + kind, parts, record_kind.stored)
 
 
 def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, list[Dropped]]:
-    """Write what `new_<kind>` holds and `known_<kind>` does not; returns how much, and what was dropped.
+    """Write what `new_<kind>` has and `known_<kind>` lacks; returns the number of rows and what was dropped.
 
-    A thing that is known with another content counts with its new content from its own later time on,
-    or from when that was first seen; where neither is later than what is known, it is dropped.
+    A record that changes a known thing counts from its own later time on, or from when the change was
+    observed; if neither is later than what is known, it is dropped.
     """
     record_kind = RECORD_KINDS[kind]
-    engine.let(origin=origin)
+    engine.set_variables(origin=origin)
     engine.define("fresh", _fresh(kind, record_kind))
     [known] = engine.count("known_" + kind, "true")
     if not (record_kind.identity and known):
@@ -51,7 +51,7 @@ def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tup
 
 
 def _fresh(kind: str, record_kind: RecordKind) -> str:
-    """Return the query for records of which just this content is not known."""
+    """Return the query for records whose content is not known."""
     hashed = list(record_kind.columns) + ([] if record_kind.identity else ["since"])
     content = ", ".join(f"coalesce({column}::VARCHAR, '')" for column in hashed)
     once = "QUALIFY row_number() OVER (PARTITION BY hash ORDER BY since, seen_at) = 1"
@@ -65,7 +65,7 @@ def _fresh(kind: str, record_kind: RecordKind) -> str:
 
 
 def _settled(kind: str, record_kind: RecordKind) -> str:
-    """Return the query that dates records of things that are known with another content."""
+    """Return the query that dates records which change known things."""
     names = ", ".join(record_kind.identity)
     return f"""
         SELECT n.* REPLACE (

@@ -31,10 +31,10 @@ def test_no_addition_makes_a_circle(additions: list[tuple[str, list[str]]]) -> N
     drawn.add_edges_from((parent, node.id) for node in graph for parent in node.parents)
     assert nx.is_directed_acyclic_graph(drawn)
     for node in graph:
-        assert {each.id for each in graph.lineage(node.id)} == nx.ancestors(drawn, node.id)
-        assert {each.id for each in graph.influence(node.id)} == nx.descendants(drawn, node.id)
+        assert {each.id for each in graph.ancestors(node.id)} == nx.ancestors(drawn, node.id)
+        assert {each.id for each in graph.descendants(node.id)} == nx.descendants(drawn, node.id)
         seen: set[str] = set()
-        for each in graph.lineage(node.id):
+        for each in graph.ancestors(node.id):
             assert not {p for p in each.parents if p in seen} ^ set(each.parents)
             seen.add(each.id)
 
@@ -50,10 +50,10 @@ def test_a_solution_knows_where_it_came_from() -> None:
         (NodeKind.SOLUTION, "attempt-001", ("draft:d",)),
     ):
         graph = graph.add(Node(kind=kind, name=name, title=name, parents=parents))
-    lineage = [node.id for node in graph.lineage("solution:attempt-001")]
+    lineage = [node.id for node in graph.ancestors("solution:attempt-001")]
     assert set(lineage) == {"discussion:1", "notebook:a/b", "idea:i", "draft:d"}
     assert lineage[-1] == "draft:d"
-    assert [node.id for node in graph.influence("discussion:1")] == [
+    assert [node.id for node in graph.descendants("discussion:1")] == [
         "idea:i",
         "draft:d",
         "solution:attempt-001",

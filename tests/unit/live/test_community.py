@@ -7,7 +7,7 @@ import pytest
 
 from comind.community.access import open_community
 from comind.community.store.as_of_store import CommunityStore
-from comind.community.store.ingest import ingest_folder
+from comind.community.store.folder_import import ingest_folder
 from comind.errors import CommunityError
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.community.store.as_of_store import CommunityStore
-from comind.community.store.ingest import ingest_folder
+from comind.community.store.folder_import import ingest_folder
 from comind.live.hosted import HostedCompetition
 from comind.live.kaggle_types import stable_id
 from comind.live.routes import FileContent, FileLink, RouteError

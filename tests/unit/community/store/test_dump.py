@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from comind.community.asof import as_of
 from comind.community.snapshot import take_snapshot
 from comind.community.store.as_of_store import CommunityStore
+from comind.community.store.folder_import import ingest_folder
 from comind.community.store.importing import ImportSource, import_into
-from comind.community.store.ingest import ingest_dump, ingest_folder, set_code_folder
-from comind.community.store.meta_kaggle import dump_source
+from comind.community.store.meta_kaggle import dump_source, ingest_dump, set_code_folder
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from tests.unit.community.folders import community, notebook

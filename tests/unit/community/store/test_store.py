@@ -15,9 +15,8 @@ from comind.community.asof import as_of
 from comind.community.snapshot import take_snapshot
 from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.engine import Engine
-from comind.community.store.folder_import import folder_source
+from comind.community.store.folder_import import folder_source, ingest_folder, ingest_listing
 from comind.community.store.importing import ImportSource, StagedImport, import_into
-from comind.community.store.ingest import ingest_folder, ingest_listing
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from comind.evaluation.demos import DEMOS, make_demo
