@@ -18,7 +18,7 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.following.journal import following_log, read_following
+from comind.following.state import following_log_path, read_following
 from comind.live.hosted import HostedCompetition
 from comind.live.router import REQUEST_TYPES
 from comind.live.server import LiveServer
@@ -214,7 +214,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
 @pytest.mark.timeout(600)
 def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
     """Killed in the middle of a day, the next runs go on; only runs of their own are counted."""
-    log = following_log(place.project, _SLUG)
+    log = following_log_path(place.project, _SLUG)
     command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project]
     process = subprocess.Popen(command, env={**os.environ, **place.credentials})
     while not (log.is_file() and "slice-begun" in log.read_text()):

@@ -24,7 +24,7 @@ def create_views(engine: Engine, root: Path, manifest: Manifest, prefix: str = "
 
 
 def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, list[Dropped]]:
-    """Write what `new_<kind>` has and `known_<kind>` lacks; returns the number of rows and what was dropped.
+    """Write what `new_<kind>` has and `known_<kind>` lacks; returns the row count and what was dropped.
 
     A record that changes a known thing counts from its own later time on, or from when the change was
     observed; if neither is later than what is known, it is dropped.

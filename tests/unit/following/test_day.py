@@ -8,13 +8,13 @@ import pytest
 
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
+from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, StandingRecorded, SubmissionApproved
-from comind.following.journal import FollowingLog
+from comind.following.state import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
-from tests.unit.following.days import START, candidate, day, looked
+from tests.unit.following.days import START, candidate, day, observation
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
@@ -34,14 +34,14 @@ class CampaignSlices:
         self.value = 0.5
         self.stands: dict[str, CampaignStatus] = {}
 
-    def look(self) -> ObservedCompetition:
+    def observe(self) -> ObservedCompetition:
         if self.unreachable is not None:
             raise self.unreachable
         left = self.kaggle.limits(SLUG).allowed_now
         changes: dict[str, Any] = {"at": self.clock.now(), "submissions_left": left}
-        look = looked(**(changes | self.look_changes))
+        look = observation(**(changes | self.look_changes))
         return ObservedCompetition(
-            looked=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard
+            observation=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard
         )
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
@@ -53,7 +53,7 @@ class CampaignSlices:
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         self.budgets.append((campaign, seconds, usd))
 
-    def stand(self, campaign: str) -> CampaignStatus:
+    def status(self, campaign: str) -> CampaignStatus:
         return self.stands.get(campaign, CampaignStatus())
 
     def run(self, campaign: str) -> None:
@@ -81,7 +81,7 @@ class CampaignSlices:
         bounds = Interval(low=difference - 0.02, high=difference + 0.02)
         return Paired(difference=difference, standard_error=0.01, interval=bounds)
 
-    def file_of(self, candidate: Candidate) -> Path:
+    def submission_file(self, candidate: Candidate) -> Path:
         return self.root / f"{candidate.validation.value.value:.1f}.csv"
 
     def _write(self) -> Path:
@@ -100,7 +100,7 @@ def _day(slices: CampaignSlices, **plan: Any) -> FollowingLog:
     given = {"submit": "auto", "score_minutes": 0, "minutes": 3} | plan
     with FollowingLog(slices.root, SLUG) as log:
         kaggle, clock = slices.kaggle, slices.clock
-        Day(SLUG, log, kaggle, slices, Plan.model_validate(given), clock).run()
+        Day(SLUG, log, kaggle, slices, DayPlan.model_validate(given), clock).run()
     return log
 
 
@@ -123,9 +123,9 @@ def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> No
     assert slices.budgets == [("c1", 180.0, None)] * 3
     assert len(slices.kaggle.world.submissions) == 3
     assert log.state.best_public(maximize=False) == 0.2  # the last score is seen tomorrow
-    stood = log.state.stood
-    assert isinstance(stood, StandingRecorded)
-    assert (stood.rank, stood.teams) == (1, 2)  # the metric of these days is better when higher
+    standing = log.state.standing
+    assert isinstance(standing, StandingRecorded)
+    assert (standing.rank, standing.teams) == (1, 2)  # the metric of these days is better when higher
 
 
 def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
@@ -147,8 +147,8 @@ def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
     log = _day(slices)
     assert [name for name, *_ in slices.budgets] == ["c1", "c2"]
     assert [each.kind for each in log.state.notices] == ["data"]
-    assert log.state.decided is not None
-    assert "other rows" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert "other rows" in log.state.decision.reason
 
 
 def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
@@ -195,8 +195,8 @@ def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     log = _day(slices)
     assert slices.kaggle.world.submissions == ()
-    assert log.state.decided is not None
-    assert "no submission is left today" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert "no submission is left today" in log.state.decision.reason
     slices.kaggle.world.limits = Limits(today=0, total=5, allowed_now=5)
     slices.clock.sleep(86_400)
     _day(slices)
@@ -212,7 +212,7 @@ def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlice
     with FollowingLog(slices.root, SLUG) as log:
         log.record(SubmissionApproved(at=slices.clock.now(), sha256=waiting.sha256))
     log = _day(slices, submit="ask")
-    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+    assert [each.candidate.sha256 for each in log.state.submissions] == [waiting.sha256]
     assert log.state.candidate != waiting
 
 
@@ -226,11 +226,11 @@ def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices)
     limits = slices.kaggle.world.limits
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     slices.clock.sleep(86_400)
-    assert _day(slices, submit="ask").state.handed == ()
+    assert _day(slices, submit="ask").state.submissions == ()
     slices.kaggle.world.limits = limits
     slices.clock.sleep(86_400)
     log = _day(slices, submit="ask")
-    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+    assert [each.candidate.sha256 for each in log.state.submissions] == [waiting.sha256]
 
 
 def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices) -> None:
@@ -269,6 +269,6 @@ def test_what_changed_during_the_slice_counts(slices: CampaignSlices) -> None:
     )
     log = _day(slices)
     assert slices.kaggle.world.submissions == ()
-    assert log.state.decided is not None
-    assert log.state.decided.verdict == "keep"
-    assert "no submission is left" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert log.state.decision.verdict == "keep"
+    assert "no submission is left" in log.state.decision.reason

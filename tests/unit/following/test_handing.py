@@ -7,8 +7,13 @@ import pytest
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
 from comind.following.events import Candidate
-from comind.following.handing import hand_in, settle, standing, wait_for_scores
-from comind.following.journal import FollowingLog
+from comind.following.state import FollowingLog
+from comind.following.submission import (
+    leaderboard_standing,
+    reconcile_submissions,
+    submit_candidate,
+    wait_for_scores,
+)
 from comind.kaggle.port import LeaderboardRow
 from comind.system.files import hash_file
 from comind.testing.kaggle import QuickTime, ScriptedKaggle
@@ -42,7 +47,7 @@ def _score(kaggle: ScriptedKaggle, **changes: str) -> None:
 def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
     """It is asked for at intervals, until it is there or patience is over."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
-    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     wait_for_scores(log, kaggle, SLUG, clock, seconds=60, every=20)
     assert clock.waited == [20.0, 20.0, 20.0, 20.0]
     assert len(log.state.pending) == 1
@@ -55,10 +60,10 @@ def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
 def test_a_refused_file_is_known_as_refused(log: FollowingLog, file: Path) -> None:
     """What could not be graded has no score, and its error is kept."""
     kaggle = ScriptedKaggle(tiny_world())
-    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     _score(kaggle, status="error", error="missing rows")
-    settle(log, kaggle, SLUG, day(0))
-    scored = log.state.handed[0].scored
+    reconcile_submissions(log, kaggle, SLUG, day(0))
+    scored = log.state.submissions[0].scored
     assert scored is not None
     assert scored.error == "missing rows"
 
@@ -66,9 +71,9 @@ def test_a_refused_file_is_known_as_refused(log: FollowingLog, file: Path) -> No
 def test_a_sealed_score_is_no_score(log: FollowingLog, file: Path) -> None:
     """Where scores are told at the end, a graded submission is waited for no longer."""
     kaggle = ScriptedKaggle(tiny_world())
-    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     _score(kaggle, status="complete")
-    settle(log, kaggle, SLUG, day(0))
+    reconcile_submissions(log, kaggle, SLUG, day(0))
     assert log.state.pending == ()
     assert log.state.best_public(maximize=True) is None
 
@@ -80,13 +85,13 @@ def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) 
     what = _candidate(file)
     kaggle.failures["submit"] = [KaggleBusyError("no answer", perhaps_done=True)]
     with pytest.raises(KaggleBusyError):
-        hand_in(log, kaggle, SLUG, what, file, day(0))
+        submit_candidate(log, kaggle, SLUG, what, file, day(0))
     assert log.state.uncertain is not None
     if taken:
         kaggle.submit(SLUG, file, log.state.uncertain.message)
-    settle(log, kaggle, SLUG, day(0))
+    reconcile_submissions(log, kaggle, SLUG, day(0))
     assert log.state.uncertain is None
-    assert len(log.state.handed) == taken
+    assert len(log.state.submissions) == taken
 
 
 @pytest.mark.parametrize(
@@ -99,18 +104,18 @@ def test_what_was_not_taken_counts_for_nothing(
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.failures["submit"] = [error]
     with contextlib.suppress(type(error)):
-        hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
-    assert log.state.handed == ()
+        submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
+    assert log.state.submissions == ()
 
 
 def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Path) -> None:
     """The list of submissions finds it by its message; it is not sent again."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.nameless = True
-    hand_in(log, kaggle, SLUG, _candidate(file), file, day(0))
+    submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     assert log.state.uncertain is not None
-    settle(log, kaggle, SLUG, day(0))
-    assert [each.reference for each in log.state.handed] == ["1"]
+    reconcile_submissions(log, kaggle, SLUG, day(0))
+    assert [each.reference for each in log.state.submissions] == ["1"]
 
 
 def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
@@ -118,15 +123,15 @@ def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
     what = _candidate(file)
     file.write_text("other")
     with pytest.raises(CampaignError, match="changed"):
-        hand_in(log, ScriptedKaggle(tiny_world()), SLUG, what, file, day(0))
-    assert log.state.handed == ()
+        submit_candidate(log, ScriptedKaggle(tiny_world()), SLUG, what, file, day(0))
+    assert log.state.submissions == ()
 
 
 def test_a_rank_is_a_place_on_the_board() -> None:
     """One more than the teams that are better; rows without a number are left out."""
     rows = [LeaderboardRow(team=str(n), score=text) for n, text in enumerate(["0.1", "0.2", "", "0.3"])]
     for score, maximize, rank in ((0.2, False, 2), (0.2, True, 2), (0.05, False, 1), (0.05, True, 4)):
-        stood = standing(score, rows, day(0), maximize=maximize)
-        assert stood is not None
-        assert (stood.rank, stood.teams) == (rank, max(3, rank))
+        standing = leaderboard_standing(score, rows, day(0), maximize=maximize)
+        assert standing is not None
+        assert (standing.rank, standing.teams) == (rank, max(3, rank))
     assert standing(0.2, [], day(0), maximize=True) is None

@@ -1,7 +1,7 @@
-"""Hand in, once, and learn what came of it.
+"""Submit a file exactly once, and reconcile the log with Kaggle's list of submissions.
 
-Sending ──► request ──► Sent(reference) ──► listed as complete or broken ──► Scored
-               └─ killed, or no answer: the list of submissions tells whether it was taken
+SubmissionStarted ──► request ──► SubmissionSent(reference) ──► graded or rejected ──► SubmissionScored
+                         └─ killed, or no answer: the list of submissions shows whether it was accepted
 """
 
 import math
@@ -10,55 +10,61 @@ from datetime import datetime
 from pathlib import Path
 
 from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
-from comind.following.events import Candidate, Scored, Sending, Sent, StandingRecorded
-from comind.following.journal import FollowingLog
+from comind.following.events import (
+    Candidate,
+    StandingRecorded,
+    SubmissionScored,
+    SubmissionSent,
+    SubmissionStarted,
+)
+from comind.following.state import FollowingLog
 from comind.kaggle.clock import Clock
 from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, number
 from comind.kaggle.rate_limit import walk
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
 
-__all__ = ["hand_in", "settle", "standing", "wait_for_scores"]
+__all__ = ["leaderboard_standing", "reconcile_submissions", "submit_candidate", "wait_for_scores"]
 
-_CHUNKS = 10  # of the list of submissions; ours are among the newest
+_MAX_PAGES = 10  # of the list of submissions, newest first
 
 
-def hand_in(
+def submit_candidate(
     log: FollowingLog, kaggle: Kaggle, slug: str, candidate: Candidate, file: Path, at: datetime
 ) -> None:
-    """Hand in a candidate's file.
+    """Submit a candidate's file.
 
     Raises:
-        CampaignError: the file is not what was decided on.
-        KaggleRefusedError: it is not taken.
-        KaggleBusyError: there was no answer; if it may have been taken, `settle` will tell.
+        CampaignError: the file is not the one that was decided on.
+        KaggleRefusedError: Kaggle rejects it.
+        KaggleBusyError: no answer; `reconcile_submissions` finds out whether it was accepted.
     """
     if hash_file(file) != candidate.sha256:
         raise CampaignError(f"{file} was changed after it was graded")
     message = f"CoMind {candidate.campaign} {candidate.attempt} {candidate.sha256[:12]}"
-    log.record(Sending(at=at, candidate=candidate, message=message))
+    log.record(SubmissionStarted(at=at, candidate=candidate, message=message))
     failpoint("submission-sending")
     try:
         reference = kaggle.submit(slug, file, message)
     except (KaggleRefusedError, KaggleBusyError) as error:
         if not getattr(error, "perhaps_done", False):
-            log.record(Sent(at=at, sha256=candidate.sha256, reference=""))
+            log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=""))
         raise
     failpoint("submission-taken")
-    if reference:  # else it is uncertain until the list of submissions tells
-        log.record(Sent(at=at, sha256=candidate.sha256, reference=reference))
+    if reference:  # else uncertain until reconciled
+        log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=reference))
 
 
-def settle(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
-    """Learn what became of what was handed in and has no score, and of what perhaps was handed in."""
+def reconcile_submissions(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
+    """Look up the outcome of uncertain and unscored submissions in Kaggle's list."""
     if log.state.uncertain is None and not log.state.pending:
         return
-    listed = list(walk(lambda place: kaggle.submissions(slug, place), chunks=_CHUNKS))
+    listed = list(walk(lambda place: kaggle.submissions(slug, place), chunks=_MAX_PAGES))
     uncertain = log.state.uncertain
     if uncertain is not None:
         found = (each.ref for each in listed if each.description == uncertain.message)
         sha256 = uncertain.candidate.sha256
-        log.record(Sent(at=at, sha256=sha256, reference=next(found, "")))
+        log.record(SubmissionSent(at=at, sha256=sha256, reference=next(found, "")))
     known = {each.ref: each for each in listed}
     for each in log.state.pending:
         facts = known.get(each.reference or "")
@@ -69,18 +75,18 @@ def settle(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
 def wait_for_scores(
     log: FollowingLog, kaggle: Kaggle, slug: str, clock: Clock, *, seconds: float, every: float
 ) -> None:
-    """Ask until everything has a score, but for no longer than `seconds`; the next day asks again."""
+    """Poll until everything has a score, or until the timeout of `seconds`; the next day polls again."""
     for _ in range(1 + math.floor(seconds / every)):
-        settle(log, kaggle, slug, clock.now())
+        reconcile_submissions(log, kaggle, slug, clock.now())
         if not log.state.pending:
             return
         clock.sleep(every)
 
 
-def standing(
+def leaderboard_standing(
     score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
 ) -> StandingRecorded | None:
-    """Return where a public score stands; equal scores share the better rank. None on an empty board."""
+    """Return the rank of a public score, ties sharing the better one; None for an empty leaderboard."""
     scores = [value for row in rows if (value := number(row.score)) is not None]
     if not scores:
         return None
@@ -90,11 +96,11 @@ def standing(
     )
 
 
-def _scored(facts: SubmissionFacts, at: datetime) -> Scored:
-    return Scored(
+def _scored(facts: SubmissionFacts, at: datetime) -> SubmissionScored:
+    return SubmissionScored(
         at=at,
         reference=facts.ref,
         public_score=number(facts.public_score),
         private_score=number(facts.private_score),
-        error=(facts.error or "it was refused") if facts.status == "error" else "",
+        error=(facts.error or "it was rejected") if facts.status == "error" else "",
     )
