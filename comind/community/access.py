@@ -57,11 +57,7 @@ class FolderCommunity:
         self._missing_ok = missing_ok
 
     def items(self, competition: str, as_of: datetime | None) -> CommunityItems:
-        """Return all items; the folder does not name its competition.
-
-        Raises:
-            CommunityError: the folder, or a file as a whole, is invalid.
-        """
+        """Return all items; the folder does not name its competition."""
         del competition, as_of
         return self._items
 

@@ -87,15 +87,15 @@ def rank(
         lambda each: _Text(f"{each.title}\n{each.body}", ""),
         discussions,
     )
-    said = [
+    notes = [
         f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
         for copy, kept in copies[:_MAX_COPIES]
     ]
     if len(copies) > _MAX_COPIES:
-        said.append(f"and {len(copies) - _MAX_COPIES} more copies of notebooks that are read")
+        notes.append(f"and {len(copies) - _MAX_COPIES} more copies of notebooks that are read")
     return view.model_copy(
         update={
-            "left_out": view.left_out + tuple(unread) + tuple(said),
+            "left_out": view.left_out + tuple(unread) + tuple(notes),
             "notebooks": chosen,
             "discussions": discussed,
             "datasets": _by_use(view.datasets, chosen),
@@ -161,8 +161,8 @@ def _readable(
     if not without:
         return found, []
     names = ", ".join(without[:_MAX_NAMED]) + (", ..." if len(without) > _MAX_NAMED else "")
-    said = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
-    return found, [said]
+    note = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
+    return found, [note]
 
 
 def _choose(

@@ -117,12 +117,12 @@ def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
 
     refused = [item.ref for item in view.notebooks if not free(item)]
     refused += [item.ref for item in view.datasets if not free(item)]
-    said = tuple(f"{ref}: its owner's name is taken below input/" for ref in dict.fromkeys(refused))
+    notes = tuple(f"{ref}: its owner's name is taken below input/" for ref in dict.fromkeys(refused))
     return view.model_copy(
         update={
             "notebooks": tuple(filter(free, view.notebooks)),
             "datasets": tuple(filter(free, view.datasets)),
-            "left_out": view.left_out + said,
+            "left_out": view.left_out + notes,
         }
     )
 
@@ -132,7 +132,7 @@ def _with_files(
 ) -> CommunityView:
     """Copy the datasets' files; a dataset whose files cannot be copied has none, which is noted."""
     versions = {(item.ref, item.version, item.created_at): item for item in reversed(items.datasets)}
-    datasets, said = [], list(view.left_out)
+    datasets, notes = [], list(view.left_out)
     for dataset in view.datasets:
         item = versions[dataset.ref, dataset.version, dataset.published_at]
         target = staged.path_for(dataset.ref)
@@ -141,6 +141,6 @@ def _with_files(
             taken = "a notebook has the same name" if target.exists() else ""
             reason = taken or copy_files(folder, item.path, target)
         if reason:
-            said.append(f"dataset {dataset.ref}: its files are left out: {reason}")
+            notes.append(f"dataset {dataset.ref}: its files are left out: {reason}")
         datasets.append(dataset.model_copy(update={"files": dataset.files and not reason}))
-    return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(said)})
+    return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(notes)})

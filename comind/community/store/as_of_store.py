@@ -87,6 +87,6 @@ class CommunityStore:
         if competition not in known:
             some = ", ".join(known[:_NAMED]) + (", ..." if len(known) > _NAMED else "")
             raise CommunityError(
-                f"{self.root}: knows nothing of the competition {competition!r}",
-                hint=f"it knows {some}" if known else "it is empty: see comind ingest",
+                f"{self.root}: contains nothing of the competition {competition!r}",
+                hint=f"it contains {some}" if known else "it is empty: see comind ingest",
             )

@@ -184,7 +184,7 @@ _UNUSED = (
         "what was voted for is not there",
         "KernelVersionId NOT IN (SELECT version_id FROM version_refs)",
     ),
-    ("Kernels", "its author or name cannot be told", "Id NOT IN (SELECT kernel FROM kernel_refs)"),
+    ("Kernels", "its author or name is unknown", "Id NOT IN (SELECT kernel FROM kernel_refs)"),
     (
         "Submissions",
         "has no public score",
@@ -209,7 +209,7 @@ def set_code_folder(root: Path, folder: Path) -> None:
     if not any(each.is_dir() and each.name.isdigit() for each in _entries(folder)):
         raise CommunityError(
             f"{folder}: is no copy of Meta Kaggle Code",
-            hint="its programs lie in folders of four digits, such as 0001/234/1234567.py",
+            hint="it has folders of four digits, such as 0001/234/1234567.py",
         )
     manifest = read_manifest(root) if is_community_store(root) else Manifest()
     root.mkdir(parents=True, exist_ok=True)

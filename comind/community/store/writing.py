@@ -8,7 +8,7 @@ from comind.community.store.schema import RECORD_KINDS, RecordKind
 
 __all__ = ["create_views", "part_path", "write_new_records"]
 
-_CONFLICT = "is known otherwise, and nobody saw when it changed; what was there before stays"
+_CONFLICT = "conflicts with known content, and the change has no date; the known content is kept"
 
 
 def part_path(root: Path, kind: str, origin: str) -> Path:

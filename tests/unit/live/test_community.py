@@ -73,5 +73,5 @@ def test_a_world_is_served_from_a_store(folder: Path, store: CommunityStore, tmp
 
 def test_a_store_of_other_competitions_is_refused(store: CommunityStore) -> None:
     """It is said what the store knows."""
-    with pytest.raises(CommunityError, match="knows nothing"):
+    with pytest.raises(CommunityError, match="contains nothing"):
         PointInTimeCommunity(store, "other")

@@ -127,7 +127,7 @@ def test_submissions_and_queries_in_all_are_limited(tmp_path: Path) -> None:
         world.submit(submission(folder))
     world.view()
     world.leaderboard()
-    with pytest.raises(LiveError, match="queries are spent"):
+    with pytest.raises(LiveError, match="queries are used"):
         world.view()
 
 

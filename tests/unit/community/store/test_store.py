@@ -108,7 +108,7 @@ def test_a_change_that_nobody_dated_is_dropped(tmp_path: Path) -> None:
     ingest_folder(root, community(folder, discussions=[discussion(body="One")]), "titanic")
     done = ingest_folder(root, community(folder, discussions=[discussion(body="Two")]), "titanic")
     assert [(each.what, each.count) for each in done.record.dropped] == [("discussions", 1)]
-    assert "is known otherwise" in done.record.dropped[0].reason
+    assert "conflicts with known content" in done.record.dropped[0].reason
     assert [each.body for each in _view(root, None).discussions] == ["One"]
 
 
@@ -226,9 +226,9 @@ def test_a_competition_that_is_not_known(tmp_path: Path) -> None:
     """It is said in one line, with what is known; before the first item there is just nothing."""
     root = tmp_path / "store"
     ingest_folder(root, community(tmp_path / "c", notebooks=[notebook(day=5)]), "titanic")
-    with pytest.raises(CommunityError, match="knows nothing of the competition 'leaf'") as caught:
+    with pytest.raises(CommunityError, match="contains nothing of the competition 'leaf'") as caught:
         open_community(root).check("leaf")
-    assert caught.value.hint == "it knows titanic"
+    assert caught.value.hint == "it contains titanic"
     assert _view(root, _day(1)) == CommunityView(as_of=_day(1))
 
 
