@@ -1,4 +1,4 @@
-"""Days of a followed competition, as a log would tell them."""
+"""Helpers: logs of a followed competition."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

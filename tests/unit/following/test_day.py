@@ -1,4 +1,4 @@
-"""A day of following a competition, and the next ones."""
+"""Days of following a competition."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -92,7 +92,7 @@ class CampaignSlices:
 
 @pytest.fixture
 def slices(tmp_path: Path) -> CampaignSlices:
-    """A Kaggle in memory, and campaigns that end at once."""
+    """An in-memory Kaggle, and campaigns that end at once."""
     return CampaignSlices(tmp_path)
 
 
@@ -115,7 +115,7 @@ def _score(slices: CampaignSlices, score: str) -> None:
 
 
 def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> None:
-    """One campaign gets more time each day, and what is better each day is handed in."""
+    """One campaign gets more time each day, and each day's better candidate is submitted."""
     for number in range(3):
         slices.clock.sleep(86_400)
         log = _day(slices)
@@ -129,7 +129,7 @@ def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> No
 
 
 def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
-    """Run twice on a day, the second run gets what is left, and the third one nothing."""
+    """A second run on a day gets the rest of the budget, and a third none."""
     for _ in range(4):
         _day(slices, minutes=2)
     assert slices.budgets == [("c1", 120.0, None), ("c1", 60.0, None)]
@@ -140,7 +140,7 @@ def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
 
 
 def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
-    """The old split is worthless, and its scores cannot be compared."""
+    """New data start a new campaign, as the old split is obsolete."""
     _day(slices)
     slices.clock.sleep(86_400)
     slices.look_changes = {"data_sha256": "other"}
@@ -152,7 +152,7 @@ def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
 
 
 def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
-    """On what was seen before, and without a submission; the day says what was wrong."""
+    """If Kaggle fails, the campaign continues on the last observation, with a notice."""
     slices.unreachable = KaggleAccountError("the credentials have expired")
     with pytest.raises(KaggleAccountError):
         _day(slices)
@@ -168,7 +168,7 @@ def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
 
 
 def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
-    """Without more time than it was given, and before a new one begins."""
+    """An interrupted slice resumes within its own budget before a new one starts."""
     slices.killed = True
     with pytest.raises(KeyboardInterrupt):
         _day(slices)
@@ -179,7 +179,7 @@ def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
 
 
 def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
-    """Only scores that are still to come are looked for."""
+    """After the deadline only pending scores are polled."""
     _day(slices)
     slices.clock.sleep(86_400 * 40)
     slices.look_changes = {"deadline": day(30)}
@@ -191,7 +191,7 @@ def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
 
 
 def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
-    """With no submission left, the candidate waits for another day."""
+    """With no submission left, the candidate is kept for another day."""
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     log = _day(slices)
     assert slices.kaggle.world.submissions == ()
@@ -204,7 +204,7 @@ def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
 
 
 def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlices) -> None:
-    """A person has agreed to a file, not to whatever comes after it."""
+    """An approved file is submitted before a slice produces another."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
@@ -217,7 +217,7 @@ def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlice
 
 
 def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices) -> None:
-    """What cannot go out today goes out tomorrow, whatever a slice has found meanwhile."""
+    """An approval stays valid on the next day, whatever slices produce meanwhile."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
@@ -234,7 +234,7 @@ def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices)
 
 
 def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices) -> None:
-    """So the next day has its whole budget."""
+    """A slice over midnight counts against the day of its start."""
     slices.clock.sleep(12 * 3600 - 10)  # ten seconds to midnight
     _day(slices, minutes=1)
     slices.clock.sleep(3600)
@@ -243,7 +243,7 @@ def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices)
 
 
 def test_an_outage_after_the_deadline_costs_nothing(slices: CampaignSlices) -> None:
-    """The end is known from the last look."""
+    """If Kaggle fails after the deadline, no slice is run."""
     slices.look_changes = {"deadline": day(-1)}
     _day(slices)
     slices.unreachable = KaggleBusyError("Kaggle is down")
@@ -253,7 +253,7 @@ def test_an_outage_after_the_deadline_costs_nothing(slices: CampaignSlices) -> N
 
 
 def test_a_list_that_cannot_be_had_stops_no_slice(slices: CampaignSlices) -> None:
-    """Where the scores of what was handed in are not told, the campaign goes on all the same."""
+    """If the list of submissions fails, the campaign continues."""
     _day(slices)
     slices.clock.sleep(86_400)
     slices.kaggle.failures["submissions"] = [KaggleBusyError("Kaggle is down")]
@@ -263,7 +263,7 @@ def test_a_list_that_cannot_be_had_stops_no_slice(slices: CampaignSlices) -> Non
 
 
 def test_what_changed_during_the_slice_counts(slices: CampaignSlices) -> None:
-    """A submission that somebody else of the team made meanwhile leaves none for us."""
+    """The submission limit is checked again after the slice."""
     slices.during = lambda: setattr(
         slices.kaggle.world, "limits", Limits(today=5, total=5, allowed_now=0)
     )

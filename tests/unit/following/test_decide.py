@@ -1,4 +1,4 @@
-"""Whether a candidate is handed in."""
+"""The decision whether to submit a candidate."""
 
 import pytest
 from hypothesis import given
@@ -32,7 +32,7 @@ NEVER_ASKED: Compare = lambda one, other: pytest.fail("nothing to compare with")
 
 
 def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
-    """Automatically, after a question, or not at all, as the policy says."""
+    """The first candidate is submitted, asked about, or kept, as the policy says."""
     state = after(observation(), slice_ended(0, A))
     verdicts: list[tuple[Policy, str]] = [("auto", "submit"), ("ask", "ask"), ("never", "keep")]
     for policy, verdict in verdicts:
@@ -41,7 +41,7 @@ def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
 
 
 def test_what_a_person_agreed_to_goes_out() -> None:
-    """Once the file is allowed, no policy holds it back."""
+    """An approved file is submitted under any policy."""
     state = after(
         observation(), slice_ended(0, A), SubmissionApproved(at=observation().at, sha256=A.sha256)
     )
@@ -58,14 +58,14 @@ def test_what_a_person_agreed_to_goes_out() -> None:
     ],
 )
 def test_what_cannot_be_handed_in_is_kept(changes: dict[str, object], reason: str) -> None:
-    """After the deadline, where files are not taken, or with the day's submissions used up."""
+    """A candidate is kept after the deadline, if submissions are closed, or beyond the limit."""
     decision = _decide(after(observation(**changes), slice_ended(0, A)), "auto", NEVER_ASKED)
     assert decision.verdict == "keep"
     assert reason in decision.reason
 
 
 def test_the_same_file_goes_out_once() -> None:
-    """A candidate that was handed in is not handed in again, even if it was refused."""
+    """A submitted file is never submitted again, even if it was rejected."""
     for reply in (scored(0, public_score=0.8), scored(0, error="broken")):
         state = after(
             observation(),
@@ -80,7 +80,7 @@ def test_the_same_file_goes_out_once() -> None:
 
 @pytest.mark.parametrize(("difference", "verdict"), [(0.02, "submit"), (0.01, "keep"), (-0.5, "keep")])
 def test_only_what_is_better_beyond_the_noise_goes_out(difference: float, verdict: str) -> None:
-    """It must beat what was handed in last by more than one standard error on the same rows."""
+    """A candidate must beat the last submission by more than one standard error on the same rows."""
     state = after(
         observation(), slice_ended(0, A), *submissions(0, A), observation(1), slice_ended(1, B)
     )
@@ -90,7 +90,7 @@ def test_only_what_is_better_beyond_the_noise_goes_out(difference: float, verdic
 
 
 def test_other_rows_cannot_be_compared() -> None:
-    """On data that were released anew, the first good solution is handed in."""
+    """On new data, the first valid solution is submitted."""
     state = after(
         observation(), slice_ended(0, A), *submissions(0, A), observation(1), slice_ended(1, B)
     )
@@ -100,7 +100,7 @@ def test_other_rows_cannot_be_compared() -> None:
 
 
 def test_a_refused_file_is_no_measure() -> None:
-    """What Kaggle could not grade is not what a candidate has to beat."""
+    """A rejected submission is not compared with."""
     state = after(
         observation(),
         slice_ended(0, A),
@@ -112,7 +112,7 @@ def test_a_refused_file_is_no_measure() -> None:
 
 
 def test_a_file_of_old_data_stays_here() -> None:
-    """What was made before the data were released anew has other rows than are asked for now."""
+    """A candidate made from replaced data is kept."""
     state = after(observation(), slice_ended(0, A), observation(1, data_sha256="other"))
     decision = _decide(state, "auto", NEVER_ASKED)
     assert decision.verdict == "keep"
@@ -120,7 +120,7 @@ def test_a_file_of_old_data_stays_here() -> None:
 
 
 def test_changed_rules_need_a_person() -> None:
-    """Nothing goes out under rules that nobody here has agreed to, not even an agreed file."""
+    """Under changed rules nothing is submitted without approval, not even an approved file."""
     before = [observation(), slice_ended(0, A), observation(1, rules_sha256="other")]
     assert _decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
     file = SubmissionApproved(at=observation(1).at, sha256=A.sha256)
@@ -140,7 +140,7 @@ def test_changed_rules_need_a_person() -> None:
 def test_a_submission_needs_everything(
     left: int, over: bool, closed: str, rules: str, difference: float, policy: Policy
 ) -> None:
-    """Whatever was seen, a file goes out only within limit, time and rules, and beyond the noise."""
+    """A file is submitted only within limit, deadline and rules, and beyond the noise."""
     look = observation(
         1,
         submissions_left=left,

@@ -1,4 +1,4 @@
-"""What the days amount to, and what is told of changes."""
+"""The state that a followed competition's log folds to, and the notices of changes."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ A, B = candidate("a"), candidate("b")
 
 
 def test_a_campaign_goes_on_as_long_as_the_data_are_the_same() -> None:
-    """New data make the old campaign's split worthless."""
+    """A campaign belongs to the data it was started on."""
     begun = SliceStarted(at=day(0), campaign="c1", seconds=60, data_sha256="data")
     state = after(begun)
     assert state.slice_running
@@ -32,14 +32,14 @@ def test_a_campaign_goes_on_as_long_as_the_data_are_the_same() -> None:
 
 
 def test_a_day_has_one_budget() -> None:
-    """What the slices of a day took is counted together, and each day for itself."""
+    """The spend of a day's slices is summed by day."""
     state = after(slice_ended(0, A), slice_ended(0, A, seconds=30), slice_ended(1, A, seconds=5))
     assert state.spent_on(day(0).date()) == (90.0, 1.0)
     assert state.spent_on(day(1).date()) == (5.0, 0.5)
 
 
 def test_what_was_perhaps_handed_in_is_known() -> None:
-    """Between sending and the reference it is uncertain; then it is taken, or it never was."""
+    """Between start and reference a submission is uncertain; then it is accepted, or dropped."""
     sending = SubmissionStarted(at=day(0), candidate=A, message="comind a")
     state = after(sending)
     assert state.uncertain is not None
@@ -51,7 +51,7 @@ def test_what_was_perhaps_handed_in_is_known() -> None:
 
 
 def test_the_best_public_score_is_what_we_stand_with() -> None:
-    """The leaderboard shows a team's best; a refused file has no score."""
+    """The best public score counts; a rejected file has none."""
     state = after(
         *submissions(0, A, "1"),
         scored(0, "1", public_score=0.7),
@@ -67,7 +67,7 @@ def test_the_best_public_score_is_what_we_stand_with() -> None:
 
 
 def test_changes_are_told_once() -> None:
-    """Deadline, rules, data and a closed door are told when they change, not every day."""
+    """Changes of deadline, rules, data and entry conditions are noticed once."""
     assert notices_of(None, observation()) == []
     assert notices_of(observation(), observation(1)) == []
     changes = {"deadline": day(20), "rules_sha256": "r", "data_sha256": "d", "closed": "only code"}
@@ -86,7 +86,7 @@ def test_changes_are_told_once() -> None:
 
 
 def test_a_deadline_that_comes_near_is_told() -> None:
-    """Once a week before, once a day before, and not in between; on day 30 it is there."""
+    """The deadline is noticed a week and a day before, once each."""
     told = [
         day_
         for day_ in range(1, 31)
@@ -96,7 +96,7 @@ def test_a_deadline_that_comes_near_is_told() -> None:
 
 
 def test_one_process_follows_a_competition(tmp_path: Path) -> None:
-    """The log has one writer, and everyone can read how it stands."""
+    """The log has one writer and any number of readers."""
     with FollowingLog(tmp_path, "somewhere") as log:
         log.record(observation())
         with pytest.raises(CampaignError, match="another process"):

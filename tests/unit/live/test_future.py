@@ -1,7 +1,7 @@
 """Nothing later than the as-of time is visible through any route.
 
-Each example is a community and a leaderboard with things from before and after a moment. The server's
-answers as of that moment must be, to the byte, those of a world in which the later things never were.
+Each example is a community and a leaderboard with events before and after a moment. The responses as of
+that moment must be byte-identical to those of a server on which the later events never happened.
 """
 
 import json
@@ -78,7 +78,7 @@ _TIMES = ("created_at", "updated_at", "posted_at", "published_at")
 
 
 def _written(line: _Line) -> _Line:
-    """Return a line with hours turned into times."""
+    """Return a line with hours converted into times."""
 
     def time(hours: int) -> str:
         return (NOON + hours * _HOUR).isoformat()
@@ -92,7 +92,7 @@ def _written(line: _Line) -> _Line:
 
 
 def _before(line: _Line) -> _Line | None:
-    """Return a line as it would be if nothing had happened after the moment; None for no line."""
+    """Return a line as if nothing had happened after the moment; None for no line."""
     if any(line.get(key) is not None and line[key] > 0 for key in _TIMES):
         return None
     kept = dict(line)
@@ -109,7 +109,7 @@ def _write(folder: Path, name: str, lines: list[_Line]) -> None:
 
 
 def _requests() -> Iterator[tuple[str, _Line]]:
-    """Yield what a curious client asks: every route, about everything that is or will be there."""
+    """Yield requests to every route, about everything that exists before or after the moment."""
     name = {"competitionName": "small"}
     for sort in ("HOTNESS", "DATE_RUN", "VOTE_COUNT", "SCORE_ASCENDING", "SCORE_DESCENDING"):
         yield "ListKernels", {"competition": "small", "sortBy": sort}
@@ -143,7 +143,7 @@ _OF_A_COMPETITION = (
 
 
 def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
-    """Yield what is asked of a notebook and of a dataset, in every version."""
+    """Yield requests about a notebook and a dataset, in every version."""
     for version in ("", "/1", "/2"):
         kernel = {"userName": owner, "kernelSlug": slug + version}
         for route in ("GetKernel", "ListKernelFiles", "ListKernelSessionOutput"):
@@ -159,7 +159,7 @@ def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
 
 
 def _seen(client: Client) -> list[tuple[str, _Line, object]]:
-    """Return all answers; a file is its bytes."""
+    """Return all responses; files as bytes."""
     answers: list[tuple[str, _Line, object]] = []
     for route, body in _requests():
         answer: object
@@ -176,7 +176,7 @@ def _seen(client: Client) -> list[tuple[str, _Line, object]]:
 
 
 class _Pair:
-    """Two folders of one competition: in one, things happen after the moment."""
+    """Two folders of one competition; only one has events after the moment."""
 
     def __init__(self, root: Path) -> None:
         self.store = SubmissionStore(root / "book")
@@ -221,7 +221,7 @@ def test_nothing_later_is_visible_through_any_route(
     datasets: list[_Line],
     history: list[tuple[int, int, int]],
 ) -> None:
-    """Every answer is that of a world in which nothing happened after the moment."""
+    """Every response equals that of a server on which nothing happened after the moment."""
     lines = {
         "notebooks.jsonl": notebooks,
         "discussions.jsonl": discussions,
@@ -251,7 +251,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?")
 def test_no_time_in_any_answer_is_later(
     pair: _Pair, notebooks: list[_Line], discussions: list[_Line], datasets: list[_Line]
 ) -> None:
-    """Of all times that are told, only the deadline lies ahead; not even files are newer."""
+    """No time in a response but the deadline is later than the moment, files' times included."""
     _write(pair.whole, "notebooks.jsonl", notebooks)
     _write(pair.whole, "discussions.jsonl", discussions)
     _write(pair.whole, "datasets.jsonl", datasets)
@@ -264,7 +264,7 @@ def test_no_time_in_any_answer_is_later(
 
 
 def test_every_route_is_asked() -> None:
-    """No route is left out of what is compared, but those that hand something in or look at that."""
+    """The comparison covers every route but those of uploads and submissions."""
     handing_in = {
         "StartSubmissionUpload",
         "CreateSubmission",
@@ -277,7 +277,7 @@ def test_every_route_is_asked() -> None:
 
 
 def test_the_comparison_would_find_what_is_later(pair: _Pair, tmp_path: Path) -> None:
-    """Looked at from a later moment, the two worlds differ."""
+    """As of a later moment, the responses of the two servers differ."""
     folder = tmp_path / "seen"
     shutil.copytree(pair.whole, folder)
     line = {"ref": "ada/one", "version": 1, "title": "A", "created_at": 1, "source": "x"}
@@ -289,7 +289,7 @@ def test_the_comparison_would_find_what_is_later(pair: _Pair, tmp_path: Path) ->
 
 
 def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
-    """Without a history no team is seen before the deadline; after it, the private leaderboard is."""
+    """Without a history no team is visible before the deadline; after it, the private leaderboard is."""
     folder = world_folder(tmp_path)
     leaderboard(folder, "public.csv", "rank,score", "1,0.8")
     leaderboard(folder, "private.csv", "rank,score", "1,0.9")
@@ -314,7 +314,7 @@ _THERE = {"ref": "carl/first", "version": 1, "title": "First", "created_at": -60
 def test_nothing_later_is_visible_through_a_store(
     pair: _Pair, notebooks: list[_Line], discussions: list[_Line]
 ) -> None:
-    """A world whose community is a store answers as one whose store never heard of what came later."""
+    """The guarantee also holds for a community in a store."""
     seen = []
     for folder, cut in ((pair.whole, False), (pair.cut, True)):
         for name, lines in (("notebooks", [_THERE, *notebooks]), ("discussions", discussions)):

@@ -1,4 +1,4 @@
-"""The answers of a competition come out of no route, whatever is written into a request."""
+"""The answers of a competition are returned by no route, whatever a request contains."""
 
 import io
 import json
@@ -48,7 +48,7 @@ _NAMES = (
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Client:
-    """Asks a world whose folder is full of ways to the answers."""
+    """A client of a competition whose folder contains many links to the answers."""
     root = tmp_path_factory.mktemp("trap")
     folder = world_folder(root)
     (folder / "public" / "link.csv").symlink_to("../private/answers.csv")
@@ -95,7 +95,7 @@ def _body(route: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def _bytes(client: Client, answer: object) -> bytes:
-    """Return all that an answer gives away, archives unpacked."""
+    """Return all bytes of a response, archives unpacked."""
     if isinstance(answer, FileLink):
         data = client.fetch(answer)
     else:
@@ -108,7 +108,7 @@ def _bytes(client: Client, answer: object) -> bytes:
 
 @pytest.mark.parametrize("route", sorted(set(ROUTES) - {"IntrospectToken"}))
 def test_no_field_of_any_route_reaches_the_answers(client: Client, route: str) -> None:
-    """A request gets a well-formed answer or an error, and the answers are in neither."""
+    """Any request gets a well-formed response or an error, without the answers."""
 
     @given(body=_body(ROUTES[route]))
     def reach(body: dict[str, Any]) -> None:
@@ -123,14 +123,14 @@ def test_no_field_of_any_route_reaches_the_answers(client: Client, route: str) -
 
 @pytest.mark.parametrize("name", [name for name in _NAMES if name != "train.csv"])
 def test_no_name_leads_to_the_answers(client: Client, name: str) -> None:
-    """Asked for by name as a file of the competition, only plain files of `public` are found."""
+    """By name, only regular files of `public` can be downloaded."""
     with pytest.raises(RouteError, match="File not found") as refused:
         client.ask("DownloadDataFile", competitionName="small", fileName=name)
     assert refused.value.code == 404
 
 
 def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:
-    """Links, and another name of the file of answers, are not among them."""
+    """The archive excludes links and hard links to the answers."""
     answer = client.ask("DownloadDataFiles", competitionName="small")
     assert isinstance(answer, FileLink)
     with zipfile.ZipFile(io.BytesIO(client.fetch(answer))) as archive:
@@ -143,7 +143,7 @@ def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:
 
 
 def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
-    """Even a ticket that the server never made leads to plain files of its kind only."""
+    """Even a forged link resolves to regular files of its kind only."""
     for kind in ("data", "dataset", "output", "submission", "other"):
         for name in _NAMES:
             for ref in ("ada/out", "ada/over", "ada/all", "ada/one", "1", "..", ""):
@@ -157,7 +157,7 @@ def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
 
 
 def test_a_submission_is_shown_to_its_owner_only(client: Client) -> None:
-    """Another user finds neither its facts nor its file."""
+    """Another user finds neither a submission's metadata nor its file."""
     hosted = list(client.catalog.hosted.values())
     other = Client(hosted, user="bob", faults=FaultInjector())
     for route, field in (("GetSubmission", "ref"), ("DownloadSubmission", "submissionId")):
@@ -169,7 +169,7 @@ def test_a_submission_is_shown_to_its_owner_only(client: Client) -> None:
 
 
 def test_files_are_found_by_their_own_names_only(tmp_path: Path) -> None:
-    """A file in a folder has one name; a part too many or too few finds nothing."""
+    """A file has one name; path components too many or too few find nothing."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c.csv").write_text("x")
     files = PlainFiles(tmp_path)

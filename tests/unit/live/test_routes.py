@@ -1,4 +1,4 @@
-"""What the routes answer, without HTTP between."""
+"""The responses of the routes, without HTTP."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.unit.live.worlds import NOON, Client, leaderboard, open_world, submis
 
 @pytest.fixture
 def client(tmp_path: Path) -> Client:
-    """Asks about one competition with a community."""
+    """A client of one competition with a community."""
     folder = world_folder(tmp_path, title="A small competition")
     community = folder / "community"
     (community / "data").mkdir(parents=True)
@@ -71,12 +71,12 @@ def _refs(answer: Any) -> list[str]:
     ],
 )
 def test_notebooks_come_in_the_order_asked_for(client: Client, sort_by: str, refs: list[str]) -> None:
-    """Those without a public score come last in both orders by score."""
+    """Notebooks are sorted as requested; those without a score come last in both score orders."""
     assert _refs(client.ask("ListKernels", competition="small", sortBy=sort_by)) == refs
 
 
 def test_notebooks_are_found_by_what_they_are(client: Client) -> None:
-    """Owner, language, dataset and words narrow the list."""
+    """Owner, language, dataset and words filter the list."""
     assert _refs(client.ask("ListKernels", user="bob", language="all")) == ["bob/two"]
     assert _refs(client.ask("ListKernels", language="r")) == ["eve/three"]
     assert _refs(client.ask("ListKernels", dataset="bob/rows")) == ["ada/one"]
@@ -85,7 +85,7 @@ def test_notebooks_are_found_by_what_they_are(client: Client) -> None:
 
 
 def test_a_notebook_is_had_in_any_version(client: Client) -> None:
-    """The current one by its name, an earlier one by `/version`, one that never was not at all."""
+    """The current version is found by name, an earlier one by `/version`, others are not found."""
     current = client.ask("GetKernel", userName="ada", kernelSlug="one")
     assert (current["blob"]["source"].strip(), current["metadata"]["currentVersionNumber"]) == (
         "x = 2",
@@ -99,7 +99,7 @@ def test_a_notebook_is_had_in_any_version(client: Client) -> None:
 
 
 def test_what_a_notebook_left_behind_can_be_fetched(client: Client) -> None:
-    """The files of the version; a notebook of which nothing was kept has none."""
+    """Output files of a version can be downloaded; a notebook without any has none."""
     answer = client.ask("ListKernelSessionOutput", userName="ada", kernelSlug="one")
     (file,) = answer["files"]
     assert file["fileName"] == "out.csv"
@@ -111,7 +111,7 @@ def test_what_a_notebook_left_behind_can_be_fetched(client: Client) -> None:
 
 
 def test_topics_come_page_by_page(client: Client) -> None:
-    """Twenty on the first page and the rest on the second, with the number of all."""
+    """Topics are paginated by twenty, with the total count."""
     pages = [client.ask("ListCompetitionTopics", competitionName="small", page=page) for page in (1, 2)]
     titles = [[topic["title"] for topic in page["topics"]] for page in pages]
     assert [len(page) for page in titles] == [20, 3]
@@ -120,7 +120,7 @@ def test_topics_come_page_by_page(client: Client) -> None:
 
 
 def test_comments_are_a_tree(client: Client) -> None:
-    """Answers stand below what they answer; those that only answer each other stand by themselves."""
+    """Replies are nested below their comment; comments that only reply to each other become roots."""
     topics = client.ask(
         "ListCompetitionTopics", competitionName="small", sortBy="TOPIC_LIST_SORT_BY_ACTIVE"
     )
@@ -135,7 +135,7 @@ def test_comments_are_a_tree(client: Client) -> None:
 
 
 def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
-    """A thousand comments, each answering the last, are all there, ten deep at most."""
+    """A chain of a thousand replies is complete, nested at most ten deep."""
     folder = world_folder(tmp_path)
     (folder / "community").mkdir()
     row = [
@@ -155,13 +155,13 @@ def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
 
 
 def test_a_page_token_that_is_none_is_refused(client: Client) -> None:
-    """With a bad request, in one line."""
+    """An invalid page token is a bad request."""
     with pytest.raises(RouteError, match="Invalid page token"):
         client.ask("ListDataFiles", competitionName="small", pageToken="x")
 
 
 def test_files_come_page_by_page(client: Client) -> None:
-    """The token of a page leads to the next one, and the last has none."""
+    """Each page has the token of the next, and the last has none."""
     names: list[str] = []
     token = ""
     while True:
@@ -174,7 +174,7 @@ def test_files_come_page_by_page(client: Client) -> None:
 
 
 def test_a_dataset_has_facts_and_files(client: Client) -> None:
-    """Listed with its size, described with its licence, and fetched file by file."""
+    """A dataset is listed with its size, described with its licence, and downloaded file by file."""
     (listed,) = client.ask("ListDatasets")["datasets"]
     assert (listed["ref"], listed["totalBytes"], listed["currentVersionNumber"]) == ("bob/rows", 4, 1)
     request = {"ownerSlug": "bob", "datasetSlug": "rows"}
@@ -200,7 +200,7 @@ def _hand_in(client: Client, content: bytes) -> Any:
 
 
 def test_a_submission_goes_in_and_is_listed(client: Client) -> None:
-    """With its number, its plain name, and the score on the public rows alone."""
+    """A submission is listed with its ref, its file name and the public score alone."""
     folder = client.catalog.find("small").competition.folder
     submitted = _hand_in(client, submission(folder).read_bytes())
     assert submitted["message"] == "Successfully submitted to A small competition"
@@ -212,7 +212,7 @@ def test_a_submission_goes_in_and_is_listed(client: Client) -> None:
 
 
 def test_the_newest_submission_is_listed_first(client: Client) -> None:
-    """And one that could not be read says why, and is not among the successful."""
+    """Submissions are listed newest first; an invalid one has an error and is no successful one."""
     folder = client.catalog.find("small").competition.folder
     _hand_in(client, submission(folder).read_bytes())
     _hand_in(client, b"id,label\n")
@@ -225,7 +225,7 @@ def test_the_newest_submission_is_listed_first(client: Client) -> None:
 
 
 def test_a_spent_allowance_is_refused_before_the_upload(client: Client) -> None:
-    """Two a day here; the third is told so in Kaggle's words, and may not even be sent."""
+    """Beyond the daily limit, the upload is refused already, in Kaggle's words."""
     folder = client.catalog.find("small").competition.folder
     for _ in range(2):
         _hand_in(client, submission(folder).read_bytes())
@@ -246,7 +246,7 @@ def test_a_spent_allowance_is_refused_before_the_upload(client: Client) -> None:
 def test_conditions_of_a_competition_are_kept(
     client: Client, conditions: EntryConditions, code: int, said: str
 ) -> None:
-    """Who has not met them can look, and not hand in."""
+    """A user who does not meet the entry conditions can read, but not submit."""
     client.catalog.faults.set_conditions("small", conditions)
     with pytest.raises(RouteError, match=said) as refused:
         _hand_in(client, b"x")
@@ -257,7 +257,7 @@ def test_conditions_of_a_competition_are_kept(
 
 
 def test_data_are_for_those_who_accepted_the_rules(client: Client) -> None:
-    """Neither a file nor all of them; not even with an address from before."""
+    """Without accepted rules no file can be downloaded, not even by an earlier link."""
     ticket = client.ask("DownloadDataFile", competitionName="small", fileName="train.csv")
     assert isinstance(ticket, FileLink)
     client.catalog.faults.set_conditions("small", EntryConditions(rules_accepted=False))
@@ -269,14 +269,14 @@ def test_data_are_for_those_who_accepted_the_rules(client: Client) -> None:
 
 
 def test_an_unknown_competition_is_not_found(client: Client) -> None:
-    """Under any route that names one."""
+    """An unknown competition is 404 on every route that names one."""
     for route in ("GetCompetition", "ListDataFiles", "GetLeaderboard", "ListCompetitionTopics"):
         with pytest.raises(RouteError, match="Competition not found"):
             client.ask(route, competitionName="other")
 
 
 def test_pages_say_what_it_is_about_and_how_it_is_scored(tmp_path: Path) -> None:
-    """The evaluation is its own section of the description, or else the metric's name."""
+    """The evaluation page is a section of the description, or else names the metric."""
     folder = world_folder(tmp_path)
     client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
     request = {"competitionName": "small", "pageName": "evaluation"}
@@ -291,7 +291,7 @@ def test_pages_say_what_it_is_about_and_how_it_is_scored(tmp_path: Path) -> None
 
 
 def test_competitions_are_listed_by_word_deadline_and_entry(tmp_path: Path) -> None:
-    """A search narrows the list, deadlines order it, and what was entered can be asked for."""
+    """Competitions can be searched, sorted by deadline, and filtered by entry."""
     hosted = []
     for name, deadline in (("early", "2023-05-01"), ("late", "2023-06-01")):
         folder = world_folder(tmp_path / name, id=name, deadline=deadline)
@@ -314,7 +314,7 @@ def test_competitions_are_listed_by_word_deadline_and_entry(tmp_path: Path) -> N
 
 
 def test_a_folder_of_competitions_or_one_of_them_can_be_served(tmp_path: Path) -> None:
-    """What holds a competition.yaml is one; a folder without any is refused."""
+    """A folder with a competition.yaml is one competition; a folder without any is refused."""
     folder = world_folder(tmp_path / "all")
     assert find_competition_folders(tmp_path / "all") == [folder]
     assert find_competition_folders(folder) == [folder]

@@ -1,4 +1,4 @@
-"""Scores on hidden answers: the public share, and the rest."""
+"""Submissions are scored on the public and the private rows of the hidden answers."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from tests.unit.live.worlds import submission, world_folder
 
 
 def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
-    """The public and the private score are those of disjoint rows that make up the whole."""
+    """The public and the private rows are disjoint and make up all rows."""
     folder = world_folder(tmp_path)
     hidden = AnswerKey(load_competition(folder))
     for right in range(11):
@@ -24,7 +24,7 @@ def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
 
 
 def test_the_same_rows_are_public_in_every_world(tmp_path: Path) -> None:
-    """The choice depends on the competition's id and the rows' keys, not on their order."""
+    """The split depends on the competition's id and the keys, not on the order of rows."""
     folder = world_folder(tmp_path)
     before = AnswerKey(load_competition(folder)).grade(submission(folder, right=4))
     answers = folder / "private" / "answers.csv"
@@ -35,7 +35,7 @@ def test_the_same_rows_are_public_in_every_world(tmp_path: Path) -> None:
 
 
 def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
-    """As in Kaggle's own solution files; rows that are neither count in the whole only."""
+    """The column `Usage` assigns rows as in Kaggle's solution files; others count in the total only."""
     folder = world_folder(tmp_path)
     handed_in = submission(folder, right=4)
     answers = folder / "private" / "answers.csv"
@@ -49,7 +49,7 @@ def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
 
 
 def test_the_whole_score_is_that_of_grade(tmp_path: Path) -> None:
-    """A world and `comind grade` never disagree."""
+    """The total score equals that of `comind grade`."""
     folder = world_folder(tmp_path)
     competition = load_competition(folder)
     handed_in = submission(folder, right=7)
@@ -57,7 +57,7 @@ def test_the_whole_score_is_that_of_grade(tmp_path: Path) -> None:
 
 
 def test_a_wrong_submission_is_told_what_is_wrong(tmp_path: Path) -> None:
-    """Without saying where its file is kept."""
+    """An invalid submission gets a reason without the path of its file."""
     folder = world_folder(tmp_path)
     bad = tmp_path / "bad.csv"
     bad.write_text("id,label\n40,yes\n")
@@ -68,7 +68,7 @@ def test_a_wrong_submission_is_told_what_is_wrong(tmp_path: Path) -> None:
 
 
 def test_a_metric_that_needs_both_classes_gives_no_score_on_rows_of_one(tmp_path: Path) -> None:
-    """A share on which the metric says nothing has no score; the whole has."""
+    """If the metric is undefined on the public or private rows, that score is None."""
     folder = world_folder(tmp_path, metric="roc-auc")
     answers = folder / "private" / "answers.csv"
     lines = ["id,label,Usage"]
@@ -81,7 +81,7 @@ def test_a_metric_that_needs_both_classes_gives_no_score_on_rows_of_one(tmp_path
 
 
 def test_a_competition_without_answers_is_refused(tmp_path: Path) -> None:
-    """There is nothing to grade with."""
+    """A competition without answers cannot be graded."""
     folder = world_folder(tmp_path)
     (folder / "private" / "answers.csv").unlink()
     with pytest.raises(CompetitionError, match=r"no private/answers\.csv"):

@@ -1,4 +1,4 @@
-"""The book of submissions, which outlives everything."""
+"""The submission store is durable."""
 
 from pathlib import Path
 
@@ -25,11 +25,11 @@ _RECORDED = (
     b'"description":"","total_bytes":3,"marks":{"valid":true,"message":"","public":0.1,'
     b'"private":1e-7,"score":null}}\n'
 )
-"""A book of two submissions, one of them graded, written before books were event stores."""
+"""A log of two submissions, one of them graded, from before logs were event stores."""
 
 
 def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """A book of an earlier version is read whole, and each line is still written byte for byte."""
+    """A log of an earlier version is read completely, and lines are still written byte for byte."""
     path = tmp_path / "submissions.jsonl"
     path.write_bytes(_RECORDED)
     store = SubmissionStore(tmp_path)
@@ -51,7 +51,7 @@ def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
 
 
 def test_a_torn_last_line_is_a_submission_that_never_was(tmp_path: Path) -> None:
-    """Killed while it wrote, the book goes on where it was, and the next line is whole."""
+    """A torn last line is dropped, and the next submission is written as a whole line."""
     store = SubmissionStore(tmp_path)
     store.accept(_submission(), b"one")
     store.close()
@@ -75,7 +75,7 @@ def test_a_book_has_one_writer(tmp_path: Path) -> None:
 
 
 def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
-    """Byte by byte, under the submission's number."""
+    """A submitted file is stored byte for byte under the submission's ref."""
     store = SubmissionStore(tmp_path)
     kept = store.accept(_submission(), b"\xff\x00")
     assert store.path(kept.ref).read_bytes() == b"\xff\x00"
@@ -83,13 +83,13 @@ def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
 
 
 def test_a_request_that_no_file_could_hold_is_refused() -> None:
-    """Half of a character would be written and never be read again."""
+    """A request with a lone surrogate, which cannot be encoded, is refused."""
     with pytest.raises(RouteError, match="cannot be parsed"):
         parse_body(ROUTES["ListSubmissions"], b'{"competitionName": "\\ud800"}')
 
 
 def test_a_file_without_a_header_is_graded_as_invalid(tmp_path: Path) -> None:
-    """It gets a status like any other file."""
+    """A file without a header is graded as invalid."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
     mine = tmp_path / "mine.csv"

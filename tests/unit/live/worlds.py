@@ -1,4 +1,4 @@
-"""Small worlds for the tests: a competition of twenty rows, with what the test needs around it."""
+"""Helpers: a replayed competition of twenty rows, and a client of its routes."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +15,7 @@ from comind.live.world import MLELive
 from tests.unit.evaluation.folders import competition_folder
 
 SECRET = "nobody-may-read-this"
-"""Stands in the file of answers, in a column of its own."""
+"""A value in a column of the answers, which no response may contain."""
 
 NOON = datetime(2023, 4, 1, 12, tzinfo=UTC)
 ROUTES = {name.split("/")[1]: name for name in REQUEST_TYPES}
@@ -23,7 +23,7 @@ ROUTES = {name.split("/")[1]: name for name in REQUEST_TYPES}
 
 
 def world_folder(root: Path, **changes: Any) -> Path:
-    """Write a competition that is scored by accuracy; its answers carry a secret."""
+    """Write a competition that is scored by accuracy; its answers contain a secret."""
     folder = competition_folder(root, **({"deadline": "2023-04-30T23:59:00Z"} | changes))
     answers = folder / "private" / "answers.csv"
     first, *rows = answers.read_text().splitlines()
@@ -32,18 +32,18 @@ def world_folder(root: Path, **changes: Any) -> Path:
 
 
 def leaderboard(folder: Path, name: str, *lines: str) -> None:
-    """Write one of the leaderboard's files."""
+    """Write a leaderboard file."""
     (folder / "leaderboard").mkdir(exist_ok=True)
     (folder / "leaderboard" / name).write_text("\n".join(lines) + "\n")
 
 
 def open_world(folder: Path, *more: Any, **options: Any) -> MLELive:
-    """Open the world of a folder."""
+    """Replay the competition in a folder."""
     return MLELive(load_competition(folder), *more, **options)
 
 
 def submission(folder: Path, name: str = "mine.csv", *, right: int = 10) -> Path:
-    """Write a submission of ten rows, of which so many are right."""
+    """Write a submission of ten rows with this many correct."""
     first, *rows = (folder / "private" / "answers.csv").read_text().splitlines()
     lines = [",".join(first.split(",")[:2])]
     for place, row in enumerate(rows):
@@ -56,7 +56,7 @@ def submission(folder: Path, name: str = "mine.csv", *, right: int = 10) -> Path
 
 
 class Client:
-    """Asks the routes of some worlds as one user, without HTTP between."""
+    """Call routes as one user, without HTTP."""
 
     def __init__(
         self, hosted: list[HostedCompetition], user: str = "ann", faults: FaultInjector | None = None
@@ -67,7 +67,7 @@ class Client:
         self.context = RequestContext(user, "http://here", repr)
 
     def ask(self, route: str, **body: Any) -> RouteResponse:
-        """Return what a route answers to a body in the client's spelling."""
+        """Return the response to a body in the client's JSON."""
         name = ROUTES[route]
         return self.router.handle(name, parse_request(REQUEST_TYPES[name], body), self.context)
 

@@ -1,4 +1,4 @@
-"""The graph of what came from what is acyclic, whatever is added."""
+"""The provenance graph is acyclic, whatever is added."""
 
 import networkx as nx
 import pytest
@@ -18,7 +18,7 @@ def _idea(name: str, *parents: str) -> Node:
 
 @given(st.lists(st.tuples(st.sampled_from(_NAMES), st.lists(st.sampled_from(_IDS), max_size=3))))
 def test_no_addition_makes_a_circle(additions: list[tuple[str, list[str]]]) -> None:
-    """Nodes and parents in any order: what is accepted is acyclic, what is refused changes nothing."""
+    """Whatever the order of additions, the graph stays acyclic, and a refused one changes nothing."""
     graph = Graph()
     for name, parents in additions:
         before = list(graph)
@@ -40,7 +40,7 @@ def test_no_addition_makes_a_circle(additions: list[tuple[str, list[str]]]) -> N
 
 
 def test_a_solution_knows_where_it_came_from() -> None:
-    """From a discussion over idea and draft to a solution, and back."""
+    """Ancestors of a solution include discussion, idea and draft; descendants are the inverse."""
     graph = Graph()
     for kind, name, parents in (
         (NodeKind.DISCUSSION, "1", ()),
@@ -70,7 +70,7 @@ def test_a_solution_knows_where_it_came_from() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(node: Node, reason: str) -> None:
-    """Unknown parents, circles and a second title are refused; the graph stays as it was."""
+    """Unknown parents, cycles and a second title are refused, and the graph is unchanged."""
     graph = Graph().add(_idea("a")).add(_idea("b", "idea:a"))
     with pytest.raises(ValueError, match=reason):
         graph.add(node)
@@ -86,7 +86,7 @@ def test_more_parents_join_those_that_are_there() -> None:
 
 
 def test_strangers_may_name_each_other_in_a_circle() -> None:
-    """Notebooks that claim to come from each other make no circle; unknown names are passed over."""
+    """Notebooks that declare each other as sources make no cycle; unknown names are ignored."""
     one = Notebook(ref="a/a", version=1, title="a", author="a", source="", notebooks=("b/b", "a/a"))
     two = Notebook(
         ref="b/b",

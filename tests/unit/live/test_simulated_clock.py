@@ -1,4 +1,4 @@
-"""The time of a world."""
+"""The simulated clock."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +12,7 @@ DAY = timedelta(days=1)
 
 
 class Seconds:
-    """Real seconds that pass when a test says so."""
+    """A manual clock of real seconds."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -22,7 +22,7 @@ class Seconds:
 
 
 def test_a_clock_stands_where_it_was_set() -> None:
-    """Without a speed, the time stays, however long one waits."""
+    """Without a speed, the clock is frozen."""
     seconds = Seconds()
     clock = SimulatedClock(NOON, seconds=seconds)
     seconds.now += 1_000_000
@@ -30,7 +30,7 @@ def test_a_clock_stands_where_it_was_set() -> None:
 
 
 def test_a_clock_runs_fast() -> None:
-    """With a speed of 86,400 a real second is a day of the world."""
+    """At a speed of 86,400 a real second is a simulated day."""
     seconds = Seconds()
     clock = SimulatedClock(NOON, speed=86_400, seconds=seconds)
     seconds.now += 3
@@ -38,7 +38,7 @@ def test_a_clock_runs_fast() -> None:
 
 
 def test_a_clock_can_be_set_and_sped_up_on_the_way() -> None:
-    """A new time or speed counts from that moment on, not from the beginning."""
+    """A new time or speed takes effect from that moment on."""
     seconds = Seconds()
     clock = SimulatedClock(NOON, speed=1, seconds=seconds)
     seconds.now += 60
@@ -52,14 +52,14 @@ def test_a_clock_can_be_set_and_sped_up_on_the_way() -> None:
 
 
 def test_the_real_time_hides_nothing() -> None:
-    """Without a start there is no moment that things could be later than."""
+    """The real clock has no as-of time."""
     clock = SimulatedClock()
     assert clock.moment is None
     assert abs(clock.now() - datetime.now(UTC)) < DAY
 
 
 def test_time_does_not_run_out() -> None:
-    """A clock that runs for ages stops at the last time there is."""
+    """A clock that overflows stays at the last representable time."""
     seconds = Seconds()
     clock = SimulatedClock(NOON, speed=1e12, seconds=seconds)
     seconds.now += 1e12
@@ -68,12 +68,12 @@ def test_time_does_not_run_out() -> None:
 
 @pytest.mark.parametrize("speed", [-1.0, float("inf"), float("nan")])
 def test_a_clock_never_runs_back(speed: float) -> None:
-    """A speed that is negative or no number is refused."""
+    """A negative or non-finite speed is refused."""
     with pytest.raises(UsageError, match="must be finite and not negative"):
         SimulatedClock(NOON, speed=speed)
 
 
 def test_a_time_without_a_zone_is_refused() -> None:
-    """Nobody can say when it is."""
+    """A start time without a zone is refused."""
     with pytest.raises(UsageError, match="needs a zone"):
         SimulatedClock(NOON.replace(tzinfo=None))

@@ -1,4 +1,4 @@
-"""Leaderboards as they stood."""
+"""Leaderboards as of a moment."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -29,7 +29,7 @@ def _scores(board: object) -> list[tuple[int, str]]:
 
 
 def test_a_history_gives_the_board_of_any_day(tmp_path: Path) -> None:
-    """On each day every team stands with its best score so far, best first, times taken as UTC."""
+    """As of each day, every team has its best score so far, best first, times in UTC."""
     leaderboard(tmp_path, "history.csv", *HISTORY)
     standings = LeaderboardHistory(tmp_path, maximize=True)
     assert _scores(standings.public(_at(1), over=False)) == [(1, "0.5")]
@@ -40,7 +40,7 @@ def test_a_history_gives_the_board_of_any_day(tmp_path: Path) -> None:
 
 
 def test_the_metric_says_which_score_is_best(tmp_path: Path) -> None:
-    """Where less is better, the lowest score of each team counts."""
+    """If lower is better, the lowest score of each team counts."""
     leaderboard(tmp_path, "history.csv", *HISTORY)
     board = LeaderboardHistory(tmp_path, maximize=False).public(_at(4), over=False)
     assert _scores(board) == [(1, "0.4"), (2, "0.7")]
@@ -58,7 +58,7 @@ def test_a_board_is_made_of_what_was_there(
     hour: int,
     maximize: bool,
 ) -> None:
-    """The board of a moment is that of a history which ends there, and each team's best stands on it."""
+    """The board as of a moment equals that of a history truncated there."""
     start = datetime(2023, 3, 1, tzinfo=UTC)
 
     def board(kept: list[tuple[int, int, int]], moment: datetime | None) -> list[tuple[int, str]]:
@@ -77,7 +77,7 @@ def test_a_board_is_made_of_what_was_there(
 
 
 def test_final_scores_without_times_say_nothing_before_the_end(tmp_path: Path) -> None:
-    """A board of ranks and scores is unknown under a moment, and that is said; at the end it is told."""
+    """A board without times is hidden before the deadline, with a message, and shown after it."""
     leaderboard(tmp_path, "public.csv", "rank,score", "1,0.9", "2,0.8")
     leaderboard(tmp_path, "private.csv", "rank,score", "1,0.7", "2,0.6")
     standings = LeaderboardHistory(tmp_path, maximize=True)
@@ -92,7 +92,7 @@ def test_final_scores_without_times_say_nothing_before_the_end(tmp_path: Path) -
 
 
 def test_final_scores_with_times_are_known_from_then_on(tmp_path: Path) -> None:
-    """Of a board with dates, the rows that had been reached by then are there."""
+    """Of a board with dates, the rows dated by then are shown."""
     leaderboard(
         tmp_path,
         "public.csv",
@@ -105,7 +105,7 @@ def test_final_scores_with_times_are_known_from_then_on(tmp_path: Path) -> None:
 
 
 def test_of_equal_scores_the_earlier_stands_first(tmp_path: Path) -> None:
-    """A tie goes to whoever was there first."""
+    """Ties are broken by time."""
     leaderboard(
         tmp_path,
         "history.csv",
@@ -128,7 +128,7 @@ def test_of_equal_scores_the_earlier_stands_first(tmp_path: Path) -> None:
     ],
 )
 def test_a_broken_history_is_refused(tmp_path: Path, row: str, said: str) -> None:
-    """A submission without a time, or with a time or score that is none, is named."""
+    """A submission without a time, or with an invalid time or score, is an error that names it."""
     leaderboard(tmp_path, "history.csv", "TeamId,TeamName,SubmissionDate,Score", row)
     with pytest.raises(CompetitionError, match=said):
         LeaderboardHistory(tmp_path, maximize=True)

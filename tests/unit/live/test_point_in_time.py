@@ -1,4 +1,4 @@
-"""A world's community may be a store's: the same as its folder's, and nothing later either."""
+"""A store can replace a competition's own community, with the same as-of guarantees."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -33,7 +33,7 @@ def store(folder: Path, tmp_path: Path) -> CommunityStore:
 
 
 def test_a_store_shows_what_its_folder_shows(folder: Path, store: CommunityStore) -> None:
-    """On every day of its life, items, votes and programs are the same."""
+    """On every day, items, votes and source code of folder and store are equal."""
     own = PointInTimeCommunity(open_community(folder / "community"), _DEMO)
     stored = PointInTimeCommunity(store, _DEMO)
     for day in range(0, 90, 10):
@@ -50,7 +50,7 @@ def test_a_store_shows_what_its_folder_shows(folder: Path, store: CommunityStore
 
 
 def test_what_a_minute_hides_is_only_too_old(store: CommunityStore) -> None:
-    """A notebook of 09:12 is there from 09:12 on, and never before."""
+    """A notebook of 09:12 is visible from 09:12 on, and never before."""
     stored = PointInTimeCommunity(store, _DEMO)
     ref, version = "ada-field/one-straight-border", 1
     before = datetime(2023, 3, 4, 9, 11, 59, tzinfo=UTC)
@@ -60,7 +60,7 @@ def test_what_a_minute_hides_is_only_too_old(store: CommunityStore) -> None:
 
 
 def test_a_world_is_served_from_a_store(folder: Path, store: CommunityStore, tmp_path: Path) -> None:
-    """Listed notebooks can be pulled with their programs, though the store reads these one by one."""
+    """A notebook listed from a store can be pulled with its source code."""
     moment = datetime(2023, 4, 1, tzinfo=UTC)
     world = MLELive(load_competition(folder), moment, community=store)
     client = Client([HostedCompetition(world, tmp_path / "archives")])
@@ -72,6 +72,6 @@ def test_a_world_is_served_from_a_store(folder: Path, store: CommunityStore, tmp
 
 
 def test_a_store_of_other_competitions_is_refused(store: CommunityStore) -> None:
-    """It is said what the store knows."""
+    """A store without the competition is refused."""
     with pytest.raises(CommunityError, match="contains nothing"):
         PointInTimeCommunity(store, "other")

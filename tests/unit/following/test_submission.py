@@ -1,4 +1,4 @@
-"""What is handed in is handed in once, and its score is learnt."""
+"""Files are submitted once, and their scores are recorded."""
 
 import contextlib
 from pathlib import Path
@@ -31,7 +31,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def log(tmp_path: Path) -> FollowingLog:
-    """The log of a competition that was followed for no time yet."""
+    """An empty log."""
     return FollowingLog(tmp_path, SLUG)
 
 
@@ -45,7 +45,7 @@ def _score(kaggle: ScriptedKaggle, **changes: str) -> None:
 
 
 def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
-    """It is asked for at intervals, until it is there or patience is over."""
+    """Scores are polled at intervals until they exist or the timeout is over."""
     kaggle, clock = ScriptedKaggle(tiny_world()), QuickTime()
     submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     wait_for_scores(log, kaggle, SLUG, clock, seconds=60, every=20)
@@ -58,7 +58,7 @@ def test_a_score_is_waited_for(log: FollowingLog, file: Path) -> None:
 
 
 def test_a_refused_file_is_known_as_refused(log: FollowingLog, file: Path) -> None:
-    """What could not be graded has no score, and its error is kept."""
+    """A rejected file has no score, and its error is recorded."""
     kaggle = ScriptedKaggle(tiny_world())
     submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     _score(kaggle, status="error", error="missing rows")
@@ -69,7 +69,7 @@ def test_a_refused_file_is_known_as_refused(log: FollowingLog, file: Path) -> No
 
 
 def test_a_sealed_score_is_no_score(log: FollowingLog, file: Path) -> None:
-    """Where scores are told at the end, a graded submission is waited for no longer."""
+    """A graded submission without a visible score is not polled for."""
     kaggle = ScriptedKaggle(tiny_world())
     submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
     _score(kaggle, status="complete")
@@ -80,7 +80,7 @@ def test_a_sealed_score_is_no_score(log: FollowingLog, file: Path) -> None:
 
 @pytest.mark.parametrize("taken", [True, False])
 def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) -> None:
-    """After no answer, or a kill, the list of submissions tells whether the file was taken."""
+    """After no answer, or a kill, the list of submissions shows whether the file was accepted."""
     kaggle = ScriptedKaggle(tiny_world())
     what = _candidate(file)
     kaggle.failures["submit"] = [KaggleBusyError("no answer", perhaps_done=True)]
@@ -100,7 +100,7 @@ def test_a_lost_answer_is_looked_up(log: FollowingLog, file: Path, taken: bool) 
 def test_what_was_not_taken_counts_for_nothing(
     log: FollowingLog, file: Path, error: KaggleRefusedError | KaggleBusyError
 ) -> None:
-    """A clear no leaves nothing behind, so the same file can be handed in another day."""
+    """A refused request leaves no submission, so the file can be submitted another day."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.failures["submit"] = [error]
     with contextlib.suppress(type(error)):
@@ -109,7 +109,7 @@ def test_what_was_not_taken_counts_for_nothing(
 
 
 def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Path) -> None:
-    """The list of submissions finds it by its message; it is not sent again."""
+    """A submission without a reference is found by its message, and not sent again."""
     kaggle = ScriptedKaggle(tiny_world())
     kaggle.nameless = True
     submit_candidate(log, kaggle, SLUG, _candidate(file), file, day(0))
@@ -119,7 +119,7 @@ def test_an_answer_without_a_reference_is_no_refusal(log: FollowingLog, file: Pa
 
 
 def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
-    """A file that was changed since is not sent."""
+    """A file that changed after grading is not submitted."""
     what = _candidate(file)
     file.write_text("other")
     with pytest.raises(CampaignError, match="changed"):
@@ -128,7 +128,7 @@ def test_only_the_graded_file_goes_out(log: FollowingLog, file: Path) -> None:
 
 
 def test_a_rank_is_a_place_on_the_board() -> None:
-    """One more than the teams that are better; rows without a number are left out."""
+    """The rank is one more than the number of better teams; rows without a score are ignored."""
     rows = [LeaderboardRow(team=str(n), score=text) for n, text in enumerate(["0.1", "0.2", "", "0.3"])]
     for score, maximize, rank in ((0.2, False, 2), (0.2, True, 2), (0.05, False, 1), (0.05, True, 4)):
         standing = leaderboard_standing(score, rows, day(0), maximize=maximize)

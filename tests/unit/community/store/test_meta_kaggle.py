@@ -1,4 +1,4 @@
-"""Meta Kaggle: what becomes of its rows as of any time, and what is said of those of no use."""
+"""Meta Kaggle is imported into records with times; unusable rows are counted."""
 
 import shutil
 from copy import deepcopy
@@ -28,7 +28,7 @@ def _day(day: int) -> datetime:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store that has taken the small dump."""
+    """A store with the small dump imported."""
     ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump"))
     return tmp_path / "store"
 
@@ -38,7 +38,7 @@ def _view(root: Path, moment: datetime | None, competition: str = "titanic") -> 
 
 
 def test_what_was_known_on_a_day(store: Path) -> None:
-    """Versions, votes, scores, tiers, forks and sources are those of the moment."""
+    """Versions, votes, scores, tiers, forks and sources are those of the as-of time."""
     observed = {
         day: [
             (each.ref, each.version, each.votes, each.public_score, each.author_tier, each.datasets)
@@ -61,7 +61,7 @@ def test_what_was_known_on_a_day(store: Path) -> None:
 
 
 def test_the_tier_of_today_has_no_time(store: Path) -> None:
-    """It is told where no time is asked for, and otherwise only what was achieved by then."""
+    """Today's tier is shown without an as-of time only; otherwise achievements by then count."""
     tiers = [
         [each.author_tier for each in _view(store, moment).notebooks] for moment in (_day(25), None)
     ]
@@ -69,7 +69,7 @@ def test_the_tier_of_today_has_no_time(store: Path) -> None:
 
 
 def test_a_forum_as_it_was(store: Path) -> None:
-    """The first message is the discussion; comments and their votes come one by one, as text."""
+    """The first message is the discussion; comments, with votes as of the time, are plain text."""
     [early], [late] = (_view(store, _day(day)).discussions for day in (4, 13))
     assert (early.body, early.votes) == ("Scale first.\n[picture]", 1)
     assert [(each.id, each.parent, each.votes) for each in early.comments] == [("82", None, 0)]
@@ -81,7 +81,7 @@ def test_a_forum_as_it_was(store: Path) -> None:
 
 
 def test_programs_are_read_from_where_they_lie(store: Path, tmp_path: Path) -> None:
-    """Of Meta Kaggle Code only what is ranked is read, and nothing of it is copied into the store."""
+    """Only ranked notebooks are read from Meta Kaggle Code, and nothing is copied into the store."""
     code = write_code(tmp_path / "code", v1001="x = 1\n", v1002="x = 2\n")
     set_code_folder(store, code)
     view = take_snapshot(
@@ -111,7 +111,7 @@ def _broken(rows: Rows) -> Rows:
 
 
 def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
-    """Each is dropped with its reason; a table that is not there is said, and the rest is taken."""
+    """Each unusable row is dropped with a reason; a missing table is reported, the rest imported."""
     dump = write_dump(tmp_path / "dump", _broken(tables()))
     with (dump / "Users.csv").open("ab") as file:
         file.write(b'23\n24,"eve",1,and,more\n25,\xff,0\n')
@@ -132,7 +132,7 @@ def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
 
 
 def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
-    """One cell that the engine can read and Python cannot spoils no query."""
+    """A value that DuckDB can read and Python cannot becomes null."""
     rows = tables()
     rows["Submissions"][0]["PublicScoreFullPrecision"] = "nan"
     rows["KernelVotes"][0]["VoteDate"] = "12/31/9999"
@@ -153,7 +153,7 @@ def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_needed_is_asked_for(table: str, column: str, message: str, tmp_path: Path) -> None:
-    """A dump without a needed table, or a table without a needed column, is refused in one line."""
+    """A dump without a required table or column is refused in one line."""
     rows = tables()
     for row in rows[table]:
         row.pop(column, None)
@@ -164,7 +164,7 @@ def test_what_is_needed_is_asked_for(table: str, column: str, message: str, tmp_
 
 
 def test_a_table_is_read_once(tmp_path: Path) -> None:
-    """After a crash, tables that were read are not read again."""
+    """An import resumed after a crash does not convert tables again."""
     dump = write_dump(tmp_path / "dump")
     source = dump_source(dump)
 
@@ -181,7 +181,7 @@ def test_a_table_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
-    """Only new records are taken; an edited message counts from the newer dump on."""
+    """Only new records are added; an edited message counts from the newer dump on."""
     rows = tables()
     rows["KernelVotes"].append({"UserId": 24, "KernelVersionId": 1003, "VoteDate": "04/01/2023"})
     rows["ForumMessages"][1]["Message"] = "Why not?"
@@ -195,7 +195,7 @@ def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
 
 
 def test_dumps_and_live_folders_are_one_community(store: Path, tmp_path: Path) -> None:
-    """What a live folder has of a notebook of the dump is added to it: one notebook, with its code."""
+    """A notebook of a dump and of a live folder is one notebook, with the folder's code."""
     line = notebook("ada/first", version=3, created_at="2023-03-15T00:00:00Z", vote_times=None, votes=40)
     line["observed_at"] = "2023-03-16T00:00:00Z"
     ingest_folder(store, community(tmp_path / "live", notebooks=[line]), "titanic")
@@ -215,7 +215,7 @@ _late_times = st.integers(11, 28).map("03/{:02d}/2023 12:00:00".format)
 
 @st.composite
 def _future(draw: st.DrawFn) -> Rows:
-    """The small dump, after more has happened that is later than the tenth of March."""
+    """Return the small dump with events later than the tenth of March."""
     rows = deepcopy(tables())
     version, kernel = rows["KernelVersions"][0], rows["Kernels"][0]
     for number in range(draw(st.integers(0, 2))):
@@ -281,7 +281,7 @@ def _future(draw: st.DrawFn) -> Rows:
 
 @pytest.fixture(scope="module")
 def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that has taken the small dump; only copies of it are changed."""
+    """A store with the small dump imported, to be copied before changes."""
     place = tmp_path_factory.mktemp("p")
     ingest_dump(place / "store", write_dump(place / "dump"))
     return place / "store"
@@ -292,7 +292,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows
 ) -> None:
-    """A dump with a future, alone or after one without, tells the same of what was before."""
+    """As-of queries of the past are equal with and without later events in the dumps."""
     before = CommunityStore.open(past).items("titanic", _day(10))
     place = tmp_path_factory.mktemp("p")
     late = write_dump(place / "late", future)

@@ -1,4 +1,4 @@
-"""A community folder is read as data that anybody may have written."""
+"""A community folder is parsed as untrusted data."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def _read(folder: Path, **files: list[object]) -> tuple[CommunityItems, list[str
     [("demo-tumours", 3), ("demo-diabetes", 3), ("demo-digits", 3), ("demo-mosaic", 4)],
 )
 def test_the_demos_are_read_whole(name: str, notebooks: int) -> None:
-    """Of the communities that come with the demos nothing is left out."""
+    """Nothing in the demos' communities is rejected."""
     items = read_community_folder(_DEMOS / name)
     assert items.remarks == ()
     assert len(items.notebooks) == notebooks
@@ -35,7 +35,7 @@ def test_the_demos_are_read_whole(name: str, notebooks: int) -> None:
 
 
 def test_every_file_is_optional(tmp_path: Path) -> None:
-    """A folder with one of the three files is a community."""
+    """A folder with one of the three files is a community folder."""
     items, said = _read(tmp_path, discussions=[discussion()])
     assert (len(items.notebooks), len(items.discussions), len(items.datasets)) == (0, 1, 0)
     assert said == []
@@ -77,7 +77,7 @@ def test_every_file_is_optional(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_item_is_left_out(tmp_path: Path, line: object, reason: str) -> None:
-    """Whatever is wrong with one line is said in one line, and the others are used."""
+    """An invalid line is rejected with a one-line reason, and the other lines are used."""
     folder = tmp_path / "community"
     folder.mkdir()
     (tmp_path / "secret.py").write_text("password = 1\n")
@@ -93,7 +93,7 @@ def test_a_bad_item_is_left_out(tmp_path: Path, line: object, reason: str) -> No
 
 
 def test_a_bad_comment_leaves_the_thread(tmp_path: Path) -> None:
-    """A comment that cannot be used is left out of a discussion that can."""
+    """An invalid comment is rejected without its discussion."""
     comments = [comment("a"), {"id": "b", "posted_at": "never"}, 7, comment("c")]
     items, said = _read(tmp_path, discussions=[discussion(comments=comments)])
     assert [each.id for each in items.discussions[0].comments] == ["a", "c"]
@@ -104,7 +104,7 @@ def test_a_bad_comment_leaves_the_thread(tmp_path: Path) -> None:
 
 
 def test_numbers_are_ids_too(tmp_path: Path) -> None:
-    """Kaggle numbers its discussions; a number is an id like any other."""
+    """A numeric id, as Kaggle's discussions have, is accepted."""
     thread = discussion(id=17, comments=[comment("x", id=18), comment("y", id=19, parent=18)])
     items, said = _read(tmp_path, discussions=[thread])
     assert said == []
@@ -113,14 +113,14 @@ def test_numbers_are_ids_too(tmp_path: Path) -> None:
 
 
 def test_an_unknown_key_is_said_once(tmp_path: Path) -> None:
-    """Keys that mean nothing here are ignored, which is said, as it may be a misspelt one."""
+    """Unknown keys are ignored, with one remark, as a key may be misspelt."""
     items, said = _read(tmp_path, notebooks=[notebook(vote_tims=[]), notebook("b/c", vote_tims=[])])
     assert len(items.notebooks) == 2
     assert set(said) == {"notebooks.jsonl: the unknown key 'vote_tims' is ignored"}
 
 
 def test_links_to_strange_places_are_dropped(tmp_path: Path) -> None:
-    """Of what a notebook says it uses, only what is `owner/name` is kept."""
+    """Of a notebook's declared sources, only valid `owner/name` references are kept."""
     line = notebook(datasets=["a/b", "../x", 7, "titanic"], notebooks=None, forked_from="../../x")
     items, _ = _read(tmp_path, notebooks=[line])
     assert items.notebooks[0].datasets == ("a/b",)
@@ -129,7 +129,7 @@ def test_links_to_strange_places_are_dropped(tmp_path: Path) -> None:
 
 
 def test_a_jupyter_notebook_becomes_a_program(tmp_path: Path) -> None:
-    """Code cells are parts, Markdown and Jupyter's own commands are comments, outputs are gone."""
+    """Code cells become code, Markdown and magics comments, and outputs are dropped."""
     cells = [
         {"cell_type": "markdown", "source": ["# Title\n", "\n", "text"]},
         {"cell_type": "code", "source": "!pip install x\n%time\nx = 1", "outputs": [{"png": "A" * 99}]},
@@ -143,7 +143,7 @@ def test_a_jupyter_notebook_becomes_a_program(tmp_path: Path) -> None:
 
 
 def test_a_huge_source_is_cut_with_a_mark(tmp_path: Path) -> None:
-    """A notebook longer than the bound is kept up to it, and its end says so."""
+    """Source code beyond the limit is truncated with a mark."""
     (tmp_path / "huge.py").write_text("x = 1\n" * 1_000_000)
     lines = [notebook(source=None, path="huge.py"), notebook("b/c", source="y" * 250_000)]
     items, _ = _read(tmp_path, notebooks=lines)
@@ -153,14 +153,14 @@ def test_a_huge_source_is_cut_with_a_mark(tmp_path: Path) -> None:
 
 
 def test_binary_data_is_not_a_program(tmp_path: Path) -> None:
-    """Of a file that holds no text only its size is told."""
+    """A binary file is replaced by a line with its size."""
     (tmp_path / "binary.py").write_bytes(bytes(range(256)) * 100)
     items, _ = _read(tmp_path, notebooks=[notebook(source=None, path="binary.py")])
     assert items.notebooks[0].source == "# [25600 bytes that are not text]\n"
 
 
 def test_hidden_characters_are_gone(tmp_path: Path) -> None:
-    """Control characters and invisible ones, in which instructions can hide, are taken out."""
+    """Control and invisible characters, in which instructions can hide, are stripped."""
     text = "a\x1b[31mb\u202ec\U000e0041d\x00e\r\nf\U0001f600\u200d"
     items, _ = _read(
         tmp_path,
@@ -186,14 +186,14 @@ def test_hidden_characters_are_gone(tmp_path: Path) -> None:
     ids=["binary", "pretty-printed", "folder", "pipe", "link", "link to nowhere"],
 )
 def test_a_broken_file_is_an_error(tmp_path: Path, breaks: object, reason: str) -> None:
-    """A file that is broken as a whole ends the reading with one line that names it."""
+    """A file that is invalid as a whole raises a one-line error that names it."""
     breaks(tmp_path / "notebooks.jsonl")  # type: ignore[operator]
     with pytest.raises(CommunityError, match=f"notebooks.jsonl: {reason}"):
         read_community_folder(tmp_path)
 
 
 def test_a_folder_that_is_none(tmp_path: Path) -> None:
-    """A folder that is not there, or holds none of the files, is an error."""
+    """A missing folder, or one without any of the files, is an error."""
     assert not is_community_folder(tmp_path)
     for folder, reason in ((tmp_path, "is no community folder"), (tmp_path / "x", "no such folder")):
         with pytest.raises(CommunityError, match=reason):
@@ -201,7 +201,7 @@ def test_a_folder_that_is_none(tmp_path: Path) -> None:
 
 
 def test_a_line_that_never_ends_is_passed_over(tmp_path: Path) -> None:
-    """A line of a hundred megabytes costs no memory, and the next one is read."""
+    """A line of a hundred megabytes is skipped in bounded memory, and the next one is read."""
     items, said = _read(tmp_path, notebooks=[b'{"ref": "' + b"a" * (100 << 20) + b'"}', notebook()])
     assert [each.ref for each in items.notebooks] == ["ada/one"]
     assert said == ["notebooks.jsonl, line 1: is no JSON object"]
@@ -211,7 +211,7 @@ def test_a_line_that_never_ends_is_passed_over(tmp_path: Path) -> None:
 def test_no_line_can_break_the_reading(
     tmp_path_factory: pytest.TempPathFactory, lines: list[bytes | str]
 ) -> None:
-    """Beside a good item, any lines whatsoever leave the good item and one remark each at most."""
+    """Arbitrary lines beside a valid item leave that item and at most one remark each."""
     plain = [line.encode() if isinstance(line, str) else line for line in lines]
     items, said = _read(tmp_path_factory.mktemp("any"), notebooks=[notebook(), *plain])
     assert [each.ref for each in items.notebooks] == ["ada/one"]
@@ -220,7 +220,7 @@ def test_no_line_can_break_the_reading(
 
 @given(st.text(), st.integers(100, 300))
 def test_clean_text_is_bounded_and_clean(text: str, length: int) -> None:
-    """Cleaned text is no longer than asked, and cleaning it again changes nothing."""
+    """Sanitizing truncates to the limit, and is idempotent."""
     cleaned = sanitize(text, length)
     assert len(cleaned) <= length
     assert sanitize(cleaned, length) == cleaned
@@ -230,7 +230,7 @@ def test_clean_text_is_bounded_and_clean(text: str, length: int) -> None:
 
 @given(st.text(alphabet="a./-_\n\0\\", max_size=9))
 def test_a_reference_is_two_safe_names(text: str) -> None:
-    """Whatever is taken for a reference is two plain names that lead nowhere else."""
+    """Every accepted reference is two plain names that cannot leave a folder."""
     if is_reference(text):
         parts = text.split("/")
         assert len(parts) == 2
@@ -239,13 +239,13 @@ def test_a_reference_is_two_safe_names(text: str) -> None:
 
 
 def test_a_dataset_tells_its_path(tmp_path: Path) -> None:
-    """Where a dataset's files lie is kept as it was written; it is judged when they are copied."""
+    """A dataset's path is kept as written, and validated when its files are copied."""
     items, _ = _read(tmp_path, datasets=[dataset(path="files/a.csv"), dataset("b/c")])
     assert [str(each.path) for each in items.datasets] == ["files/a.csv", "None"]
 
 
 def test_what_was_observed_is_dated(tmp_path: Path) -> None:
-    """Totals, tier and score of a line with `observed_at` are from then on; comments take it over."""
+    """Totals, tier and score of a line with `observed_at` count from then on; comments inherit it."""
     seen = {"observed_at": "2023-03-09T00:00:00Z", "vote_times": None, "votes": 7}
     items, said = _read(
         tmp_path,
