@@ -27,15 +27,9 @@ from comind.community.lines import (
     NotebookLine,
     parse_time,
 )
-from comind.community.sanitize import (
-    decode_text,
-    is_reference,
-    notebook_to_script,
-    sanitize_line,
-    sanitize_program,
-)
-from comind.errors import CommunityError, SubmissionError
-from comind.system.files import read_untrusted
+from comind.community.notebook_source import load_source, sanitize_source
+from comind.community.sanitize import is_reference, sanitize_line
+from comind.errors import CommunityError
 
 __all__ = ["is_community_folder", "read_community_folder"]
 
@@ -56,7 +50,6 @@ _MESSAGES = {
 }
 
 _LINE_BYTES = 32 << 20
-_NOTEBOOK_BYTES = 64 << 20
 
 T = TypeVar("T")
 
@@ -131,7 +124,7 @@ class _Reader:
             yield make(values)
         except ValidationError as error:
             remark(_reason(error))
-        except (ValueError, SubmissionError) as error:
+        except ValueError as error:
             remark(str(error))
         else:
             kind = _LINES[name]
@@ -142,21 +135,15 @@ class _Reader:
     def notebook(self, values: dict[str, Any]) -> NotebookItem:
         line = NotebookLine.model_validate(values)
         if line.source is not None:
-            return line.item(sanitize_program(notebook_to_script(line.source)))
+            return line.item(sanitize_source(line.source))
         if line.path is None:
             raise ValueError("has neither source nor path")
-        return line.item(sanitize_program(self._program(line.path)))
-
-    def _program(self, path: str) -> str:
-        suffix = PurePosixPath(path).suffix.lower()
-        if suffix not in (".py", ".ipynb"):
+        if PurePosixPath(line.path).suffix.lower() not in (".py", ".ipynb"):
             raise ValueError("path: is neither .py nor .ipynb")
         try:
-            text = decode_text(read_untrusted(self._folder, path, limit=_NOTEBOOK_BYTES))
-        except (SubmissionError, OSError, ValueError):
-            reason = f"path: no plain file of at most {_NOTEBOOK_BYTES >> 20} MiB within the folder"
-            raise ValueError(reason) from None
-        return notebook_to_script(text) if suffix == ".ipynb" else text
+            return line.item(load_source(self._folder, line.path))
+        except OSError as error:
+            raise ValueError(f"path: {error}") from None
 
     def discussion(self, values: dict[str, Any]) -> DiscussionItem:
         line = DiscussionLine.model_validate(values)

@@ -12,17 +12,21 @@ from comind.domain.metric import Paired
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
-__all__ = ["Compare", "Policy", "decide"]
+__all__ = ["Policy", "decide"]
 
 Policy = Literal["never", "ask", "auto"]
-Compare = Callable[[Candidate, Candidate], Paired | None]
-"""Paired difference of the first to the second; None if validated on different rows."""
 
 
 def decide(
-    state: Following, candidate: Candidate | None, policy: Policy, compare: Compare
+    state: Following,
+    candidate: Candidate | None,
+    policy: Policy,
+    compare: Callable[[Candidate, Candidate], Paired | None],
 ) -> SubmissionDecided:
-    """Decide on a slice's candidate, given the last observation."""
+    """Decide on a slice's candidate, given the last observation.
+
+    `compare` returns the paired difference of the first to the second, None if their rows differ.
+    """
     observation = state.observation
     assert observation is not None, "a decision follows an observation"
     verdict: Verdict = "keep"

@@ -10,9 +10,8 @@ from pathlib import PurePosixPath
 from typing import Any, ClassVar, Literal
 
 from comind.errors import LiveError
-from comind.live import kaggle_types
 from comind.live.hosted import HostedCompetition
-from comind.live.kaggle_types import SubmissionStatus, build, competitions, response, to_json
+from comind.live.kaggle_types import build, competitions, file_entry, response, stable_id, to_json
 from comind.live.routes import (
     Catalog,
     FileContent,
@@ -29,11 +28,6 @@ from comind.live.uploads import Uploads
 __all__ = ["CompetitionRoutes"]
 
 _FAR_FUTURE = datetime.max.replace(tzinfo=UTC)
-_STATUS = {
-    "pending": SubmissionStatus.PENDING,
-    "complete": SubmissionStatus.COMPLETE,
-    "error": SubmissionStatus.ERROR,
-}
 
 
 @dataclass(frozen=True)
@@ -65,7 +59,7 @@ class CompetitionRoutes:
         board = world.board("private" if world.final else "public")
         return build(
             competitions.ApiCompetition,
-            id=kaggle_types.stable_id(hosted.id, "competition", hosted.id),
+            id=stable_id(hosted.id, "competition", hosted.id),
             ref=hosted.id,
             title=hosted.competition.title,
             url=f"https://www.kaggle.com/competitions/{hosted.id}",
@@ -102,7 +96,7 @@ class CompetitionRoutes:
     def _files(self, request: Any, _context: RequestContext) -> RouteResponse:
         hosted = self._catalog.find(request.competition_name)
         page, token = paginate(hosted.stat_files(hosted.files), request)
-        listed = [kaggle_types.file_entry(competitions.ApiDataFile, *each) for each in page]
+        listed = [file_entry(competitions.ApiDataFile, *each) for each in page]
         return response("ListDataFiles", files=listed, next_page_token=token)
 
     def _download_file(self, request: Any, _context: RequestContext) -> RouteResponse:
@@ -267,7 +261,7 @@ def _submission(submission: Submission) -> Any:
         file_name=submission.file_name,
         public_score=_score(marks.public if marks else None),
         private_score=_score(marks.private if marks else None),
-        status=_STATUS[submission.status],
+        status=competitions.SubmissionStatus[submission.status.upper()],
         submitted_by=submission.user,
         submitted_by_ref=submission.user,
         team_name=submission.user,

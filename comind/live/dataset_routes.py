@@ -4,9 +4,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from comind.domain.community import NEVER, Dataset
-from comind.live import kaggle_types
 from comind.live.hosted import HostedCompetition
-from comind.live.kaggle_types import build, datasets, response, stable_id, to_json
+from comind.live.kaggle_types import (
+    SettingsLicense,
+    build,
+    datasets,
+    file_entry,
+    response,
+    stable_id,
+    to_json,
+)
 from comind.live.plain_files import PlainFiles
 from comind.live.routes import (
     Catalog,
@@ -55,9 +62,9 @@ class DatasetRoutes:
     def _metadata(self, request: Any, _context: RequestContext) -> RouteResponse:
         hosted, dataset = self._find(request)
         owner, slug = dataset.ref.split("/")
-        licence = build(kaggle_types.SettingsLicense, name=dataset.licence)
+        licence = build(SettingsLicense, name=dataset.licence)
         info = build(
-            kaggle_types.DatasetInfo,
+            datasets.DatasetInfo,
             dataset_id=stable_id(hosted.id, "dataset", dataset.ref),
             dataset_slug=slug,
             owner_user=owner,
@@ -68,13 +75,13 @@ class DatasetRoutes:
 
     def _status(self, request: Any, _context: RequestContext) -> RouteResponse:
         self._find(request)
-        return response("GetDatasetStatus", status=kaggle_types.DatabundleVersionStatus.READY)
+        return response("GetDatasetStatus", status=datasets.DatabundleVersionStatus.READY)
 
     def _files(self, request: Any, _context: RequestContext) -> RouteResponse:
         hosted, dataset = self._find_version(request)
         files = _files_of(hosted, dataset)
         page, token = paginate(hosted.stat_files(files) if files else [], request)
-        listed = [kaggle_types.file_entry(datasets.ApiDatasetFile, *each) for each in page]
+        listed = [file_entry(datasets.ApiDatasetFile, *each) for each in page]
         return response("ListDatasetFiles", dataset_files=listed, next_page_token=token)
 
     def _download(self, request: Any, _context: RequestContext) -> RouteResponse:

@@ -9,22 +9,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kagglesdk.competitions.types import competition_api_service as competitions
-from kagglesdk.competitions.types.submission_status import SubmissionStatus
 from kagglesdk.datasets.types import dataset_api_service as datasets
-from kagglesdk.datasets.types.dataset_enums import DatabundleVersionStatus
-from kagglesdk.datasets.types.dataset_types import DatasetInfo, SettingsLicense
+from kagglesdk.datasets.types.dataset_types import SettingsLicense
 from kagglesdk.discussions.types import discussions_api_service as discussions
 from kagglesdk.kernels.types import kernels_api_service as kernels
-from kagglesdk.kernels.types.kernels_enums import KernelWorkerStatus
-from kagglesdk.security.types.oauth_service import IntrospectTokenRequest, IntrospectTokenResponse
+from kagglesdk.security.types import oauth_service
 
 __all__ = [
-    "DatabundleVersionStatus",
-    "DatasetInfo",
-    "IntrospectTokenRequest",
-    "KernelWorkerStatus",
     "SettingsLicense",
-    "SubmissionStatus",
     "build",
     "competitions",
     "datasets",
@@ -45,6 +37,7 @@ _SERVICES = {
     "kernels": kernels,
     "datasets": datasets,
     "discussions": discussions,
+    "security": oauth_service,
 }
 
 _RESPONSES: dict[str, Any] = {
@@ -60,7 +53,8 @@ _SITE_WIDE_FROM = 100_000  # Kaggle's own ids are unique across the site; small 
 def request_type(route: str) -> Any:
     """Return the client's request class for a route `SERVICE/METHOD`."""
     service, method = route.split("/")
-    return getattr(_SERVICES[service.split(".")[0]], f"Api{method}Request")
+    module = _SERVICES[service.split(".")[0]]
+    return getattr(module, f"Api{method}Request", None) or getattr(module, f"{method}Request")
 
 
 def parse_request(kind: Any, body: Any) -> Any:
@@ -126,4 +120,5 @@ def utc(time: datetime) -> datetime:
 
 def introspection_response(user: str | None) -> dict[str, Any]:
     """Return the response to a token introspection; None means that the token is invalid."""
-    return to_json(build(IntrospectTokenResponse, active=user is not None, username=user or ""))
+    message = build(oauth_service.IntrospectTokenResponse, active=user is not None, username=user or "")
+    return to_json(message)

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from comind.domain.community import NEVER, Notebook
 from comind.live.hosted import HostedCompetition
-from comind.live.kaggle_types import KernelWorkerStatus, build, kernels, response, stable_id, utc
+from comind.live.kaggle_types import build, kernels, response, stable_id, utc
 from comind.live.plain_files import PlainFiles
 from comind.live.routes import (
     Catalog,
@@ -106,7 +106,7 @@ class NotebookRoutes:
 
     def _status(self, request: Any, _context: RequestContext) -> RouteResponse:
         self._find(request)
-        return response("GetKernelSessionStatus", status=KernelWorkerStatus.COMPLETE)
+        return response("GetKernelSessionStatus", status=kernels.KernelWorkerStatus.COMPLETE)
 
     ROUTES: ClassVar[RouteTable] = {
         "kernels.KernelsApiService/ListKernels": _list,

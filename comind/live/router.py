@@ -21,8 +21,11 @@ __all__ = ["REQUEST_TYPES", "Router", "parse_body"]
 _STATUS_OF_REASON = {"budget": 429, "sealed": 403}
 _SERVICES = (CompetitionRoutes, NotebookRoutes, DiscussionRoutes, DatasetRoutes)
 
-REQUEST_TYPES = {name: kaggle_types.request_type(name) for each in _SERVICES for name in each.ROUTES}
-REQUEST_TYPES["security.OAuthService/IntrospectToken"] = kaggle_types.IntrospectTokenRequest
+_ROUTES = (
+    *(name for each in _SERVICES for name in each.ROUTES),
+    "security.OAuthService/IntrospectToken",
+)
+REQUEST_TYPES = {name: kaggle_types.request_type(name) for name in _ROUTES}
 """The client's request class of every served route `SERVICE/METHOD`."""
 
 

@@ -1,7 +1,6 @@
 """Import community folders, and listings, which have no code."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from comind.community.jsonl import read_community_folder
 from comind.community.lines import NotebookLine
 from comind.community.store.engine import Engine
 from comind.community.store.importing import ImportResult, ImportSource, StagedImport, import_into
-from comind.community.store.records import RecordCollector, timestamp_literal
+from comind.community.store.records import RecordCollector
 from comind.community.store.schema import RECORD_KINDS
 from comind.errors import CommunityError, SubmissionError
 from comind.system.files import hash_file, hash_tree, read_untrusted
@@ -39,7 +38,8 @@ def ingest_folder(root: Path, folder: Path, competition: str) -> ImportResult:
 
 def ingest_listing(root: Path, file: Path, competition: str) -> ImportResult:
     """Import a listing of notebooks, a JSON list without code; otherwise like `ingest_folder`."""
-    return import_into(root, _listing_source(file, competition, root))
+    items = _listed(file)
+    return import_into(root, _source("listing", items, hash_file(file), competition, root, file.parent))
 
 
 def folder_source(folder: Path, competition: str, root: Path) -> ImportSource:
@@ -49,43 +49,26 @@ def folder_source(folder: Path, competition: str, root: Path) -> ImportSource:
         CommunityError: the folder, or a file as a whole, is invalid.
     """
     items = read_community_folder(folder)
-    digest = hashlib.sha256(f"folder {competition} {hash_tree(folder)}".encode()).hexdigest()
+    return _source("folder", items, hash_tree(folder), competition, root, folder)
 
+
+def _source(
+    kind: str, items: CommunityItems, content_hash: str, competition: str, root: Path, folder: Path
+) -> ImportSource:
     def stage(engine: Engine, staging: Path) -> StagedImport:
-        reader = RecordCollector(competition, root, folder)
-        reader.add(items)
-        return _staged(engine, staging, reader)
+        collector = RecordCollector(competition, root, folder)
+        collector.add(items)
+        if kind == "listing" and items.notebooks:
+            collector.drop("notebooks.code", _NO_CODE, len(items.notebooks))
+        for name, record_kind in RECORD_KINDS.items():
+            path = staging / f"{name}.jsonl"
+            collector.write(name, path)
+            columns = record_kind.columns | {"since": "TIMESTAMP", "seen_at": "TIMESTAMP"}
+            engine.json(f"new_{name}", path, columns)
+        return StagedImport(tuple(RECORD_KINDS), tuple(collector.dropped), collector.observed_at)
 
-    return ImportSource("folder", digest, stage, competition)
-
-
-def _listing_source(file: Path, competition: str, root: Path) -> ImportSource:
-    """Return a listing of notebooks as a source of an import into the store in `root`.
-
-    Raises:
-        CommunityError: the file is not a list of notebooks.
-    """
-    items = _listed(file)
-    digest = hashlib.sha256(f"listing {competition} {hash_file(file)}".encode()).hexdigest()
-
-    def stage(engine: Engine, staging: Path) -> StagedImport:
-        reader = RecordCollector(competition, root, file.parent)
-        reader.add(items)
-        if items.notebooks:
-            reader.drop("notebooks.code", _NO_CODE, len(items.notebooks))
-        return _staged(engine, staging, reader)
-
-    return ImportSource("listing", digest, stage, competition)
-
-
-def _staged(engine: Engine, staging: Path, reader: RecordCollector) -> StagedImport:
-    for kind, record_kind in RECORD_KINDS.items():
-        path = staging / f"{kind}.jsonl"
-        rows = reader.rows[kind].values()
-        path.write_text("".join(json.dumps(row, default=timestamp_literal) + "\n" for row in rows))
-        columns = record_kind.columns | {"since": "TIMESTAMP", "seen_at": "TIMESTAMP"}
-        engine.json(f"new_{kind}", path, columns)
-    return StagedImport(tuple(RECORD_KINDS), tuple(reader.dropped), reader.observed_at)
+    fingerprint = hashlib.sha256(f"{kind} {competition} {content_hash}".encode()).hexdigest()
+    return ImportSource(kind, fingerprint, stage, competition)
 
 
 def _listed(file: Path) -> CommunityItems:

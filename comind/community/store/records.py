@@ -1,5 +1,6 @@
 """Convert a community's items into records: content once, and observations with their times."""
 
+import json
 import shutil
 from datetime import datetime
 from pathlib import Path
@@ -20,15 +21,10 @@ from comind.community.store.source_code import SourceCodeStore
 from comind.domain.value import Value
 from comind.system.files import hash_tree
 
-__all__ = ["RecordCollector", "timestamp_literal"]
+__all__ = ["RecordCollector"]
 
 _Rows = dict[str, dict[str, dict[str, Any]]]
 """Rows by kind and deduplication key."""
-
-
-def timestamp_literal(value: datetime) -> str:
-    """Return a UTC time as an SQL timestamp."""
-    return value.replace(tzinfo=None).isoformat(sep=" ")
 
 
 class RecordCollector:
@@ -42,7 +38,7 @@ class RecordCollector:
         self._root = root
         self._folder = folder
         self._source_code = SourceCodeStore(root, None)
-        self.rows: _Rows = {kind: {} for kind in RECORD_KINDS}
+        self._rows: _Rows = {kind: {} for kind in RECORD_KINDS}
         self.dropped: list[Dropped] = []
         self.observed_at: datetime | None = None
 
@@ -60,6 +56,11 @@ class RecordCollector:
     def drop(self, what: str, reason: str, count: int = 1) -> None:
         """Report something as dropped."""
         self.dropped.append(Dropped(what=what, reason=reason, count=count))
+
+    def write(self, kind: str, path: Path) -> None:
+        """Write the records of a kind as JSON Lines."""
+        rows = self._rows[kind].values()
+        path.write_text("".join(json.dumps(row, default=_timestamp) + "\n" for row in rows))
 
     def _remark(self, remark: Remark) -> None:
         place = remark.name or ("" if remark.line is None else f"line {remark.line}")
@@ -135,7 +136,7 @@ class RecordCollector:
 
     def _put(self, kind: str, key: tuple[object, ...], row: dict[str, Any]) -> bool:
         """Collect a row; duplicates of the same thing at the same time are dropped."""
-        rows = self.rows[kind]
+        rows = self._rows[kind]
         name = repr(key)
         if name in rows:
             self.drop(f"{kind}, {key[0]}", "is there twice in the same version; the first is used")
@@ -152,10 +153,10 @@ class RecordCollector:
             counted[time] = counted.get(time, 0) + 1
             vote = {
                 "target": target,
-                "voter": f"{timestamp_literal(time)} #{counted[time]}",
+                "voter": f"{_timestamp(time)} #{counted[time]}",
                 "since": time,
             }
-            self.rows["votes"][repr(vote)] = vote
+            self._rows["votes"][repr(vote)] = vote
         if tier or (item.vote_times is None and item.votes):
             self._observe(target, None, votes=item.votes or None, tier=tier or None)
         for seen in item.observed:
@@ -164,4 +165,9 @@ class RecordCollector:
 
     def _observe(self, target: str, at: datetime | None, **seen: object) -> None:
         row = {"target": target, "since": at, **seen}
-        self.rows["observations"][repr(row)] = row
+        self._rows["observations"][repr(row)] = row
+
+
+def _timestamp(value: datetime) -> str:
+    """Return a UTC time as an SQL timestamp."""
+    return value.replace(tzinfo=None).isoformat(sep=" ")

@@ -3,15 +3,13 @@
 import hashlib
 from pathlib import Path
 
-from comind.community.sanitize import decode_text, notebook_to_script, sanitize_program
-from comind.errors import SubmissionError
-from comind.system.files import read_untrusted, write_atomically
+from comind.community.notebook_source import load_source
+from comind.system.files import write_atomically
 
 __all__ = ["SourceCodeStore"]
 
 _KEPT, _DUMPED = "kept:", "meta:"
 _SUFFIXES = (".ipynb", ".py", ".r", ".R", ".rmd", ".Rmd", ".irnb", ".jl", ".sql", ".sqlite")
-_BYTES = 64 << 20
 
 
 def _dump_path(version_id: int) -> str:
@@ -44,18 +42,11 @@ class SourceCodeStore:
                 return None
         if self._dump is None or not code.startswith(_DUMPED):
             return None
-        return self._dumped(self._dump, _dump_path(int(code.removeprefix(_DUMPED))))
-
-    def _dumped(self, dump: Path, name: str) -> str | None:
-        for suffix in _SUFFIXES:
-            path = dump / (name + suffix)
-            if not path.is_file():
-                continue
-            try:
-                text = decode_text(read_untrusted(dump, name + suffix, limit=_BYTES))
-                return sanitize_program(
-                    notebook_to_script(text) if suffix in (".ipynb", ".irnb") else text
-                )
-            except (SubmissionError, OSError, ValueError):
-                return None
-        return None
+        name = _dump_path(int(code.removeprefix(_DUMPED)))
+        suffix = next((each for each in _SUFFIXES if (self._dump / (name + each)).is_file()), None)
+        if suffix is None:
+            return None
+        try:
+            return load_source(self._dump, name + suffix)
+        except (OSError, ValueError):
+            return None

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from comind.community.items import CommunityItems
 from comind.community.jsonl import is_community_folder, read_community_folder
-from comind.community.sanitize import SOURCE_LENGTH, is_reference, sanitize, sanitize_line
+from comind.community.notebook_source import SOURCE_LENGTH
+from comind.community.sanitize import is_reference, sanitize, sanitize_line
 from comind.errors import CommunityError
 from tests.unit.community.folders import comment, community, dataset, discussion, notebook
 

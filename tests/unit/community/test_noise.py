@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.community.noise import strip_noise
-from comind.community.sanitize import sanitize_program, sanitize_prose
+from comind.community.notebook_source import sanitize_source
+from comind.community.sanitize import sanitize_prose
 
 _PNG = "iVBORw0KGgo" + "A1b+" * 100
 
@@ -47,7 +48,7 @@ def test_a_program_stays_a_program() -> None:
         'EPOCHS = """\nEpoch 1\nEpoch 2\nEpoch 3\nEpoch 4\n"""\n'
         "# ![a plot](plot.png)\n#  45%|####      | 9/20\n" + "# Epoch 3\n" * 9 + "x = 1 <img > 2\n"
     )
-    left = sanitize_program(source)
+    left = sanitize_source(source)
     assert left.splitlines()[:2] == ['LOGO = "[picture]"', 'BAR = " 45%|####  | 9/20"']
     assert left.endswith(
         '"""\n# [picture: a plot]\n# Epoch 3\n# [7 lines of a log]\n# Epoch 3\nx = 1 <img > 2\n'
@@ -60,7 +61,7 @@ def test_a_program_stays_a_program() -> None:
 def test_programs_do_the_same(lines: list[str]) -> None:
     """A program without images keeps its syntax tree."""
     source = "\n".join(lines)
-    assert ast.dump(ast.parse(sanitize_program(source))) == ast.dump(ast.parse(source))
+    assert ast.dump(ast.parse(sanitize_source(source))) == ast.dump(ast.parse(source))
 
 
 def test_pictures_take_no_room_of_the_words() -> None:

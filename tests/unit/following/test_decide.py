@@ -1,16 +1,21 @@
 """The decision whether to submit a candidate."""
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval, Paired
-from comind.following.decide import Compare, Policy, decide
+from comind.following.decide import Policy, decide
 from comind.following.events import Candidate, SubmissionApproved, SubmissionDecided
 from comind.following.state import Following
 from tests.unit.following.days import after, candidate, observation, scored, slice_ended, submissions
 
 A, B = candidate("a", 0.80), candidate("b", 0.85)
+
+
+Compare = Callable[[Candidate, Candidate], Paired | None]
 
 
 def _paired(difference: float, error: float = 0.01) -> Compare:
