@@ -142,7 +142,14 @@ class Day:
                 self._submit(self._log.state.approved_candidate)
             self._run_slice(seen.competition)
         self._submit(self._log.state.candidate)
-        self._wait()
+        wait_for_scores(
+            self._log,
+            self._kaggle,
+            self._slug,
+            self._clock,
+            seconds=60 * self._plan.score_minutes,
+            every=self._plan.score_every_seconds,
+        )
         self._record_standing(seen.leaderboard)
 
     def _observe(self) -> ObservedCompetition:
@@ -223,16 +230,6 @@ class Day:
         except KaggleRefusedError as error:
             return decision.model_copy(update={"verdict": "keep", "reason": str(error)})
         return decision
-
-    def _wait(self) -> None:
-        wait_for_scores(
-            self._log,
-            self._kaggle,
-            self._slug,
-            self._clock,
-            seconds=60 * self._plan.score_minutes,
-            every=self._plan.score_every_seconds,
-        )
 
     def _record_standing(self, rows: Sequence[LeaderboardRow]) -> None:
         candidate = self._log.state.candidate

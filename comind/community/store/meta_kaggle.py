@@ -206,7 +206,12 @@ def set_code_folder(root: Path, folder: Path) -> None:
     Raises:
         CommunityError: the folder is missing, or is no copy of Meta Kaggle Code.
     """
-    if not any(each.is_dir() and each.name.isdigit() for each in _entries(folder)):
+    try:
+        valid = any(each.is_dir() and each.name.isdigit() for each in folder.iterdir())
+    except OSError as error:
+        reason = (error.strerror or "cannot be read").lower()
+        raise CommunityError(f"{folder}: {reason}", hint="name the folder of Meta Kaggle Code") from None
+    if not valid:
         raise CommunityError(
             f"{folder}: is no copy of Meta Kaggle Code",
             hint="it has folders of four digits, such as 0001/234/1234567.py",
@@ -214,14 +219,6 @@ def set_code_folder(root: Path, folder: Path) -> None:
     manifest = read_manifest(root) if is_community_store(root) else Manifest()
     root.mkdir(parents=True, exist_ok=True)
     write_manifest(root, manifest.model_copy(update={"code": str(folder.absolute())}))
-
-
-def _entries(folder: Path) -> list[Path]:
-    try:
-        return list(folder.iterdir())
-    except OSError as error:
-        reason = (error.strerror or "cannot be read").lower()
-        raise CommunityError(f"{folder}: {reason}", hint="name the folder of Meta Kaggle Code") from None
 
 
 def dump_source(folder: Path) -> ImportSource:
