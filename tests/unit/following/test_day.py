@@ -32,7 +32,7 @@ class CampaignSlices:
         self.during: Callable[[], None] = lambda: None
         self.opened = 0
         self.value = 0.5
-        self.stands: dict[str, CampaignStatus] = {}
+        self.statuses: dict[str, CampaignStatus] = {}
 
     def observe(self) -> ObservedCompetition:
         if self.unreachable is not None:
@@ -54,18 +54,18 @@ class CampaignSlices:
         self.budgets.append((campaign, seconds, usd))
 
     def status(self, campaign: str) -> CampaignStatus:
-        return self.stands.get(campaign, CampaignStatus())
+        return self.statuses.get(campaign, CampaignStatus())
 
     def run(self, campaign: str) -> None:
-        before = self.stand(campaign)
+        before = self.status(campaign)
         self.clock.sleep(30)
         self.during()
-        self.stands[campaign] = CampaignStatus(seconds=before.seconds + 30, usd=before.usd + 0.25)
+        self.statuses[campaign] = CampaignStatus(seconds=before.seconds + 30, usd=before.usd + 0.25)
         if self.killed:
             raise KeyboardInterrupt
         self.value += 0.1
         self.clock.sleep(30)
-        self.stands[campaign] = CampaignStatus(
+        self.statuses[campaign] = CampaignStatus(
             seconds=before.seconds + 60,
             usd=before.usd + 0.5,
             attempts=1,

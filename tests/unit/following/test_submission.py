@@ -134,4 +134,4 @@ def test_a_rank_is_a_place_on_the_board() -> None:
         standing = leaderboard_standing(score, rows, day(0), maximize=maximize)
         assert standing is not None
         assert (standing.rank, standing.teams) == (rank, max(3, rank))
-    assert standing(0.2, [], day(0), maximize=True) is None
+    assert leaderboard_standing(0.2, [], day(0), maximize=True) is None
