@@ -30,7 +30,7 @@ from comind.live.scoring import AnswerKey, GradingResult
 from comind.live.simulated_clock import SimulatedClock
 from comind.live.submissions import Submission, SubmissionStore
 
-__all__ = ["LiveBudget", "MLELive", "SubmissionLimits", "deadline_of"]
+__all__ = ["LiveBudget", "MLELive", "deadline_of"]
 
 _DEFAULT_USER = "you"
 
@@ -47,7 +47,7 @@ class LiveBudget(Value):
     """Simulated hours from the start to the end, unless the deadline is earlier."""
 
 
-class SubmissionLimits(Value):
+class _SubmissionLimits(Value):
     """Submissions that a user has made today and in total, and has left now."""
 
     today: int
@@ -279,7 +279,7 @@ class MLELive:
         """Return the path of a submitted file."""
         return self._store.path(ref)
 
-    def limits(self, user: str = _DEFAULT_USER) -> SubmissionLimits:
+    def limits(self, user: str = _DEFAULT_USER) -> _SubmissionLimits:
         """Return how many submissions a user has made, and has left."""
         now = self.clock.now()
         counted = [s for s in self.submissions(user) if s.status != "error"]
@@ -287,7 +287,7 @@ class MLELive:
         left_today = self.budget.submissions_per_day - today
         limit = self.budget.submissions
         left_in_total = left_today if limit is None else limit - len(counted)
-        return SubmissionLimits(
+        return _SubmissionLimits(
             today=today,
             total=len(counted),
             left=0 if self.over else max(0, min(left_today, left_in_total)),

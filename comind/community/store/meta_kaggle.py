@@ -300,14 +300,15 @@ def _read(
     try:
         dropped = _Read.model_validate_json(note.read_bytes()).dropped
     except (OSError, ValidationError):
-        dropped = _converted(engine, name, path, header, staged)
+        dropped = _convert(engine, name, path, header, staged)
         write_atomically(note, _Read(dropped=dropped).model_dump_json())
     engine.view(f"all_{name}", [staged], _column_types(table))
-    engine.define(name, f"SELECT * FROM all_{name} WHERE {_usable(table)}")  # noqa: S608 - our names
+    has_keys = " AND ".join(f'"{column}" IS NOT NULL' for column in table.keys)
+    engine.define(name, f"SELECT * FROM all_{name} WHERE {has_keys}")  # noqa: S608 - our own names
     return dropped
 
 
-def _converted(
+def _convert(
     engine: Engine, name: str, path: Path, header: list[str], staged: Path
 ) -> tuple[Dropped, ...]:
     table = _TABLES[name]
@@ -338,10 +339,6 @@ def _converted(
             reason = f"{column} is missing or is no {table.columns[column]}"
             dropped.append(Dropped(what=file, reason=reason, count=count))
     return tuple(dropped)
-
-
-def _usable(table: _Table) -> str:
-    return " AND ".join(f'"{column}" IS NOT NULL' for column in table.keys)
 
 
 def _select_list(table: _Table, there: list[str]) -> str:
