@@ -95,8 +95,8 @@ def write_dump(folder: Path, versions: int, votes: int) -> None:
 
 def import_dump(dump: Path, store: Path) -> int:
     """Import it; returns how many notebook versions there are."""
-    from comind.community.store.dump import dump_source
     from comind.community.store.importing import import_into
+    from comind.community.store.meta_kaggle import dump_source
 
     return import_into(store, dump_source(dump)).record.taken["notebooks"]
 
@@ -104,7 +104,7 @@ def import_dump(dump: Path, store: Path) -> int:
 def ask_store(_: Path, store: Path) -> list[int]:
     """Return how many notebooks, votes and discussions one competition had, out of the store."""
     from comind.community.asof import as_of
-    from comind.community.store.reading import CommunityStore
+    from comind.community.store.as_of_store import CommunityStore
 
     view = as_of(CommunityStore.open(store).items(COMPETITION, MOMENT), MOMENT)
     return [len(view.notebooks), sum(each.votes for each in view.notebooks), len(view.discussions)]

@@ -10,13 +10,13 @@ from prefect import flow, get_run_logger, runtime
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.community.folder import is_community_folder
+from comind.community.jsonl import is_community_folder
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CampaignError
-from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
+from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, CompetitionObserved
-from comind.following.journal import FollowingLog, following_log
+from comind.following.state import FollowingLog, following_log_path
 from comind.kaggle.data_files import FetchRecord
 from comind.kaggle.fetch import Fetched
 from comind.kaggle.leaderboard import read_leaderboard
@@ -41,7 +41,7 @@ __all__ = ["FollowingParams", "follow_competition"]
 class FollowingParams(Value):
     """How a competition is followed; values of `solve` go to its campaigns."""
 
-    plan: Plan = Plan()
+    plan: DayPlan = DayPlan()
     solve: dict[str, Any] = {}
     profile: str | None = None
 
@@ -74,7 +74,7 @@ def _keep(project: Path, slug: str) -> None:
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
     FollowingTracker(project, slug).catch_up()
-    log = following_log(project, slug)
+    log = following_log_path(project, slug)
     if log.stat().st_size:
         files = [project / ".dvc" / "config", log, *pointers]
         commit_files(project, following_ref(slug), files, f"{slug}: a day")
@@ -90,7 +90,7 @@ class _CampaignSlices:
     kaggle: Kaggle
     clock: Clock
 
-    def look(self) -> ObservedCompetition:
+    def observe(self) -> ObservedCompetition:
         """Fetch what is new; how many submissions are left is asked for last."""
         fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
         for note in fetched.notes:
@@ -100,7 +100,7 @@ class _CampaignSlices:
             import_community(self.project, self.project / STORE, community, self.slug)
         left = self.kaggle.limits(self.slug).allowed_now
         return ObservedCompetition(
-            looked=_looked(fetched, self.clock, left),
+            observation=_looked(fetched, self.clock, left),
             competition=fetched.folder,
             leaderboard=read_leaderboard(fetched.folder / "leaderboard"),
         )
@@ -127,7 +127,7 @@ class _CampaignSlices:
         }
         take_up(self.project, campaign, limits, get_run_logger().info)
 
-    def stand(self, campaign: str) -> CampaignStatus:
+    def status(self, campaign: str) -> CampaignStatus:
         """Return what a campaign has taken, and what it would hand in."""
         state = read_state(ProjectFolder(self.project).campaign(campaign))
         return CampaignStatus(
@@ -155,7 +155,7 @@ class _CampaignSlices:
         finally:
             close_runtimes()
 
-    def file_of(self, candidate: Candidate) -> Path:
+    def submission_file(self, candidate: Candidate) -> Path:
         """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
         folder = ProjectFolder(self.project).campaign(candidate.campaign)
         for each in read_state(folder).works.codes():

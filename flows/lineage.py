@@ -11,7 +11,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
-from comind.community.graph import Node, NodeKind, node_id
+from comind.community.provenance import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.errors import CampaignError, CommunityError, UsageError
@@ -49,7 +49,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
             missing.append(f"{error}, so what {origin} adds is left out")
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
-        nodes = [_node(each, state, view) for each in (*graph.lineage(root), graph[root])]
+        nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
     if parents:
         nodes.append(
             {

@@ -10,8 +10,8 @@ from comind.campaign.log.campaign_events import NO_COMMUNITY, CampaignOpened, Ca
 from comind.campaign.log.campaign_folders import CampaignFolder, ProjectFolder, unknown_campaign
 from comind.campaign.loop import Campaign, read_state
 from comind.campaign.reports.call_costs import estimate_of, summary
-from comind.community.folder import is_community_folder
-from comind.community.opening import open_community
+from comind.community.access import open_community
+from comind.community.jsonl import is_community_folder
 from comind.domain.competition import Competition
 from comind.domain.resources import StoreFolders
 from comind.domain.spend import Budget

@@ -30,7 +30,7 @@ from prefect.types.entrypoint import EntrypointType
 
 from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
-from comind.following.journal import following_log
+from comind.following.state import following_log_path
 from flows.following import FollowingParams, follow_competition
 from flows.orphans import close_runs, in_states
 from flows.server import service_log, start_service
@@ -122,7 +122,7 @@ def _ended(deployment: UUID) -> list[FlowRun]:
 
 def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
     """Close runs whose process was killed: each would keep the deployment's one slot for good."""
-    if is_written(following_log(project, slug)):
+    if is_written(following_log_path(project, slug)):
         return  # somebody is at it
     with get_client(sync_client=True) as client:
         killed = client.read_flow_runs(

@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_events import CommunityRead
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.community.snapshot import take_snapshot
-from comind.community.store.ingest import ingest_folder
+from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree

@@ -20,7 +20,7 @@ from comind.campaign.reports.call_costs import Expected
 from comind.campaign.reports.campaign_journal import journal_of
 from comind.campaign.reports.provenance import graph_of_campaign
 from comind.campaign.work.context import CodeContext, ThinkContext
-from comind.community.graph import Graph
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Value

@@ -1,13 +1,16 @@
-"""What other people published on a competition: notebooks, discussions, datasets, as of a moment.
+"""Read, date, rank and snapshot what others published on a competition.
 
-Here belongs everything about reading, dating, ranking and keeping it. All of it was written by
-strangers: it is read as data, bounded and cleaned, and nothing in it is ever run or believed here.
+All of it is untrusted: it is parsed as data, bounded and sanitized, and never executed here.
+A notebook has three shapes: a validated line of a file, an item with all its times, and a view.
 
-folder     the community folder's files -> items, with what could not be used
-text       strangers' text, cleaned and bounded; notebooks as one program
-items      items with all their times
-asof       what of them was there at a moment
-ranking    which of that is worth reading
-snapshot   the folder that a campaign keeps and mounts
-graph      what came from what: items, ideas, drafts, solutions
+access           one interface to community folders and as-of stores
+jsonl            community folder -> items, and the reasons for what was rejected
+lines            schema of a line, and the item made from it
+sanitize         untrusted text: hidden characters, noise, length limits
+notebook_source  untrusted notebooks as one script each
+items            items with all their times and observations
+asof             items -> view: what was visible at a moment
+ranking          order of a view by expected usefulness
+snapshot         the copy of a view that a campaign keeps and mounts
+provenance       graph of items, ideas, drafts and solutions
 """

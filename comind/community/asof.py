@@ -1,9 +1,8 @@
-"""A community as it was: nothing posted, edited or voted later has any influence.
+"""Compute what of a community was visible at a moment, without leakage from later times.
 
-What is not known to be from before the moment is treated as if it were from after it. So a notebook
-without a time is not used, a total of votes counts nothing unless the votes have times or somebody wrote
-down when it was the total, and the tier of an author is told as it was observed by then, or not at all.
-What comes later leaves no trace, not even a remark that there was something.
+What is not known to be earlier than the moment counts as later: a notebook without a time is not used, a
+total of votes counts only if the votes have times or the total was observed by then, and so does an
+author's tier. Later items leave no trace, not even in the list of what was left out.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,28 +22,28 @@ from comind.domain.community import NEVER, Comment, CommunityView, Dataset, Disc
 
 __all__ = ["as_of"]
 
-_REMARKS = 100
-_COMMENTS = 1000
+_MAX_NOTES = 100
+_MAX_COMMENTS = 1000
 
 _Item = TypeVar("_Item", NotebookItem, DiscussionItem, DatasetItem, CommentItem)
 
 
 def as_of(items: CommunityItems, moment: datetime | None) -> CommunityView:
-    """Return everything that was there at `moment`, unranked, each notebook and dataset once.
+    """Return everything visible at `moment`, unranked, the current version of each item.
 
-    Without a moment, everything is there as it is, with or without a time.
+    Without a moment, everything is visible as it is now, with or without a time.
     """
-    seen = _Moment(moment)
-    notebooks = seen.newest("notebook", items.notebooks, lambda item: item.ref)
-    discussions = seen.newest("discussion", items.discussions, lambda item: item.id)
-    datasets = seen.newest("dataset", items.datasets, lambda item: item.ref)
+    cutoff = _Cutoff(moment)
+    notebooks = cutoff.current("notebook", items.notebooks, lambda item: item.ref)
+    discussions = cutoff.current("discussion", items.discussions, lambda item: item.id)
+    datasets = cutoff.current("dataset", items.datasets, lambda item: item.ref)
     view = CommunityView(
         as_of=moment,
-        notebooks=tuple(seen.notebook(item) for item in notebooks),
-        discussions=tuple(seen.discussion(item) for item in discussions),
+        notebooks=tuple(cutoff.notebook(item) for item in notebooks),
+        discussions=tuple(cutoff.discussion(item) for item in discussions),
         datasets=tuple(_dataset(item) for item in datasets),
     )
-    return view.model_copy(update={"left_out": seen.left_out(items.remarks)})
+    return view.model_copy(update={"left_out": cutoff.left_out(items.remarks)})
 
 
 def _dataset(item: DatasetItem) -> Dataset:
@@ -58,35 +57,37 @@ def _dataset(item: DatasetItem) -> Dataset:
     )
 
 
-class _Moment:
-    """A moment, and what has to be said about the items seen from it."""
+class _Cutoff:
+    """As-of time, and the notes on what was left out."""
 
     def __init__(self, moment: datetime | None) -> None:
         self._moment = moment
-        self._said: list[str] = []
+        self._notes: list[str] = []
         self._undated_votes = False
 
-    def _there(self, at: datetime | None) -> bool:
+    def _visible(self, at: datetime | None) -> bool:
         return self._moment is None or (at is not None and at <= self._moment)
 
-    def newest(self, kind: str, items: Iterable[_Item], identity: Callable[[_Item], str]) -> list[_Item]:
-        """Return of every item the version that was current, in the order of their names."""
-        current: dict[str, _Item] = {}
+    def current(
+        self, kind: str, items: Iterable[_Item], identity: Callable[[_Item], str]
+    ) -> list[_Item]:
+        """Return the current version of each item, sorted by name."""
+        versions: dict[str, _Item] = {}
         for item in items:
             name = identity(item)
             if self._moment is not None and item.at is None:
-                self._say(f"{kind} {name}: has no time, so it is not used under an as-of time")
+                self._note(f"{kind} {name}: has no time, so it is not used under an as-of time")
                 continue
-            if not self._there(item.at):
+            if not self._visible(item.at):
                 continue
-            before = current.setdefault(name, item)
+            before = versions.setdefault(name, item)
             if before is item:
                 continue
             if _age(before) == _age(item):
-                self._say(f"{kind} {name}: is there twice in the same version; the first is used")
+                self._note(f"{kind} {name}: is there twice in the same version; the first is used")
             elif _age(before) < _age(item):
-                current[name] = item
-        return [current[name] for name in sorted(current)]
+                versions[name] = item
+        return [versions[name] for name in sorted(versions)]
 
     def notebook(self, item: NotebookItem) -> Notebook:
         seen = {
@@ -98,8 +99,8 @@ class _Moment:
         return Notebook(**item.model_dump(include=set(Notebook.model_fields)) | seen)
 
     def discussion(self, item: DiscussionItem) -> Discussion:
-        comments = self.newest("comment", item.comments, lambda comment: comment.id)
-        comments = sorted(comments, key=lambda comment: (comment.order, comment.id))[:_COMMENTS]
+        comments = self.current("comment", item.comments, lambda comment: comment.id)
+        comments = sorted(comments, key=lambda comment: (comment.order, comment.id))[:_MAX_COMMENTS]
         kept = {comment.id for comment in comments}
         return Discussion(
             id=item.id,
@@ -142,26 +143,26 @@ class _Moment:
         return known[-1] if known else item.public_score
 
     def _observed(self, item: NotebookItem | DiscussionItem | CommentItem) -> list[Observation]:
-        """Return what had been observed by then, the latest last."""
-        there = (each for each in item.observed if self._there(each.at))
-        return sorted(there, key=lambda each: each.at or NEVER)
+        """Return the observations made by the moment, oldest first."""
+        visible = (each for each in item.observed if self._visible(each.at))
+        return sorted(visible, key=lambda each: each.at or NEVER)
 
-    def _say(self, text: str) -> None:
-        self._said.append(text)
+    def _note(self, text: str) -> None:
+        self._notes.append(text)
 
     def left_out(self, remarks: tuple[Remark, ...]) -> tuple[str, ...]:
-        """Return what has to be said, each thing once, and no more than can be read."""
+        """Return the distinct notes, at most 100."""
         lines = [
             remark.text(numbered=self._moment is None)
             for remark in remarks
-            if remark.at is None or self._there(remark.at)
+            if remark.at is None or self._visible(remark.at)
         ]
         if self._undated_votes:
             lines.append("votes that are only known as totals, without times, count as none")
-        said = list(dict.fromkeys([*lines, *self._said]))
-        if len(said) > _REMARKS:
-            said = [*said[:_REMARKS], f"and {len(said) - _REMARKS} more"]
-        return tuple(said)
+        notes = list(dict.fromkeys([*lines, *self._notes]))
+        if len(notes) > _MAX_NOTES:
+            notes = [*notes[:_MAX_NOTES], f"and {len(notes) - _MAX_NOTES} more"]
+        return tuple(notes)
 
 
 def _age(item: NotebookItem | DiscussionItem | DatasetItem | CommentItem) -> tuple[datetime, int]:

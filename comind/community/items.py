@@ -1,4 +1,4 @@
-"""Items of a community with all their times, as they are told; not yet seen from any moment."""
+"""Define the items of a community with all their times, not yet seen as of any moment."""
 
 from datetime import datetime
 from pathlib import PurePosixPath
@@ -18,17 +18,17 @@ __all__ = [
 
 
 class Remark(Value):
-    """Something that could not be used, and why; `at` is that thing's own time, where it has one."""
+    """Reason for which something was not used; `at` is its own time, if it has one."""
 
     file: str
     reason: str
     name: str = ""
     line: int | None = None
-    """Where in the file, for what has no name."""
+    """Line number in the file, for what has no name."""
     at: datetime | None = None
 
     def text(self, *, numbered: bool) -> str:
-        """Return one line; without numbers it does not tell how many other lines there are."""
+        """Return one line; unnumbered, it does not reveal how many other lines exist."""
         place = self.name or ("" if self.line is None else "a line")
         if numbered and self.line is not None and not self.name:
             place = f"line {self.line}"
@@ -36,27 +36,27 @@ class Remark(Value):
 
 
 class _Item(Value):
-    """What was posted, and perhaps edited; its content is that of the later time."""
+    """A post, perhaps edited; its content is that of the later time."""
 
     created_at: datetime | None = None
     updated_at: datetime | None = None
 
     @property
     def at(self) -> datetime | None:
-        """Since when it has been as it is; None where it has no time."""
+        """When the current content was posted; None without a time."""
         return max((time for time in (self.created_at, self.updated_at) if time), default=None)
 
     @property
     def order(self) -> datetime:
-        """The same for sorting: what has no time comes first."""
+        """Sort key: items without a time first."""
         return self.at or NEVER
 
 
 class Observation(Value):
-    """What was known of an item at a moment, and from then on until something newer is known.
+    """Values of an item as observed at a time, valid until a newer observation.
 
-    None, or no tier, says nothing about that part; without a time it is that of the day the data was
-    collected, and counts under no as-of time.
+    None, or an empty tier, is no observation of that value. Without a time, the values are those of the
+    day of collection, and do not count under an as-of time.
     """
 
     at: datetime | None = None
@@ -66,7 +66,7 @@ class Observation(Value):
 
 
 class _Voted(_Item):
-    """`vote_times` is None where only totals are known; `observed` is in no order."""
+    """`vote_times` is None if only totals are known; `observed` is unsorted."""
 
     votes: int = 0
     vote_times: tuple[datetime, ...] | None = None
@@ -74,10 +74,10 @@ class _Voted(_Item):
 
 
 class NotebookItem(_Voted, Notebook):
-    """One version of a notebook; `source` is empty where its code is only read when it is needed."""
+    """One version of a notebook; `source` is empty if its code is loaded on demand."""
 
     code: str = ""
-    """Where a store keeps its code, for what was not read yet."""
+    """Key of the code in a store, for code that is loaded on demand."""
 
 
 class CommentItem(_Voted):
@@ -90,7 +90,7 @@ class CommentItem(_Voted):
 
 
 class DiscussionItem(_Voted):
-    """A thread with all its comments."""
+    """A discussion with all its comments."""
 
     id: str
     title: str
@@ -101,7 +101,7 @@ class DiscussionItem(_Voted):
 
 
 class DatasetItem(_Item):
-    """One version of a dataset; `path` lies below the community folder."""
+    """One version of a dataset; `path` is relative to the community folder."""
 
     ref: str
     version: int
@@ -111,7 +111,7 @@ class DatasetItem(_Item):
 
 
 class CommunityItems(Value):
-    """All that a folder holds, in the order of its files."""
+    """All items of a source, in the order of its files."""
 
     notebooks: tuple[NotebookItem, ...] = ()
     discussions: tuple[DiscussionItem, ...] = ()

@@ -1,4 +1,4 @@
-"""The lines of a community's files, checked: what a line may say, and the item that it makes."""
+"""Validate the lines of a community's files, and convert each into an item."""
 
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
@@ -13,14 +13,14 @@ from comind.community.items import (
     NotebookItem,
     Observation,
 )
-from comind.community.text import (
+from comind.community.sanitize import (
     BODY_LENGTH,
     COMMENT_LENGTH,
     NAME_LENGTH,
     TITLE_LENGTH,
-    clean_line,
     is_reference,
-    prose,
+    sanitize_line,
+    sanitize_prose,
 )
 from comind.domain.value import Value
 
@@ -31,10 +31,10 @@ _LINKS = 200
 
 
 def parse_time(text: Any) -> datetime:
-    """Return an ISO 8601 time with zone, in UTC.
+    """Parse an ISO 8601 time with zone, and convert it to UTC.
 
     Raises:
-        ValueError: it is none, or has no zone.
+        ValueError: it is invalid, or has no zone.
     """
     if not isinstance(text, str):
         raise ValueError("is no ISO 8601 time")  # noqa: TRY004 - pydantic reports ValueError only
@@ -57,7 +57,7 @@ def _reference(text: str) -> str:
 
 
 def _references(listed: Any) -> tuple[str, ...]:
-    """Return those that can be references; on Kaggle some lists also name competitions."""
+    """Return the valid references; Kaggle's lists also name competitions."""
     given = listed if isinstance(listed, list) else []
     return tuple(ref for ref in given if isinstance(ref, str) and is_reference(ref))[:_LINKS]
 
@@ -88,12 +88,12 @@ _Times = Annotated[
 _Ref = Annotated[StrictStr, AfterValidator(_reference)]
 _Refs = Annotated[tuple[str, ...], BeforeValidator(_references)]
 _Text = Annotated[StrictStr, BeforeValidator(_text)]
-_Title = Annotated[_Text, AfterValidator(lambda text: clean_line(text, TITLE_LENGTH))]
-_Name = Annotated[_Text, AfterValidator(lambda text: clean_line(text, NAME_LENGTH))]
+_Title = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, TITLE_LENGTH))]
+_Name = Annotated[_Text, AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH))]
 _Id = Annotated[
     StrictStr,
     BeforeValidator(_identity),
-    AfterValidator(lambda text: clean_line(text, NAME_LENGTH)),
+    AfterValidator(lambda text: sanitize_line(text, NAME_LENGTH)),
     AfterValidator(_nonempty),
 ]
 _Count = Annotated[StrictInt, Field(ge=0, le=_MANY)]
@@ -101,19 +101,19 @@ _Balance = Annotated[StrictInt, Field(ge=-_MANY, le=_MANY)]
 
 
 class Line(Value, extra="ignore"):
-    """A line of a file; keys that are not ours are told, not refused, as dumps often have more."""
+    """A line of a file; unknown keys are reported, not rejected, as dumps often have more."""
 
     known: ClassVar[frozenset[str]] = frozenset()
-    """Keys that are allowed and not needed."""
+    """Keys that are allowed and ignored."""
 
     @classmethod
-    def strange_keys(cls, values: dict[str, Any]) -> list[str]:
-        """Return the keys that mean nothing here."""
+    def unknown_keys(cls, values: dict[str, Any]) -> list[str]:
+        """Return the keys that the schema does not know."""
         return [key for key in values if key not in cls.model_fields and key not in cls.known]
 
 
 class _Observed(Line):
-    """A line that may say when its totals were read: from then on they count, and not before."""
+    """A line that may state when its totals were observed; they count from then on."""
 
     author: _Name = ""
     author_tier: _Name = ""
@@ -122,16 +122,16 @@ class _Observed(Line):
     vote_times: _Times = None
     observed_at: _Time = None
 
-    def _told(self, kind: type[Value], score: float | None = None) -> dict[str, Any]:
-        """Return what the line tells of an item of this kind, under the item's own names."""
-        told = self.model_dump(include=set(kind.model_fields))
+    def _item_fields(self, kind: type[Value], score: float | None = None) -> dict[str, Any]:
+        """Return the fields of an item of this class; observed values become an `Observation`."""
+        fields = self.model_dump(include=set(kind.model_fields))
         if self.observed_at is None:
-            return told
+            return fields
         votes = self.votes if self.vote_times is None else None
-        tier = told.get("author_tier", "")
+        tier = fields.get("author_tier", "")
         seen = Observation(at=self.observed_at, votes=votes, author_tier=tier, public_score=score)
         undated = {"votes": 0, "author_tier": "", "public_score": None}
-        return told | {name: undated[name] for name in told.keys() & undated} | {"observed": (seen,)}
+        return fields | {name: undated[name] for name in fields.keys() & undated} | {"observed": (seen,)}
 
 
 class NotebookLine(_Observed):
@@ -153,14 +153,14 @@ class NotebookLine(_Observed):
     forked_from: Annotated[str | None, BeforeValidator(_reference_or_none)] = None
 
     def item(self, source: str) -> NotebookItem:
-        """Return the item, with the source that the line holds or points to."""
+        """Return the item with its source code, which the line contains or names by path."""
         own = {
             "title": self.title or self.ref,
             "author": self.author or self.ref.split("/")[0],
             "language": self.language.lower() or "python",
             "source": source,
         }
-        return NotebookItem(**self._told(NotebookItem, self.public_score) | own)
+        return NotebookItem(**self._item_fields(NotebookItem, self.public_score) | own)
 
 
 class CommentLine(_Observed):
@@ -172,17 +172,17 @@ class CommentLine(_Observed):
     body: _Text = ""
 
     def item(self) -> CommentItem:
-        """Return the item; the tier of who comments is of no use."""
+        """Return the item; a commenter's tier is not used."""
         own = {
-            "parent": clean_line(self.parent, NAME_LENGTH) if self.parent else None,
+            "parent": sanitize_line(self.parent, NAME_LENGTH) if self.parent else None,
             "created_at": self.posted_at,
-            "body": prose(self.body, COMMENT_LENGTH),
+            "body": sanitize_prose(self.body, COMMENT_LENGTH),
         }
-        return CommentItem(**self._told(CommentItem) | own)
+        return CommentItem(**self._item_fields(CommentItem) | own)
 
 
 class DiscussionLine(_Observed):
-    """A line of discussions.jsonl; its comments are checked one by one."""
+    """A line of discussions.jsonl; its comments are validated one by one."""
 
     id: _Id
     title: _Title = ""
@@ -191,13 +191,13 @@ class DiscussionLine(_Observed):
     comments: Annotated[tuple[Any, ...], BeforeValidator(lambda v: v or ())] = ()
 
     def item(self, comments: tuple[CommentItem, ...]) -> DiscussionItem:
-        """Return the item, with those of its comments that can be used."""
+        """Return the item with its valid comments."""
         own = {
             "created_at": self.posted_at,
-            "body": prose(self.body, BODY_LENGTH),
+            "body": sanitize_prose(self.body, BODY_LENGTH),
             "comments": comments,
         }
-        return DiscussionItem(**self._told(DiscussionItem) | own)
+        return DiscussionItem(**self._item_fields(DiscussionItem) | own)
 
 
 class DatasetLine(Line):
@@ -213,7 +213,7 @@ class DatasetLine(Line):
     licence: _Name = ""
 
     def item(self) -> DatasetItem:
-        """Return the item; where its files lie is looked at when they are copied."""
+        """Return the item; its path is validated when the files are copied."""
         return DatasetItem(
             ref=self.ref,
             version=self.version,

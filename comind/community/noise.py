@@ -1,17 +1,17 @@
-"""What a text holds that teaches nothing: pictures, progress bars, logs of training.
+"""Strip images, progress bars and training logs from text.
 
-The paper takes out pictures, and what a notebook's system prints, such as progress bars and excessive
-logs. The outputs of Jupyter are dropped where it is read; here is what people paste into their texts
-and comments. A program stays the program that it was: of its own lines only pictures are emptied.
+The paper removes images and excessive system output of notebooks (progress bars, logs). Cell outputs are
+dropped when a notebook is parsed; this removes what is pasted into texts and comments. Code is kept: of
+code lines, only embedded image data are removed.
 """
 
 import re
 from itertools import groupby
 
-__all__ = ["without_noise"]
+__all__ = ["strip_noise"]
 
 _LOG_LINES = 4
-"""So many lines of a log in a row are too many; a few may be what the text is about."""
+"""Runs of at least this many log lines are shortened; a few may be what the text is about."""
 
 _PICTURE_DATA = re.compile(
     r"data:(?:image|audio|video)/[\w.+-]{1,40};base64,[A-Za-z0-9+/=]*"
@@ -31,15 +31,15 @@ _LOG = re.compile(
     r"|\[LightGBM\]\s"
     r"|\d+:\s+(?:learn|test):\s"  # CatBoost
     r"|(?:step|iter|iteration|batch|round)\b[\s:#]*\[?\d+"
-    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s"  # a logger's own stamp
+    r"|\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\S*\s"  # timestamp of a logger
     r"|(?:\w+ing|Requirement already satisfied:) \S+ .{0,200}(?:MB|kB|/site-packages)\b",  # pip
     re.IGNORECASE,
 )
 _ANY_LOG = re.compile(rf"^[^\S\n]*(?:{_LOG.pattern})", re.IGNORECASE | re.MULTILINE)
 
 
-def without_noise(text: str, *, comments_only: bool = False) -> str:
-    """Return `text` without pictures, progress bars and long logs.
+def strip_noise(text: str, *, comments_only: bool = False) -> str:
+    """Return `text` without images, progress bars and long logs.
 
     With `comments_only` it is a program, of which only comments may lose lines.
     """
@@ -55,14 +55,14 @@ def without_noise(text: str, *, comments_only: bool = False) -> str:
         found = [line for line, _ in run]
         if is_log and len(found) >= _LOG_LINES:
             mark = "# " if comments_only else ""
-            # The first says what it is, and the last how it ended.
+            # The first shows what kind of log it is, the last its result.
             found = [found[0], f"{mark}[{len(found) - 2} lines of a log]", found[-1]]
         lines += found
     return "\n".join(lines)
 
 
 def _kept(lines: list[str], comments_only: bool) -> list[tuple[str, bool]]:
-    """Return the lines that are no progress bars, each with whether it looks like a log's."""
+    """Return the lines that are not progress bars, each with whether it looks like a log line."""
     kept = []
     for line in lines:
         bare = line.lstrip()

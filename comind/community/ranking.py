@@ -1,22 +1,22 @@
-"""What of a community is worth reading first.
+"""Rank a community's notebooks and discussions by expected usefulness.
 
 Votes alone mislead: highly voted notebooks are often blends of other people's outputs that teach
 nothing (CoMind paper, appendix H), and over half of all notebooks have fewer than ten votes (figure 9).
-So a notebook's worth is a sum of three parts, each between 0 and 1, and every choice after the first
-also pays for being like one that was chosen before.
+So a notebook's score is a sum of three parts, each between 0 and 1, and every choice after the first
+is penalized for its similarity to earlier choices (maximal marginal relevance).
 
-    0.5  public score   the one thing about a notebook that was measured; by rank and not by value, so
-                        that one absurd claim moves nothing but its own place; unknown counts 0
-    0.3  votes          by logarithm: the hundredth vote says less than the first
-    0.2  freshness      by rank of time: later work has read the earlier
-    0.5  likeness       taken away, times the greatest likeness to one chosen before: ten forks of the
-                        best notebook hold one idea
+    0.5  public score   the only measured property; by rank and not by value, so that one absurd claim
+                        moves nothing but its own place; unknown counts 0
+    0.3  votes          by logarithm: the hundredth vote counts less than the first
+    0.2  freshness      by rank of time: later work builds on earlier work
+    0.5  similarity     subtracted, times the greatest similarity to an earlier choice: ten forks of the
+                        best notebook contain one idea
 
 Discussions have no score: 0.4 votes, 0.4 comments (what others found worth answering), 0.2 freshness,
-and the same for likeness. Likeness is the share of three-word runs that two texts have in common.
+and the same for similarity, which is the Jaccard index of three-word shingles.
 
-A notebook whose program is nearly that of a better one is left out, which is said: it is a fork with a
-few lines changed, and would be read twice.
+A notebook whose program is nearly that of a better one is a fork with a few lines changed; it is left
+out, with a note.
 """
 
 import math
@@ -29,15 +29,15 @@ from comind.domain.community import NEVER, CommunityView, Dataset, Discussion, N
 
 __all__ = ["rank"]
 
-_SCORE, _VOTES, _FRESHNESS, _LIKENESS = 0.5, 0.3, 0.2, 0.5
+_SCORE, _VOTES, _FRESHNESS, _SIMILARITY = 0.5, 0.3, 0.2, 0.5
 _DISCUSSION_VOTES, _DISCUSSION_COMMENTS, _DISCUSSION_FRESHNESS = 0.4, 0.4, 0.2
 _CANDIDATES = 20
-"""So many times the limit are compared with each other; comparing all would take hours."""
+"""Candidates compared with each other, as a multiple of the limit; comparing all would take hours."""
 _RUN = 3
 _SAME = 0.85
-"""So great a share of a program in common makes it a copy."""
+"""Similarity from which a program counts as a copy."""
 _COMPARED = 50_000
-_NAMED, _COPIES = 3, 20
+_MAX_NAMED, _MAX_COPIES = 3, 20
 
 _WORD = re.compile(r"\w+")
 _Read = TypeVar("_Read", Notebook, Discussion)
@@ -45,7 +45,7 @@ _Ordered = TypeVar("_Ordered", float, datetime)
 
 
 class _Text(NamedTuple):
-    """What is compared of an item; `body` alone decides on what is a copy."""
+    """Text of an item for comparison; `body` alone decides on copies."""
 
     title: str
     body: str
@@ -59,12 +59,16 @@ def rank(
     discussions: int,
     source_of: Callable[[Notebook], str | None] | None = None,
 ) -> CommunityView:
-    """Return the notebooks and discussions most worth reading, best first, and all datasets.
+    """Return the most useful notebooks and discussions, best first, and all datasets.
 
-    Datasets are ordered by the chosen notebooks that use them, then the newest first.
+    Datasets are ordered by the number of chosen notebooks that use them, then by time, newest first.
 
-    Where the view does not hold the program of a notebook, `source_of` reads it, of those alone that may
-    be chosen; it gives None for what cannot be had.
+    Args:
+        view: the unranked view.
+        maximize: whether a higher public score is better.
+        notebooks: maximum number of notebooks.
+        discussions: maximum number of discussions.
+        source_of: loads the code of candidates without one; None for code that is not available.
     """
     candidates, unread = _readable(
         _best_first(
@@ -83,15 +87,15 @@ def rank(
         lambda each: _Text(f"{each.title}\n{each.body}", ""),
         discussions,
     )
-    said = [
+    notes = [
         f"notebook {copy.ref}: is nearly the same as {kept.ref}, which is read in its place"
-        for copy, kept in copies[:_COPIES]
+        for copy, kept in copies[:_MAX_COPIES]
     ]
-    if len(copies) > _COPIES:
-        said.append(f"and {len(copies) - _COPIES} more copies of notebooks that are read")
+    if len(copies) > _MAX_COPIES:
+        notes.append(f"and {len(copies) - _MAX_COPIES} more copies of notebooks that are read")
     return view.model_copy(
         update={
-            "left_out": view.left_out + tuple(unread) + tuple(said),
+            "left_out": view.left_out + tuple(unread) + tuple(notes),
             "notebooks": chosen,
             "discussions": discussed,
             "datasets": _by_use(view.datasets, chosen),
@@ -132,7 +136,7 @@ def _worth_of_discussions(discussions: Sequence[Discussion]) -> Callable[[Discus
 
 
 def _best_first(items: Sequence[_Read], worth: Callable[[_Read], float]) -> list[tuple[_Read, float]]:
-    """Return items with their worth, the greatest first; equals as they come."""
+    """Return items with their scores, highest first; ties keep their order."""
     return sorted(((each, worth(each)) for each in items), key=lambda pair: -pair[1])
 
 
@@ -141,7 +145,7 @@ def _readable(
     source_of: Callable[[Notebook], str | None] | None,
     limit: int,
 ) -> tuple[list[tuple[Notebook, float]], list[str]]:
-    """Return the first candidates that have a program, with it, and what to say of those without."""
+    """Return the first candidates whose code is available, with it, and a note on those without."""
     if source_of is None:
         return list(candidates[:limit]), []
     found: list[tuple[Notebook, float]] = []
@@ -156,33 +160,33 @@ def _readable(
             found.append((notebook.model_copy(update={"source": source}), worth))
     if not without:
         return found, []
-    names = ", ".join(without[:_NAMED]) + (", ..." if len(without) > _NAMED else "")
-    said = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
-    return found, [said]
+    names = ", ".join(without[:_MAX_NAMED]) + (", ..." if len(without) > _MAX_NAMED else "")
+    note = f"notebooks that cannot be read, as their code is not there: {len(without)} ({names})"
+    return found, [note]
 
 
 def _choose(
     candidates: Sequence[tuple[_Read, float]], text: Callable[[_Read], _Text], limit: int
 ) -> tuple[tuple[_Read, ...], list[tuple[_Read, _Read]]]:
-    """Choose one after the other the best of what is left; returns also pairs of copy and copied."""
+    """Choose greedily by score minus similarity penalty; returns also pairs of copy and original."""
     items = [each for each, _ in candidates]
     worths = [worth for _, worth in candidates]
     order = list(range(len(items)))
     texts = [text(each) for each in items]
-    runs = [_runs(f"{each.title}\n{each.body}") for each in texts]
-    bodies = [_runs(code) if (code := _uncommented(each.body)) else frozenset() for each in texts]
-    likeness = dict.fromkeys(order, 0.0)
+    runs = [_shingles(f"{each.title}\n{each.body}") for each in texts]
+    bodies = [_shingles(code) if (code := _uncommented(each.body)) else frozenset() for each in texts]
+    similarity = dict.fromkeys(order, 0.0)
     chosen: list[_Read] = []
     copies: list[tuple[_Read, _Read]] = []
     while order and len(chosen) < limit:
-        best = max(order, key=lambda index: worths[index] - _LIKENESS * likeness[index])
+        best = max(order, key=lambda index: worths[index] - _SIMILARITY * similarity[index])
         order.remove(best)
         chosen.append(items[best])
-        alike = [index for index in order if _copies(bodies[index], bodies[best])]
+        alike = [index for index in order if _is_copy(bodies[index], bodies[best])]
         copies += [(items[index], items[best]) for index in alike]
         order = [index for index in order if index not in set(alike)]
         for index in order:
-            likeness[index] = max(likeness[index], _jaccard(runs[index], runs[best]))
+            similarity[index] = max(similarity[index], _jaccard(runs[index], runs[best]))
     return tuple(chosen), copies
 
 
@@ -193,20 +197,20 @@ def _by_use(datasets: Sequence[Dataset], notebooks: Sequence[Notebook]) -> tuple
     return tuple(sorted(newest, key=lambda each: -uses.count(each.ref)))
 
 
-def _runs(text: str) -> frozenset[int]:
-    """Return the runs of words in a text, each as its hash, which takes less room than the words."""
+def _shingles(text: str) -> frozenset[int]:
+    """Return the hashes of the three-word shingles of a text; hashes take less memory than words."""
     words = _WORD.findall(text[:_COMPARED].lower())
     runs = zip(*(words[start:] for start in range(_RUN)), strict=False)
     return frozenset(map(hash, runs)) or frozenset({hash(tuple(words))})
 
 
-def _uncommented(program: str) -> str:
-    lines = (line for line in program.splitlines() if not line.lstrip().startswith("#"))
+def _uncommented(source: str) -> str:
+    lines = (line for line in source.splitlines() if not line.lstrip().startswith("#"))
     return "\n".join(lines).strip()
 
 
-def _copies(one: frozenset[int], other: frozenset[int]) -> bool:
-    """Whether two programs are nearly the same; sizes alone often tell that they are not."""
+def _is_copy(one: frozenset[int], other: frozenset[int]) -> bool:
+    """Whether two programs are nearly the same; the sizes alone often rule it out."""
     small, large = sorted((len(one), len(other)))
     return small > _SAME * large and _jaccard(one, other) >= _SAME
 
@@ -217,11 +221,11 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def _ranks(values: Iterable[_Ordered]) -> dict[_Ordered, float]:
-    """Return every value's place among the distinct ones, the greatest at 1, none at 0."""
+    """Return the rank of each value among the distinct ones, scaled so that the greatest has 1."""
     distinct = sorted(set(values))
     return {value: place / len(distinct) for place, value in enumerate(distinct, start=1)}
 
 
 def _share(count: int, most: int) -> float:
-    """Return a count as a share of the greatest, by logarithm; what is voted down counts as none."""
+    """Return log(1 + count) / log(1 + most); negative counts as 0."""
     return math.log1p(max(0, count)) / math.log1p(most) if most > 0 else 0.0

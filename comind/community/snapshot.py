@@ -1,16 +1,16 @@
-"""What a campaign keeps of a community: the view of one moment, and files that attempts can mount."""
+"""Snapshot a community for a campaign: the ranked view of one moment, and mountable files."""
 
 import shutil
 import tempfile
 from datetime import datetime
 from pathlib import Path
 
+from comind.community.access import open_community
 from comind.community.asof import as_of as seen_from
-from comind.community.files import copy_files
+from comind.community.copying import copy_files
 from comind.community.items import CommunityItems
-from comind.community.opening import open_community
 from comind.community.ranking import rank
-from comind.community.text import is_reference
+from comind.community.sanitize import is_reference
 from comind.domain.community import CommunityView, Dataset, Notebook
 from comind.domain.resources import STORES
 from comind.errors import CommunityError
@@ -24,36 +24,36 @@ _PROGRAM = "notebook.py"
 
 
 class SnapshotFolder:
-    """`data/community/<key>/`: `view.json`, and `items/<owner>/<name>/` for what has files."""
+    """`data/community/<key>/`: `view.json`, and `items/<owner>/<name>/` for items with files."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.described = root / "view.json"
+        self.view_file = root / "view.json"
         self._items = root / "items"
 
     @property
     def key(self) -> str:
-        """Name of the folder: competition and content hash."""
+        """Folder name: competition and content hash."""
         return self.root.name
 
     def read(self) -> CommunityView:
-        """Return what is known of the community.
+        """Return the view.
 
         Raises:
-            CommunityError: there is no finished snapshot in this folder.
+            CommunityError: the snapshot is missing or unfinished.
         """
         try:
-            return CommunityView.model_validate_json(self.described.read_bytes())
+            return CommunityView.model_validate_json(self.view_file.read_bytes())
         except (OSError, ValueError):
             raise CommunityError(f"{self.root}: is no finished community snapshot") from None
 
-    def mount_of(self, ref: str) -> Path | None:
-        """Return the folder of an item's files; None for what is not here or has none."""
+    def mount_path(self, ref: str) -> Path | None:
+        """Return the folder of an item's files; None if the item is unknown or has none."""
         folder = self._items / ref
         return folder if is_reference(ref) and folder.is_dir() else None
 
-    def place_for(self, ref: str) -> Path:
-        """Return where an item's files belong."""
+    def path_for(self, ref: str) -> Path:
+        """Return the path of an item's files."""
         return self._items / ref
 
 
@@ -67,14 +67,14 @@ def take_snapshot(
     notebooks: int,
     discussions: int,
 ) -> SnapshotFolder:
-    """Keep what the community in `folder` knew at `as_of`, below the folder `snapshots`.
+    """Take a snapshot of the community in `folder` as of a moment, below the folder `snapshots`.
 
-    The same content makes the same folder. It appears in one step; killed before, nothing is left that
-    looks like a snapshot. What is worth keeping is said by `rank`; an item whose owner is called like
-    the competition is left out, as it could not be mounted.
+    Content-addressed: the same content gives the same folder. Atomic: a killed call leaves nothing that
+    looks like a snapshot. `rank` selects the items; an item whose owner has the competition's name is
+    left out, as its mount path is taken.
 
     Raises:
-        CommunityError: the folder, or one of its files as a whole, is not what it should be.
+        CommunityError: the folder, or a file as a whole, is invalid.
     """
     community = open_community(folder)
     items = community.items(competition, as_of)
@@ -94,15 +94,15 @@ def take_snapshot(
     staged = SnapshotFolder(Path(tempfile.mkdtemp(prefix=".new-", dir=snapshots)))
     try:
         for notebook in view.notebooks:
-            write_atomically(staged.place_for(notebook.ref) / _PROGRAM, notebook.source)
+            write_atomically(staged.path_for(notebook.ref) / _PROGRAM, notebook.source)
         view = _with_files(view, items, folder, staged)
-        write_atomically(staged.described, view.model_dump_json(indent=2) + "\n")
+        write_atomically(staged.view_file, view.model_dump_json(indent=2) + "\n")
         staged.root.chmod(0o755)
         made = SnapshotFolder(snapshots / f"{competition}-{hash_tree(staged.root)[:_KEY_LENGTH]}")
         try:
             staged.root.rename(made.root)
         except OSError:
-            if not made.described.is_file():  # else it was taken before, with the same bytes
+            if not made.view_file.is_file():  # else the same content was snapshotted before
                 raise
     finally:
         shutil.rmtree(staged.root, ignore_errors=True)
@@ -110,19 +110,19 @@ def take_snapshot(
 
 
 def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
-    """Leave out whose place under `input/` belongs to the competition, solutions or the user's store."""
+    """Leave out items whose mount path is taken by the competition, solutions or the user's store."""
 
     def free(item: Notebook | Dataset) -> bool:
         return item.ref.split("/")[0] not in taken
 
     refused = [item.ref for item in view.notebooks if not free(item)]
     refused += [item.ref for item in view.datasets if not free(item)]
-    said = tuple(f"{ref}: its owner's name is taken below input/" for ref in dict.fromkeys(refused))
+    notes = tuple(f"{ref}: its owner's name is taken below input/" for ref in dict.fromkeys(refused))
     return view.model_copy(
         update={
             "notebooks": tuple(filter(free, view.notebooks)),
             "datasets": tuple(filter(free, view.datasets)),
-            "left_out": view.left_out + said,
+            "left_out": view.left_out + notes,
         }
     )
 
@@ -130,17 +130,17 @@ def _without_owners(view: CommunityView, taken: set[str]) -> CommunityView:
 def _with_files(
     view: CommunityView, items: CommunityItems, folder: Path, staged: SnapshotFolder
 ) -> CommunityView:
-    """Copy the datasets' files; what cannot be copied is said, and the dataset stays without files."""
+    """Copy the datasets' files; a dataset whose files cannot be copied has none, which is noted."""
     versions = {(item.ref, item.version, item.created_at): item for item in reversed(items.datasets)}
-    datasets, said = [], list(view.left_out)
+    datasets, notes = [], list(view.left_out)
     for dataset in view.datasets:
         item = versions[dataset.ref, dataset.version, dataset.published_at]
-        target = staged.place_for(dataset.ref)
+        target = staged.path_for(dataset.ref)
         reason = ""
         if dataset.files and item.path is not None:
             taken = "a notebook has the same name" if target.exists() else ""
             reason = taken or copy_files(folder, item.path, target)
         if reason:
-            said.append(f"dataset {dataset.ref}: its files are left out: {reason}")
+            notes.append(f"dataset {dataset.ref}: its files are left out: {reason}")
         datasets.append(dataset.model_copy(update={"files": dataset.files and not reason}))
-    return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(said)})
+    return view.model_copy(update={"datasets": tuple(datasets), "left_out": tuple(notes)})

@@ -1,12 +1,13 @@
-"""One day of following a competition.
+"""Run one day of following a competition.
 
-    look ──► settle ──► a slice of the campaign ──► decide ──► hand in ──► score ──► where we stand
+    observe ──► reconcile ──► a slice of the campaign ──► decide ──► submit ──► score ──► standing
 
-Each step is in the log before the next one begins, so a day that was killed is simply run again: what
-was done is not done twice, and a slice that was interrupted goes on within the time it was given.
+Each step is logged before the next begins, so a killed day is resumed by running it again: nothing is
+done twice, and an interrupted slice continues within its own time budget.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
@@ -19,47 +20,53 @@ from comind.following.decide import Policy, decide
 from comind.following.events import (
     Candidate,
     CompetitionObserved,
+    NoticeKind,
     NoticeRecorded,
     SliceEnded,
     SliceStarted,
     SubmissionDecided,
 )
-from comind.following.handing import hand_in, settle, standing, wait_for_scores
-from comind.following.journal import FollowingLog
-from comind.following.notices import notices_of
+from comind.following.state import FollowingLog
+from comind.following.submission import (
+    leaderboard_standing,
+    reconcile_submissions,
+    submit_candidate,
+    wait_for_scores,
+)
 from comind.kaggle.port import Kaggle, LeaderboardRow
 from comind.kaggle.submittable import check_submittable
 from comind.system.failpoints import failpoint
 from comind.system.timing import Clock
 
-__all__ = ["CampaignSlices", "CampaignStatus", "Day", "ObservedCompetition", "Plan"]
+__all__ = ["CampaignSlices", "CampaignStatus", "Day", "DayPlan", "ObservedCompetition", "notices_of"]
 
-_LEAST_SECONDS = 1.0  # of a slice that is worth beginning
+_MIN_SLICE_SECONDS = 1.0
+_WARNING_DAYS = (1, 7)  # before the deadline, ascending
 
 
-class Plan(Value):
-    """What a day may take, and whether it may end with a submission."""
+class DayPlan(Value):
+    """Budget of a day, and the policy for submissions."""
 
     submit: Policy = "never"
     minutes: float = Field(default=240, gt=0)
-    """Of campaign on one day, UTC; the same for dollars, None for no limit."""
+    """Campaign time per day (UTC); the same for dollars, None for no limit."""
     usd: float | None = Field(default=None, ge=0)
     score_minutes: float = Field(default=10, ge=0)
-    """How long a score is waited for; then the next day asks again."""
+    """Timeout for a score; the next day polls again."""
     score_every_seconds: float = Field(default=15, gt=0)
 
 
 class ObservedCompetition(Value):
-    """What a look brought."""
+    """Result of an observation."""
 
-    looked: CompetitionObserved
+    observation: CompetitionObserved
     competition: Path
     """Folder of the competition as it is now."""
     leaderboard: tuple[LeaderboardRow, ...]
 
 
 class CampaignStatus(Value):
-    """How a campaign stands: all that it has taken, and what it would hand in."""
+    """A campaign's total spend, and the candidate it would submit."""
 
     seconds: float = 0.0
     usd: float = 0.0
@@ -68,36 +75,36 @@ class CampaignStatus(Value):
 
 
 class CampaignSlices(Protocol):
-    """Whoever looks, and runs campaigns."""
+    """Port to observe a competition and run campaigns."""
 
-    def look(self) -> ObservedCompetition:
+    def observe(self) -> ObservedCompetition:
         """Fetch what is new.
 
         Raises:
-            KaggleError: Kaggle cannot be reached, or refuses.
+            KaggleError: Kaggle is unreachable or refuses.
         """
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
-        """Open a campaign with this budget; return its name."""
+        """Open a campaign with this budget; returns its name."""
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
-        """Raise the budget of a campaign by so much above what it has spent."""
+        """Raise a campaign's budget to what it has spent plus these amounts."""
 
-    def stand(self, campaign: str) -> CampaignStatus:
-        """Return how a campaign stands."""
+    def status(self, campaign: str) -> CampaignStatus:
+        """Return the status of a campaign."""
 
     def run(self, campaign: str) -> None:
-        """Run a campaign to the end of its budget, from wherever it stands."""
+        """Run or resume a campaign to the end of its budget."""
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
-        """Return how much better the first is than the second; None where rows differ."""
+        """Return the paired difference of the first to the second; None if their rows differ."""
 
-    def file_of(self, candidate: Candidate) -> Path:
-        """Return the file that would be handed in."""
+    def submission_file(self, candidate: Candidate) -> Path:
+        """Return the file of a candidate."""
 
 
 class Day:
-    """Carries out one day."""
+    """One day of one competition."""
 
     def __init__(
         self,
@@ -105,7 +112,7 @@ class Day:
         log: FollowingLog,
         kaggle: Kaggle,
         slices: CampaignSlices,
-        plan: Plan,
+        plan: DayPlan,
         clock: Clock,
     ) -> None:
         self._slug = slug
@@ -116,71 +123,78 @@ class Day:
         self._clock = clock
 
     def run(self) -> None:
-        """Go through the day; without Kaggle, only the campaign goes on, on what was seen before.
+        """Run the day; if Kaggle fails, only the campaign continues, on the last observation.
 
         Raises:
-            KaggleError: Kaggle could not be reached; the day's slice was run if there was one to run.
+            KaggleError: Kaggle was unreachable; the day's slice has been run if there was one to run.
         """
         try:
-            seen = self._look()
-            settle(self._log, self._kaggle, self._slug, self._clock.now())
+            seen = self._observe()
+            reconcile_submissions(self._log, self._kaggle, self._slug, self._clock.now())
         except (KaggleError, KaggleUnknownError) as error:
             self._log.record(NoticeRecorded(at=self._clock.now(), kind="kaggle", text=str(error)))
-            last = self._log.state.looked
+            last = self._log.state.observation
             if last is not None and not last.is_over:
-                self._slice(None)
+                self._run_slice(None)
             raise
-        if not seen.looked.is_over:
-            if self._log.state.agreed is not None:  # before a slice puts something in its place
-                self._hand_in(self._log.state.agreed)
-            self._slice(seen.competition)
-        self._hand_in(self._log.state.candidate)
-        self._wait()
-        self._stand(seen.leaderboard)
+        if not seen.observation.is_over:
+            if self._log.state.approved_candidate is not None:  # before a slice replaces it
+                self._submit(self._log.state.approved_candidate)
+            self._run_slice(seen.competition)
+        self._submit(self._log.state.candidate)
+        wait_for_scores(
+            self._log,
+            self._kaggle,
+            self._slug,
+            self._clock,
+            seconds=60 * self._plan.score_minutes,
+            every=self._plan.score_every_seconds,
+        )
+        self._record_standing(seen.leaderboard)
 
-    def _look(self) -> ObservedCompetition:
-        seen = self._slices.look()
-        for notice in notices_of(self._log.state.looked, seen.looked):
-            self._log.record(notice)  # first, as a kill may come before the look is written
-        self._log.record(seen.looked)
+    def _observe(self) -> ObservedCompetition:
+        seen = self._slices.observe()
+        for notice in notices_of(self._log.state.observation, seen.observation):
+            self._log.record(notice)  # first, as a kill may come before the observation is logged
+        self._log.record(seen.observation)
         return seen
 
-    def _slice(self, competition: Path | None) -> None:
-        """Give the campaign what is left of the day's budget; a new one begins on new data."""
+    def _run_slice(self, competition: Path | None) -> None:
+        """Run the campaign for what is left of the day's budget; new data start a new campaign."""
         state = self._log.state
-        if not state.going_on:
-            planned = self._begun(competition)
+        if not state.slice_running:
+            planned = self._plan_slice(competition)
             if planned is None:
                 return
             self._log.record(planned)
         failpoint("slice-begun")
-        begun = self._log.state.begun
-        assert begun is not None
-        self._slices.run(begun.campaign)
-        stand = self._slices.stand(begun.campaign)
+        current = self._log.state.last_slice
+        assert current is not None
+        self._slices.run(current.campaign)
+        status = self._slices.status(current.campaign)
         self._log.record(
             SliceEnded(
                 at=self._clock.now(),
-                campaign=begun.campaign,
-                seconds=max(0.0, stand.seconds - begun.seconds_before),
-                usd=max(0.0, stand.usd - begun.usd_before),
-                attempts=stand.attempts,
-                candidate=stand.candidate,
+                campaign=current.campaign,
+                seconds=max(0.0, status.seconds - current.seconds_before),
+                usd=max(0.0, status.usd - current.usd_before),
+                attempts=status.attempts,
+                candidate=status.candidate,
             )
         )
 
-    def _begun(self, competition: Path | None) -> SliceStarted | None:
+    def _plan_slice(self, competition: Path | None) -> SliceStarted | None:
         state, now = self._log.state, self._clock.now()
-        assert state.looked is not None
+        assert state.observation is not None
         took, cost = state.spent_on(now.date())
         seconds = 60 * self._plan.minutes - took
         usd = None if self._plan.usd is None else max(0.0, self._plan.usd - cost)
-        if seconds < _LEAST_SECONDS or (usd == 0 and cost > 0):
+        if seconds < _MIN_SLICE_SECONDS or (usd == 0 and cost > 0):
             return None
-        data = state.looked.data_sha256
+        data = state.observation.data_sha256
         campaign, before = state.campaign_on(data), CampaignStatus()
         if campaign is not None:
-            before = self._slices.stand(campaign)
+            before = self._slices.status(campaign)
             self._slices.extend(campaign, seconds, usd)
         elif competition is not None:
             campaign = self._slices.open(competition, seconds, usd)
@@ -196,41 +210,73 @@ class Day:
             data_sha256=data,
         )
 
-    def _hand_in(self, candidate: Candidate | None) -> None:
-        decided = decide(self._log.state, candidate, self._plan.submit, self._slices.compare)
-        if decided.verdict == "submit":
-            decided = self._checked(decided)
-        self._log.record(decided)
-        if decided.verdict != "submit" or decided.candidate is None:
+    def _submit(self, candidate: Candidate | None) -> None:
+        decision = decide(self._log.state, candidate, self._plan.submit, self._slices.compare)
+        if decision.verdict == "submit":
+            decision = self._recheck(decision)
+        self._log.record(decision)
+        if decision.verdict != "submit" or decision.candidate is None:
             return
-        file = self._slices.file_of(decided.candidate)
-        hand_in(self._log, self._kaggle, self._slug, decided.candidate, file, self._clock.now())
+        file = self._slices.submission_file(decision.candidate)
+        submit_candidate(
+            self._log, self._kaggle, self._slug, decision.candidate, file, self._clock.now()
+        )
 
-    def _checked(self, decided: SubmissionDecided) -> SubmissionDecided:
-        """Ask again whether a file is taken: since the look, the slice may have taken hours."""
+    def _recheck(self, decision: SubmissionDecided) -> SubmissionDecided:
+        """Check again that Kaggle accepts a file: the slice may have taken hours."""
         facts, limits = self._kaggle.competition(self._slug), self._kaggle.limits(self._slug)
         try:
             check_submittable(facts, limits, self._clock.now())
         except KaggleRefusedError as error:
-            return decided.model_copy(update={"verdict": "keep", "reason": str(error)})
-        return decided
+            return decision.model_copy(update={"verdict": "keep", "reason": str(error)})
+        return decision
 
-    def _wait(self) -> None:
-        wait_for_scores(
-            self._log,
-            self._kaggle,
-            self._slug,
-            self._clock,
-            seconds=60 * self._plan.score_minutes,
-            every=self._plan.score_every_seconds,
-        )
-
-    def _stand(self, rows: Sequence[LeaderboardRow]) -> None:
+    def _record_standing(self, rows: Sequence[LeaderboardRow]) -> None:
         candidate = self._log.state.candidate
         if candidate is None:
             return
         maximize = candidate.validation.value.maximize
         best = self._log.state.best_public(maximize=maximize)
-        stood = None if best is None else standing(best, rows, self._clock.now(), maximize=maximize)
-        if stood is not None:
-            self._log.record(stood)
+        standing = (
+            None
+            if best is None
+            else leaderboard_standing(best, rows, self._clock.now(), maximize=maximize)
+        )
+        if standing is not None:
+            self._log.record(standing)
+
+
+def notices_of(before: CompetitionObserved | None, now: CompetitionObserved) -> list[NoticeRecorded]:
+    """Return notices for the user on what changed since the last observation, each once."""
+    return [NoticeRecorded(at=now.at, kind=kind, text=text) for kind, text in _changes(before, now)]
+
+
+def _changes(
+    before: CompetitionObserved | None, now: CompetitionObserved
+) -> Iterator[tuple[NoticeKind, str]]:
+    if before is not None and before.deadline != now.deadline:
+        yield "deadline", f"the deadline has moved: {_deadline_text(before)}, now {_deadline_text(now)}"
+    days = _days_left(now)
+    if days is not None and (before is None or days != _days_left(before)):
+        yield "deadline", f"the deadline is near: {_deadline_text(now)}"
+    notified = before is not None and before.is_over and before.deadline == now.deadline
+    if now.is_over and not notified:
+        yield "deadline", f"the deadline has passed ({_deadline_text(now)}); nothing more is submitted"
+    if before is not None and before.rules_sha256 != now.rules_sha256:
+        yield "rules", "the rules have changed; nothing is submitted until you approve: --allow rules"
+    if before is not None and before.data_sha256 != now.data_sha256:
+        yield "data", "the data have been replaced; a new campaign starts on them"
+    if now.closed and (before is None or before.closed != now.closed):
+        yield "closed", now.closed
+
+
+def _days_left(observed: CompetitionObserved) -> int | None:
+    """Return the deadline warning that an observation calls for, in days; None for none."""
+    if observed.deadline is None or observed.is_over:
+        return None
+    left = observed.deadline - observed.at
+    return next((days for days in _WARNING_DAYS if left <= timedelta(days=days)), None)
+
+
+def _deadline_text(observed: CompetitionObserved) -> str:
+    return "none" if observed.deadline is None else f"{observed.deadline:%Y-%m-%d %H:%M %Z}"

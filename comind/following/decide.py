@@ -1,8 +1,8 @@
-"""Whether the best solution is worth one of the day's submissions.
+"""Decide whether the best solution is worth one of the day's submissions.
 
-A public score is a look at test labels, and there are few of them a day. So a file is handed in only if
-it can be told from what was handed in before: by the paired difference on the same validation rows, more
-than one standard error, as the final pick of a campaign is made.
+A public score is a query of test labels, and the number per day is limited. So a file is submitted only
+if it differs from the last one by more than one standard error of the paired difference on the same
+validation rows, the rule of a campaign's final pick.
 """
 
 from collections.abc import Callable
@@ -12,75 +12,79 @@ from comind.domain.metric import Paired
 from comind.following.events import Candidate, CompetitionObserved, SubmissionDecided, Verdict
 from comind.following.state import Following
 
-__all__ = ["Compare", "Policy", "decide"]
+__all__ = ["Policy", "decide"]
 
 Policy = Literal["never", "ask", "auto"]
-Compare = Callable[[Candidate, Candidate], Paired | None]
-"""How much better the first is than the second; None where they are not of the same rows."""
 
 
 def decide(
-    state: Following, candidate: Candidate | None, policy: Policy, compare: Compare
+    state: Following,
+    candidate: Candidate | None,
+    policy: Policy,
+    compare: Callable[[Candidate, Candidate], Paired | None],
 ) -> SubmissionDecided:
-    """Return what becomes of a slice's candidate, given the last look."""
-    looked = state.looked
-    assert looked is not None, "one decides on what was seen"
+    """Decide on a slice's candidate, given the last observation.
+
+    `compare` returns the paired difference of the first to the second, None if their rows differ.
+    """
+    observation = state.observation
+    assert observation is not None, "a decision follows an observation"
     verdict: Verdict = "keep"
     ahead: Paired | None = None
-    reason = _obstacle(state, candidate, looked)
+    reason = _obstacle(state, candidate, observation)
     if not reason:
         assert candidate is not None
-        last = state.last_taken
+        last = state.last_submitted
         ahead = compare(candidate, last) if last is not None else None
-        verdict, reason = _weighed(last, ahead)
-    if verdict == "submit" and looked.submissions_left < 1:
+        verdict, reason = _compared(last, ahead)
+    if verdict == "submit" and observation.submissions_left < 1:
         verdict, reason = "keep", f"{reason}, but no submission is left today"
     elif verdict == "submit":
         assert candidate is not None
-        verdict, reason = _permitted(state, looked, policy, candidate.sha256, reason)
+        verdict, reason = _permitted(state, observation, policy, candidate.sha256, reason)
     return SubmissionDecided(
-        at=looked.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead
+        at=observation.at, verdict=verdict, reason=reason, candidate=candidate, ahead=ahead
     )
 
 
-def _obstacle(state: Following, candidate: Candidate | None, looked: CompetitionObserved) -> str:
-    """Return why nothing at all is to be handed in, or nothing."""
+def _obstacle(state: Following, candidate: Candidate | None, observation: CompetitionObserved) -> str:
+    """Return the reason why nothing can be submitted, or ""."""
     if candidate is None:
         return "no attempt has a valid submission"
-    if any(each.candidate.sha256 == candidate.sha256 for each in state.handed):
-        return "it was handed in already"
-    if state.campaign_on(looked.data_sha256) != candidate.campaign:
-        return "it was made from data that were released anew since"
-    if looked.is_over:
+    if any(each.candidate.sha256 == candidate.sha256 for each in state.submissions):
+        return "it was submitted before"
+    if state.campaign_on(observation.data_sha256) != candidate.campaign:
+        return "it was made from data that have been replaced since"
+    if observation.is_over:
         return "the deadline has passed"
-    return looked.closed
+    return observation.closed
 
 
-def _weighed(last: Candidate | None, ahead: Paired | None) -> tuple[Verdict, str]:
-    """Say whether the candidate is better than what was handed in last."""
+def _compared(last: Candidate | None, ahead: Paired | None) -> tuple[Verdict, str]:
+    """Compare the candidate with the last submission."""
     if last is None:
-        return "submit", "nothing was handed in before"
+        return "submit", "nothing was submitted before"
     if ahead is None:
-        return "submit", f"it was validated on other rows than {last.attempt}, which was handed in"
+        return "submit", f"it was validated on other rows than {last.attempt}, the last submission"
     if ahead.difference <= ahead.standard_error:
-        return "keep", f"it is not better than {last.attempt}, which was handed in, beyond the noise"
+        return "keep", f"it is not better than {last.attempt}, the last submission, beyond the noise"
     return "submit", (
-        f"it is better than {last.attempt}, which was handed in, by {ahead.difference:.4g} "
+        f"it is better than {last.attempt}, the last submission, by {ahead.difference:.4g} "
         f"with a standard error of {ahead.standard_error:.2g}"
     )
 
 
 def _permitted(
-    state: Following, looked: CompetitionObserved, policy: Policy, sha256: str, reason: str
+    state: Following, observation: CompetitionObserved, policy: Policy, sha256: str, reason: str
 ) -> tuple[Verdict, str]:
-    """Say whether what should be handed in may be."""
-    agreed = sha256 in state.allowed
-    if policy == "never" and not agreed:
-        return "keep", f"{reason}, but nothing is handed in without --submit ask or auto"
-    if state.rules != looked.rules_sha256:
-        return "ask", f"{reason}, but the rules have changed; agree to them with --allow rules"
-    if agreed:
-        return "submit", f"{reason}; you agreed"
+    """Apply the policy and the user's approvals to a candidate that should be submitted."""
+    approved = sha256 in state.approved
+    if policy == "never" and not approved:
+        return "keep", f"{reason}, but nothing is submitted without --submit ask or auto"
+    if state.rules != observation.rules_sha256:
+        return "ask", f"{reason}, but the rules have changed; approve them with --allow rules"
+    if approved:
+        return "submit", f"{reason}; you approved it"
     if policy == "ask":
-        return "ask", f"{reason}; agree with --allow {sha256[:12]}"
+        return "ask", f"{reason}; approve it with --allow {sha256[:12]}"
     return "submit", reason

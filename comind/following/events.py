@@ -1,4 +1,4 @@
-"""Everything that can happen while a competition is followed, in the past tense."""
+"""Define the events of a followed competition."""
 
 from typing import Annotated, Literal
 
@@ -14,38 +14,38 @@ __all__ = [
     "FollowingEvent",
     "NoticeKind",
     "NoticeRecorded",
-    "Scored",
-    "Sending",
-    "Sent",
     "SliceEnded",
     "SliceStarted",
     "StandingRecorded",
     "SubmissionApproved",
     "SubmissionDecided",
+    "SubmissionScored",
+    "SubmissionSent",
+    "SubmissionStarted",
     "Verdict",
 ]
 
 
 class CompetitionObserved(Value):
-    """The competition was looked at; everything that was found is in DVC under these hashes."""
+    """The competition was fetched; the data are in DVC under these hashes."""
 
     type: Literal["looked"] = "looked"
     at: AwareDatetime
-    """By the clock of the place that was asked."""
+    """By the server's clock."""
     deadline: AwareDatetime | None = None
     rules_sha256: str
     data_sha256: str
-    """Of names, sizes and dates of the data files."""
+    """Over names, sizes and dates of the data files."""
     community_sha256: str
     leaderboard_sha256: str
     notebooks: int
     discussions: int
     new_items: int
-    """How many of these were not there, or not as they are, at the look before."""
+    """Notebooks and discussions that are new or changed since the last observation."""
     teams: int
     submissions_left: int
     closed: str = ""
-    """Why nothing can be handed in; empty where something can."""
+    """Reason why submissions are refused; empty if they are not."""
 
     @property
     def is_over(self) -> bool:
@@ -57,7 +57,7 @@ NoticeKind = Literal["deadline", "rules", "data", "closed", "kaggle"]
 
 
 class NoticeRecorded(Value):
-    """Something has changed that whoever runs this should know."""
+    """Something changed that the user should know."""
 
     type: Literal["noticed"] = "noticed"
     at: AwareDatetime
@@ -72,16 +72,16 @@ class SliceStarted(Value):
     at: AwareDatetime
     campaign: Name
     seconds: float = Field(ge=0)
-    """How much more; the same for money."""
+    """Budget of this slice; the same for dollars."""
     usd: float | None = None
     seconds_before: float = Field(default=0.0, ge=0)
-    """What the campaign had taken before; the same for money."""
+    """Spent by the campaign before; the same for dollars."""
     usd_before: float = Field(default=0.0, ge=0)
     data_sha256: str
 
 
 class Candidate(Value):
-    """What a campaign would hand in."""
+    """The file that a campaign would submit."""
 
     campaign: Name
     attempt: Name
@@ -91,13 +91,13 @@ class Candidate(Value):
 
 
 class SliceEnded(Value):
-    """The campaign's slice is over; `candidate` is None where no attempt is valid."""
+    """The slice ended; `candidate` is None if no attempt is valid."""
 
     type: Literal["slice-ended"] = "slice-ended"
     at: AwareDatetime
     campaign: Name
     seconds: float = Field(ge=0)
-    """What it took; the same for money."""
+    """Spent by this slice; the same for dollars."""
     usd: float = Field(ge=0)
     attempts: int
     candidate: Candidate | None = None
@@ -107,7 +107,7 @@ Verdict = Literal["keep", "ask", "submit"]
 
 
 class SubmissionDecided(Value):
-    """Whether the candidate is handed in, and why."""
+    """Decision whether to submit the candidate, with the reason."""
 
     type: Literal["decided"] = "decided"
     at: AwareDatetime
@@ -115,11 +115,11 @@ class SubmissionDecided(Value):
     reason: str
     candidate: Candidate | None = None
     ahead: Paired | None = None
-    """How much better it is than what was handed in last, on the same validation rows."""
+    """Paired difference to the last submission on the same validation rows."""
 
 
 class SubmissionApproved(Value):
-    """A person agrees that a file is handed in, or with the rules as they are now."""
+    """The user approved a file, or the current rules."""
 
     type: Literal["allowed"] = "allowed"
     at: AwareDatetime
@@ -127,18 +127,18 @@ class SubmissionApproved(Value):
     rules_sha256: str = ""
 
 
-class Sending(Value):
-    """A file is about to be handed in; from now on only the list of submissions knows whether it was."""
+class SubmissionStarted(Value):
+    """A file is about to be uploaded; until reconciled, it is uncertain whether Kaggle accepted it."""
 
     type: Literal["sending"] = "sending"
     at: AwareDatetime
     candidate: Candidate
     message: str
-    """What it is sent with; no two are the same."""
+    """Unique description of the submission, by which it is reconciled."""
 
 
-class Sent(Value):
-    """A file was handed in; `reference` is empty where it turned out that it was not."""
+class SubmissionSent(Value):
+    """Kaggle accepted the submission; an empty `reference` means that it turned out not to have."""
 
     type: Literal["sent"] = "sent"
     at: AwareDatetime
@@ -146,8 +146,8 @@ class Sent(Value):
     reference: str
 
 
-class Scored(Value):
-    """A submission was graded, or refused; both scores are leaderboard scores."""
+class SubmissionScored(Value):
+    """A submission was graded or rejected, with Kaggle's scores."""
 
     type: Literal["scored"] = "scored"
     at: AwareDatetime
@@ -158,7 +158,7 @@ class Scored(Value):
 
 
 class StandingRecorded(Value):
-    """Where the best of our public scores stands on the leaderboard of that moment."""
+    """Rank of the best public score on the leaderboard of that moment."""
 
     type: Literal["stood"] = "stood"
     at: AwareDatetime
@@ -179,9 +179,9 @@ FollowingEvent = Annotated[
     | SliceEnded
     | SubmissionDecided
     | SubmissionApproved
-    | Sending
-    | Sent
-    | Scored
+    | SubmissionStarted
+    | SubmissionSent
+    | SubmissionScored
     | StandingRecorded,
     Field(discriminator="type"),
 ]

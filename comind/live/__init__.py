@@ -1,1 +1,1 @@
-"""MLE-Live: a past competition lived through in time, and served as Kaggle would serve it."""
+"""MLE-Live: replay a past competition in simulated time, and serve it through Kaggle's API."""

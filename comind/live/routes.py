@@ -1,35 +1,36 @@
-"""What each route answers: the world's answers in the client's form, page by page."""
+"""Define what the routes of all services share: context, responses, errors, file links, pagination."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from comind.live.catalogue import Hosted
-from comind.live.faults import Faults
-from comind.live.files import PlainFiles
+from comind.domain.community import NEVER
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.plain_files import PlainFiles
 
 __all__ = [
-    "Answer",
-    "Asker",
-    "Content",
-    "Handlers",
+    "Catalog",
+    "FileContent",
+    "FileLink",
+    "RequestContext",
     "RouteError",
-    "Shown",
-    "Ticket",
-    "page_of",
-    "resolve",
+    "RouteResponse",
+    "RouteTable",
+    "hotness",
+    "paginate",
+    "resolve_link",
 ]
 
-_PAGE, _MOST = 20, 1000
+_DEFAULT_PAGE_SIZE, _MAX_PAGE_SIZE = 20, 1000
+_DAY = 86_400
 _T = TypeVar("_T")
 
 
 class RouteError(Exception):
-    """The answer is an error: a code of HTTP, and a line that says what is wrong.
-
-    `retry_after` is in seconds.
-    """
+    """An error response: HTTP status `code`, a one-line message, `Retry-After` in seconds."""
 
     def __init__(self, code: int, message: str, retry_after: float | None = None) -> None:
         super().__init__(message)
@@ -38,23 +39,23 @@ class RouteError(Exception):
 
 
 @dataclass(frozen=True)
-class Ticket:
-    """A file that can be fetched: of a competition, a dataset, a notebook or a submission.
+class FileLink:
+    """Reference to a file of a competition, a dataset, a notebook or a submission.
 
-    It is looked up again when it is fetched, so a ticket opens nothing that is not visible then.
+    It is resolved on download, so it gives access to nothing that is not visible at that time.
     """
 
     kind: str
     competition: str
     ref: str = ""
     name: str = ""
-    """Empty for all files in one archive."""
+    """Empty for a zip archive of all files."""
     version: int = 0
 
 
 @dataclass(frozen=True)
-class Content:
-    """An answer that is a file, made for this request."""
+class FileContent:
+    """A file generated for this request."""
 
     data: bytes
     file_name: str
@@ -62,53 +63,53 @@ class Content:
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Who asks, and under which address the server was reached."""
+class RequestContext:
+    """The authenticated user, and the URL at which the server was reached."""
 
     user: str
     base_url: str
-    link: Callable[[Ticket], str]
-    """Makes the address of a file."""
+    link: Callable[[FileLink], str]
+    """Returns the signed URL of a file."""
 
 
-Answer = dict[str, Any] | Ticket | Content
-Handlers = dict[str, Callable[[Any, Any, Asker], Answer]]
-"""By the route's name: the method that answers it, of what is asked and by whom."""
+RouteResponse = dict[str, Any] | FileLink | FileContent
+RouteTable = dict[str, Callable[[Any, Any, RequestContext], RouteResponse]]
+"""Handler by route: called with the service, the client's request object and the context."""
 
 
 @dataclass(frozen=True)
-class Shown:
-    """Everything that a server shows."""
+class Catalog:
+    """The hosted competitions by id, and the faults injected into them."""
 
-    hosted: dict[str, Hosted]
-    faults: Faults
+    hosted: dict[str, HostedCompetition]
+    faults: FaultInjector
 
-    def find(self, competition: str) -> Hosted:
-        """Return a competition by its name."""
+    def find(self, competition: str) -> HostedCompetition:
+        """Return a competition; `RouteError` 404 if it is not hosted."""
         found = self.hosted.get(competition.removeprefix("/"))
         if found is None:
             raise RouteError(404, "Competition not found")
         return found
 
-    def enter(self, competition: str) -> Hosted:
-        """Return a competition whose data may be had, by whoever has accepted its rules."""
+    def find_entered(self, competition: str) -> HostedCompetition:
+        """Return a competition with downloadable data; `RouteError` 403 until its rules are accepted."""
         found = self.find(competition)
-        if not self.faults.of(found.id).rules_accepted:
+        if not self.faults.conditions(found.id).rules_accepted:
             raise RouteError(
                 403, "You must accept this competition's rules before you'll be able to download files."
             )
         return found
 
 
-def page_of(items: Sequence[_T], asked: Any) -> tuple[Sequence[_T], str]:
-    """Return the items of the page that is asked for, and the token of the next page, if any.
+def paginate(items: Sequence[_T], request: Any) -> tuple[Sequence[_T], str]:
+    """Return the requested page, and the token of the next page or "".
 
-    A token is the number of items before the page.
+    A page token is the offset of the page; a page size of -1 means all items.
     """
-    given = getattr(asked, "page_size", 0) or _PAGE
-    size = len(items) or 1 if given == -1 else max(1, min(given, _MOST))
-    token = getattr(asked, "page_token", "") or ""
-    page = getattr(asked, "page", 1) or 1
+    given = getattr(request, "page_size", 0) or _DEFAULT_PAGE_SIZE
+    size = len(items) or 1 if given == -1 else max(1, min(given, _MAX_PAGE_SIZE))
+    token = getattr(request, "page_token", "") or ""
+    page = getattr(request, "page", 1) or 1
     if token and not (token.isdecimal() and token.isascii() and len(token) < len("1000000000")):
         raise RouteError(400, "Invalid page token")
     start = int(token) if token else (max(1, page) - 1) * size
@@ -116,29 +117,35 @@ def page_of(items: Sequence[_T], asked: Any) -> tuple[Sequence[_T], str]:
     return items[start:end], str(end) if end < len(items) else ""
 
 
-def resolve(shown: Shown, ticket: Ticket, user: str) -> tuple[Path, Hosted]:
-    """Return the file that a ticket is for, where it is visible now."""
-    hosted = shown.find(ticket.competition)
-    if ticket.kind == "submission":
-        submission = hosted.world.submission(int(ticket.ref))
+def hotness(votes: int, time: datetime | None, hosted: HostedCompetition) -> float:
+    """Return votes discounted by age in days; Kaggle does not publish its own formula."""
+    days = (hosted.world.clock.now() - (time or NEVER)).total_seconds() / _DAY
+    return (votes + 1) / (max(0.0, days) + 2)
+
+
+def resolve_link(catalog: Catalog, link: FileLink, user: str) -> tuple[Path, HostedCompetition]:
+    """Return the file behind a link; `RouteError` 404 if it is not visible to the user now."""
+    hosted = catalog.find(link.competition)
+    if link.kind == "submission":
+        submission = hosted.world.submission(int(link.ref))
         if submission is None or submission.user != user:
             raise RouteError(404, "Submission not found")
-        return hosted.world.file_of(submission.ref), hosted
+        return hosted.world.submission_path(submission.ref), hosted
     moment = hosted.world.clock.moment
     community = hosted.world.community
     files: PlainFiles | None
-    if ticket.kind == "data":
-        files = shown.enter(ticket.competition).files
-    elif ticket.kind == "dataset":
-        files = community.dataset_files(ticket.ref, moment)
+    if link.kind == "data":
+        files = catalog.find_entered(link.competition).files
+    elif link.kind == "dataset":
+        files = community.dataset_files(link.ref, moment)
     else:
-        there = community.version(ticket.ref, ticket.version, moment)
-        files = community.output_files(ticket.ref, ticket.version) if there else None
+        visible = community.version(link.ref, link.version, moment)
+        files = community.output_files(link.ref, link.version) if visible else None
     if files is None:
         raise RouteError(404, "File not found")
-    if not ticket.name:
-        return hosted.archive(ticket.kind, files), hosted
-    path = files.find(ticket.name)
+    if not link.name:
+        return hosted.archive(link.kind, files), hosted
+    path = files.find(link.name)
     if path is None:
         raise RouteError(404, "File not found")
     return path, hosted

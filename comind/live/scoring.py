@@ -1,9 +1,8 @@
-"""Score submissions on true answers that never leave this module: a public share, and the rest.
+"""Score submissions on the public and the private rows of the answers, which never leave this module.
 
-A file of answers may say in a column `Usage` which rows are `Public` and which `Private`. Without it,
-three tenths of the rows are public: those whose key hashes lowest, with the competition's id, so that
-the same rows are public in every world. Where a metric cannot be told on the public rows alone, there is
-no public score.
+The column `Usage` of the answers assigns rows to `Public` or `Private`. Without it, 30 % of the rows are
+public: those with the lowest hash of competition id and key, so that the split is the same on every
+server. A metric that is undefined on the public rows alone has no public score.
 """
 
 import hashlib
@@ -17,17 +16,17 @@ from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.metrics import Metric, find_metric
+from comind.evaluation.metrics import find_metric
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.tables import read_table
 
-__all__ = ["PUBLIC_SHARE", "HiddenAnswers", "Marks"]
+__all__ = ["AnswerKey", "GradingResult"]
 
-PUBLIC_SHARE = 0.3
+_PUBLIC_SHARE = 0.3
 
 
-class Marks(Value):
-    """What a submission scores; `message` says what is wrong with one that is not valid."""
+class GradingResult(Value):
+    """Scores of a submission; `message` gives the reason if it is not valid."""
 
     valid: bool
     message: str = ""
@@ -37,14 +36,14 @@ class Marks(Value):
     """On all rows."""
 
 
-class HiddenAnswers:
-    """The true answers of a competition; None of what it has is given away but scores."""
+class AnswerKey:
+    """The true answers of a competition; nothing but scores is exposed."""
 
     def __init__(self, competition: Competition) -> None:
         """Read the answers.
 
         Raises:
-            CompetitionError: there are none, or they are broken.
+            CompetitionError: they are missing or invalid.
         """
         self._metric = metric = find_metric(competition)
         where = competition.answers
@@ -62,31 +61,26 @@ class HiddenAnswers:
             ).reset_index(drop=True)
         except ValueError as error:
             raise CompetitionError(f"{where}: {error}", hint=f"the metric is {metric.name}") from None
-        self._public, self._private = _shares(competition.id, answers, self._form.keys)
+        self._public, self._private = _split_rows(competition.id, answers, self._form.keys)
 
-    @property
-    def metric(self) -> Metric:
-        """What is computed."""
-        return self._metric
-
-    def mark(self, submission: Path) -> Marks:
-        """Return what the submission in a file scores."""
+    def grade(self, submission: Path) -> GradingResult:
+        """Validate and score a submission file."""
         try:
             prediction = self._form.read(submission)
             score = self._metric.score(self._truth, prediction)
         except (SubmissionError, ValueError) as error:
-            return Marks(valid=False, message=str(error).removeprefix(f"{submission}: "))
+            return GradingResult(valid=False, message=str(error).removeprefix(f"{submission}: "))
         if not math.isfinite(score):
-            return Marks(valid=False, message=f"its {self._metric.name} is not a finite number")
-        return Marks(
+            return GradingResult(valid=False, message=f"its {self._metric.name} is not a finite number")
+        return GradingResult(
             valid=True,
             score=score,
-            public=self._on(self._public, prediction),
-            private=self._on(self._private, prediction),
+            public=self._score_rows(self._public, prediction),
+            private=self._score_rows(self._private, prediction),
         )
 
-    def _on(self, rows: np.ndarray, prediction: pd.DataFrame) -> float | None:
-        """Return the score on some of the rows, shape (chosen,); None where the metric cannot tell."""
+    def _score_rows(self, rows: np.ndarray, prediction: pd.DataFrame) -> float | None:
+        """Return the score on the rows at these positions, shape (n,); None if it is undefined there."""
         if not len(rows):
             return None
         chosen = (table.iloc[rows].reset_index(drop=True) for table in (self._truth, prediction))
@@ -97,15 +91,17 @@ class HiddenAnswers:
         return score if math.isfinite(score) else None
 
 
-def _shares(competition: str, answers: pd.DataFrame, keys: pd.Index) -> tuple[np.ndarray, np.ndarray]:
-    """Return the numbers of the public rows and of the private ones."""
+def _split_rows(
+    competition: str, answers: pd.DataFrame, keys: pd.Index
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the positions of the public and of the private rows, shapes (n,) and (m,)."""
     if "Usage" in answers.columns:
         usage = answers["Usage"].str.strip().str.lower()
         return np.flatnonzero(usage == "public"), np.flatnonzero(usage == "private")
-    order = np.argsort([_lot(competition, key) for key in keys], kind="stable")
-    count = min(max(1, round(PUBLIC_SHARE * len(order))), len(order) - 1)
+    order = np.argsort([_hash_key(competition, key) for key in keys], kind="stable")
+    count = min(max(1, round(_PUBLIC_SHARE * len(order))), len(order) - 1)
     return np.sort(order[:count]), np.sort(order[count:])
 
 
-def _lot(competition: str, key: object) -> int:
+def _hash_key(competition: str, key: object) -> int:
     return int.from_bytes(hashlib.sha256(f"{competition}\n{key}".encode()).digest()[:8])

@@ -1,7 +1,7 @@
-"""The server: the official client's routes over HTTP, for the length of a `with` block or for good.
+"""Serve the official client's routes over HTTP, as a context manager or in the foreground.
 
-Answers to the client's calls are JSON; files are fetched from addresses that the server has signed, as
-the client asks for some of them without saying who it is.
+API responses are JSON. Files are downloaded from signed URLs, as the client requests some of them
+without credentials.
 """
 
 import base64
@@ -14,9 +14,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from datetime import UTC, datetime
 from email.utils import format_datetime
 from pathlib import Path, PurePosixPath
-from typing import Self
+from typing import IO, Self
 from urllib.parse import quote
 
 import uvicorn
@@ -29,57 +30,56 @@ from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Re
 from starlette.routing import Route
 
 from comind.errors import ServiceError
-from comind.live import wire
-from comind.live.catalogue import Hosted
-from comind.live.clock import Clock
-from comind.live.dispatch import Dispatch, read
-from comind.live.faults import Faults
-from comind.live.requestlog import RequestLog
-from comind.live.routes import Asker, Content, RouteError, Shown, Ticket, resolve
-from comind.live.uploads import LARGEST, Uploads
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import introspection_response
+from comind.live.router import Router, parse_body
+from comind.live.routes import Catalog, FileContent, FileLink, RequestContext, RouteError, resolve_link
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.uploads import MAX_UPLOAD_BYTES, Uploads
 
 __all__ = ["LiveServer"]
 
-_BODY = 1 << 20
-_PATH = 200  # of an address that leads nowhere, in the log
+_MAX_BODY_BYTES = 1 << 20
+_LOGGED_PATH = 200  # characters of an unknown path
 
 
 class LiveServer:
-    """Serves competitions as Kaggle would; `faults` says what goes wrong."""
+    """Serve competitions through Kaggle's API; `faults` injects errors."""
 
     def __init__(
         self,
-        hosted: Sequence[Hosted],
+        hosted: Sequence[HostedCompetition],
         *,
         port: int = 0,
         host: str = "127.0.0.1",
         users: Mapping[str, str] | None = None,
         log: Path | None = None,
-        faults: Faults | None = None,
+        faults: FaultInjector | None = None,
     ) -> None:
-        """Take the port, without answering yet.
+        """Bind the port, without serving yet.
 
         Args:
             hosted: the competitions.
-            port: where to listen; 0 is any free one.
-            host: at which address.
-            users: names and keys of those who are let in; None lets in anybody with a name.
-            log: a file that gets a line for each request.
-            faults: what goes wrong; nothing by default.
+            port: port to listen on; 0 for a free one.
+            host: address to listen on.
+            users: API key by user name; None accepts any user name.
+            log: request log, one JSON line per request.
+            faults: errors to inject; none by default.
 
         Raises:
-            ServiceError: the port cannot be had.
+            ServiceError: the port cannot be bound.
         """
-        self.faults = faults or Faults()
-        self._now = hosted[0].world.clock.now if hosted else Clock().now
-        self._shown = Shown({each.id: each for each in hosted}, self.faults)
+        self.faults = faults or FaultInjector()
+        self._now = hosted[0].world.clock.now if hosted else SimulatedClock().now
+        self._catalog = Catalog({each.id: each for each in hosted}, self.faults)
         self._users = users
-        self._log = RequestLog(log)
+        self._log = _RequestLog(log)
         self._secret = secrets.token_bytes(32)
         self._uploads = Uploads()
         self._grading = ThreadPoolExecutor(max_workers=1, thread_name_prefix="grading")
-        self._dispatch = Dispatch(self._shown, self._uploads, self._grade)
-        self._socket = _listen(host, port)
+        self._router = Router(self._catalog, self._uploads, self._grade)
+        self._socket = _bind(host, port)
         self.port: int = self._socket.getsockname()[1]
         config = uvicorn.Config(
             self._app(),
@@ -97,7 +97,7 @@ class LiveServer:
 
     @property
     def url(self) -> str:
-        """Where it is, for the client."""
+        """Base URL for clients."""
         return f"http://localhost:{self.port}"
 
     def __enter__(self) -> Self:
@@ -113,7 +113,7 @@ class LiveServer:
             self._thread.join()
 
     def serve(self) -> None:
-        """Answer until stopped."""
+        """Serve until stopped."""
         try:
             self._server.run(sockets=[self._socket])
         finally:
@@ -122,160 +122,198 @@ class LiveServer:
             self._log.close()
 
     def stop(self) -> None:
-        """Answer what is being asked, and no more."""
+        """Shut down gracefully: finish the current requests, accept no more."""
         self._server.should_exit = True
 
-    def _grade(self, hosted: Hosted, ref: int) -> None:
+    def _grade(self, hosted: HostedCompetition, ref: int) -> None:
         self._grading.submit(hosted.world.grade, ref)
 
     def _app(self) -> Starlette:
         return Starlette(
             routes=[
-                Route("/api/v1/{service}/{method}", self._call, methods=["POST"]),
-                Route("/upload/{token}", self._upload, methods=["PUT"]),
-                Route("/files/{ticket}/{name}", self._file, methods=["GET"]),
+                Route("/api/v1/{service}/{method}", self._api_endpoint, methods=["POST"]),
+                Route("/upload/{token}", self._upload_endpoint, methods=["PUT"]),
+                Route("/files/{ticket}/{name}", self._file_endpoint, methods=["GET"]),
             ],
-            exception_handlers={404: _nowhere, 405: _nowhere, RouteError: _refused, Exception: _broken},
-            middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._watched)],
+            exception_handlers={
+                404: _not_found,
+                405: _not_found,
+                RouteError: _route_error,
+                Exception: _internal_error,
+            },
+            middleware=[Middleware(BaseHTTPMiddleware, dispatch=self._log_request)],
         )
 
-    async def _watched(self, request: Request, go_on: RequestResponseEndpoint) -> Response:
-        """Tell with each answer what time it is in this world, and note who asked."""
-        response = await go_on(request)
+    async def _log_request(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        """Set the `Date` header to the simulated time, and log the request."""
+        response = await call_next(request)
         response.headers["Date"] = format_datetime(self._now(), usegmt=True)
-        route = getattr(request.state, "route", request.url.path[:_PATH])
+        route = getattr(request.state, "route", request.url.path[:_LOGGED_PATH])
         agent = request.headers.get("user-agent", "")
         self._log.write(request.method, route, agent, response.status_code)
         return response
 
-    def _fail_as_told(self, route: str) -> None:
-        """Raise what is to go wrong with this request; nothing where nothing is."""
-        refusal = self.faults.next(route)
-        if refusal is not None:
-            raise RouteError(refusal.code, refusal.message, refusal.retry_after)
+    def _raise_injected(self, route: str) -> None:
+        error = self.faults.pop(route)
+        if error is not None:
+            raise RouteError(error.code, error.message, error.retry_after)
 
-    # --- the client's calls ----------------------------------------------------------------------
+    # --- API -------------------------------------------------------------------------------------
 
-    async def _call(self, request: Request) -> Response:
+    async def _api_endpoint(self, request: Request) -> Response:
         route = f"{request.path_params['service']}/{request.path_params['method']}"
         request.state.route = route
-        body = await _body(request, _BODY)
-        return await run_in_threadpool(self._answered, route, body, request)
+        body = await _body(request, _MAX_BODY_BYTES)
+        return await run_in_threadpool(self._call, route, body, request)
 
-    def _answered(self, route: str, body: bytes, request: Request) -> Response:
-        self._fail_as_told(route)
-        asked = read(route, body)
+    def _call(self, route: str, body: bytes, request: Request) -> Response:
+        self._raise_injected(route)
+        parsed = parse_body(route, body)
         if route.endswith("/IntrospectToken"):
-            return JSONResponse(wire.token_holder(self._holder(asked.token)))
+            return JSONResponse(introspection_response(self._token_user(parsed.token)))
         base = f"http://{request.headers.get('host', f'localhost:{self.port}')}"
-        user = self._user(request.headers.get("authorization", ""))
-        asker = Asker(user, base, lambda ticket: base + self._signed(ticket, user))
-        answer = self._dispatch.answer(route, asked, asker)
-        if isinstance(answer, Ticket):
-            return RedirectResponse(self._signed(answer, user), status_code=302)
-        if isinstance(answer, Content):
-            disposition = f'attachment; filename="{answer.file_name}"'
+        user = self._authenticate(request.headers.get("authorization", ""))
+        context = RequestContext(user, base, lambda link: base + self._signed_path(link, user))
+        result = self._router.handle(route, parsed, context)
+        if isinstance(result, FileLink):
+            return RedirectResponse(self._signed_path(result, user), status_code=302)
+        if isinstance(result, FileContent):
+            disposition = f'attachment; filename="{result.file_name}"'
             return Response(
-                answer.data, media_type=answer.media_type, headers={"Content-Disposition": disposition}
+                result.data, media_type=result.media_type, headers={"Content-Disposition": disposition}
             )
-        return JSONResponse(answer)
+        return JSONResponse(result)
 
-    # --- who asks --------------------------------------------------------------------------------
+    # --- authentication --------------------------------------------------------------------------
 
-    def _user(self, authorization: str) -> str:
-        """Return the name of who asks. RouteError where it is nobody who is let in."""
+    def _authenticate(self, authorization: str) -> str:
+        """Return the user of an `Authorization` header; `RouteError` 401 for invalid credentials."""
         scheme, _, credentials = authorization.partition(" ")
         name: str | None = None
         if scheme.lower() == "basic":
             name, key = _basic(credentials.strip())
-            if self._users is not None and not _same(self._users.get(name), key):
+            if self._users is not None and not _equal(self._users.get(name), key):
                 name = None
         elif scheme.lower() == "bearer" and credentials:
-            name = self._holder(credentials.strip())
+            name = self._token_user(credentials.strip())
         if not name or self.faults.expired:
             raise RouteError(401, "Unauthenticated")
         return name
 
-    def _holder(self, token: str) -> str | None:
-        """Return whose token this is; None where it is nobody's."""
+    def _token_user(self, token: str) -> str | None:
+        """Return the user of a token; None if it is invalid."""
         if self.faults.expired or not token:
             return None
         if self._users is None:
             return f"holder-{hashlib.sha256(token.encode()).hexdigest()[:8]}"
-        return next((name for name, key in self._users.items() if _same(key, token)), None)
+        return next((name for name, key in self._users.items() if _equal(key, token)), None)
 
     # --- files -----------------------------------------------------------------------------------
 
-    def _signed(self, ticket: Ticket, user: str) -> str:
-        """Return the path of a file's address, which ends with the file's name."""
-        text = base64.urlsafe_b64encode(json.dumps([user, asdict(ticket)]).encode()).decode()
-        slug = ticket.ref.split("/")[-1] if ticket.kind == "dataset" else ticket.competition
-        name = PurePosixPath(ticket.name).name or f"{slug}.zip"
-        return f"/files/{text}.{self._seal(text)}/{quote(name, safe='')}"
+    def _signed_path(self, link: FileLink, user: str) -> str:
+        """Return the signed path of a file, which ends in the file's name."""
+        text = base64.urlsafe_b64encode(json.dumps([user, asdict(link)]).encode()).decode()
+        slug = link.ref.split("/")[-1] if link.kind == "dataset" else link.competition
+        name = PurePosixPath(link.name).name or f"{slug}.zip"
+        return f"/files/{text}.{self._signature(text)}/{quote(name, safe='')}"
 
-    def _seal(self, text: str) -> str:
+    def _signature(self, text: str) -> str:
         return hmac.new(self._secret, text.encode(), hashlib.sha256).hexdigest()
 
-    async def _file(self, request: Request) -> Response:
+    async def _file_endpoint(self, request: Request) -> Response:
         request.state.route = "files"
-        return await run_in_threadpool(self._found, request.path_params["ticket"])
+        return await run_in_threadpool(self._send_file, request.path_params["ticket"])
 
-    def _found(self, address: str) -> Response:
-        self._fail_as_told("files")
-        text, _, seal = address.partition(".")
-        if not _same(self._seal(text), seal):
+    def _send_file(self, ticket: str) -> Response:
+        self._raise_injected("files")
+        text, _, signature = ticket.partition(".")
+        if not _equal(self._signature(text), signature):
             raise RouteError(403, "This address is not valid")
         user, fields = json.loads(base64.urlsafe_b64decode(text))
-        path, hosted = resolve(self._shown, Ticket(**fields), user)
-        changed = format_datetime(hosted.time_of(path), usegmt=True)
-        return FileResponse(path, headers={"Last-Modified": changed})
+        path, hosted = resolve_link(self._catalog, FileLink(**fields), user)
+        modified = format_datetime(hosted.modified_at(path), usegmt=True)
+        return FileResponse(path, headers={"Last-Modified": modified})
 
-    async def _upload(self, request: Request) -> Response:
+    async def _upload_endpoint(self, request: Request) -> Response:
+        """Write a part of a resumable upload, or report how much of it has arrived."""
         request.state.route = "upload"
-        body = await _body(request, LARGEST)
-        self._fail_as_told("upload")
+        body = await _body(request, MAX_UPLOAD_BYTES)
+        self._raise_injected("upload")
         token = request.path_params["token"]
         content_range = request.headers.get("content-range", "")
         file = self._uploads.find(token)
         if not content_range.startswith("bytes */"):
-            file = self._uploads.add(token, body, _start(content_range))
-        if file.whole:
+            file = self._uploads.write(token, body, _offset(content_range))
+        if file.complete:
             return Response(status_code=200)
         headers = {"Range": f"bytes=0-{len(file.content) - 1}"} if file.content else {}
         return Response(status_code=308, headers=headers)
 
 
-def _listen(host: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+class _RequestLog:
+    """Append one JSON line per request to a file; thread-safe."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._lock = threading.Lock()
+        self._file: IO[str] | None = None
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = path.open("a", encoding="utf-8")
+
+    def write(self, method: str, route: str, agent: str, status: int) -> None:
+        """Log a request with the real time."""
+        with self._lock:
+            if self._file is None:
+                return
+            line = {
+                "time": datetime.now(UTC).isoformat(timespec="milliseconds"),
+                "method": method,
+                "route": route,
+                "user_agent": agent,
+                "status": status,
+            }
+            self._file.write(json.dumps(line) + "\n")
+            self._file.flush()
+
+    def close(self) -> None:
+        """Close the file; later requests are not logged."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+def _bind(host: str, port: int) -> socket.socket:
+    bound = socket.socket(socket.AF_INET)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
-        made.bind((host, port))
-        made.listen(128)
+        bound.bind((host, port))
+        bound.listen(128)
     except OSError as error:
-        made.close()
+        bound.close()
         reason = (error.strerror or "refused").lower()
         hint = "name another one with --port" if port else ""
         raise ServiceError(f"{host}:{port}: cannot listen there ({reason})", hint=hint) from None
-    return made
+    return bound
 
 
-async def _broken(_request: Request, _fault: Exception) -> Response:
-    return _error(500, "A fault of the server's own")
+async def _internal_error(_request: Request, _error: Exception) -> Response:
+    return _error_response(500, "Internal server error")
 
 
-async def _nowhere(_request: Request, _fault: Exception) -> Response:
-    return _error(404, "There is nothing here")
+async def _not_found(_request: Request, _error: Exception) -> Response:
+    return _error_response(404, "There is nothing here")
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
+async def _route_error(_request: Request, error: Exception) -> Response:
     assert isinstance(error, RouteError)
     wait = error.retry_after
     headers = None if wait is None else {"Retry-After": f"{wait:g}"}
-    return _error(error.code, str(error), headers)
+    return _error_response(error.code, str(error), headers)
 
 
 async def _body(request: Request, limit: int) -> bytes:
-    """Return a request's body. RouteError where it is larger than is allowed."""
+    """Return a request's body; `RouteError` 413 beyond `limit` bytes."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -285,11 +323,12 @@ async def _body(request: Request, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def _error(code: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+def _error_response(code: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
     return JSONResponse({"code": code, "message": message}, status_code=code, headers=headers)
 
 
 def _basic(credentials: str) -> tuple[str, str]:
+    """Return name and key of HTTP basic authentication; empty if they cannot be decoded."""
     try:
         name, _, key = base64.b64decode(credentials, validate=True).decode().partition(":")
     except ValueError:
@@ -297,15 +336,16 @@ def _basic(credentials: str) -> tuple[str, str]:
     return name, key
 
 
-def _same(one: str | None, other: str) -> bool:
+def _equal(one: str | None, other: str) -> bool:
+    """Compare secrets in constant time."""
     return one is not None and hmac.compare_digest(one.encode(), other.encode())
 
 
-def _start(content_range: str) -> int:
-    """Return where a part of a file begins: `bytes 100-199/200` at 100, and without a range at 0."""
+def _offset(content_range: str) -> int:
+    """Return the offset of an upload's part: 100 for `bytes 100-199/200`, 0 without a range."""
     first = content_range.removeprefix("bytes ").split("-")[0]
     if not content_range:
         return 0
     if not (first.isdecimal() and first.isascii()):
-        raise RouteError(400, "The range cannot be read")
+        raise RouteError(400, "The range cannot be parsed")
     return int(first)

@@ -1,7 +1,7 @@
-"""Submissions to worlds, kept as they came: a line when one is accepted, a line when it is graded.
+"""Store submissions in an append-only event log: one record when accepted, one when graded.
 
-<folder>/submissions.jsonl    only ever appended to; a torn last line is a submission that never was
-<folder>/files/<ref>.csv      what was handed in
+<folder>/submissions.jsonl    the log; a torn last line is an unacknowledged submission, and dropped
+<folder>/files/<ref>.csv      submitted files
 """
 
 import threading
@@ -16,86 +16,86 @@ from comind.domain.value import Value
 from comind.errors import CampaignError, LiveError
 from comind.eventlog.log import Record
 from comind.eventlog.store import EventStore, LogSchema
-from comind.live.scoring import Marks
+from comind.live.scoring import GradingResult
 from comind.system.files import write_atomically
 
-__all__ = ["Submission", "SubmissionBook"]
+__all__ = ["Submission", "SubmissionStore"]
 
 
 class Submission(Value):
-    """One file that somebody handed in; `marks` is the world's secret until it tells."""
+    """A submitted file; `marks` holds all scores, which the world redacts before the deadline."""
 
     ref: int
     competition: str
     user: str
     at: datetime
-    """By the world's clock."""
+    """In simulated time."""
     file_name: str
     description: str = ""
     total_bytes: int = 0
-    marks: Marks | None = None
+    marks: GradingResult | None = None
 
     @property
     def status(self) -> Literal["pending", "complete", "error"]:
-        """How far it is."""
+        """Kaggle's status of the submission."""
         if self.marks is None:
             return "pending"
         return "complete" if self.marks.valid else "error"
 
 
-class SubmissionBook:
-    """All submissions in one folder, of many worlds; safe to use from many threads of one process."""
+class SubmissionStore:
+    """The submissions to all competitions of one server; thread-safe, locked against other processes."""
 
     def __init__(self, folder: Path) -> None:
-        """Read what is there, or begin.
+        """Open the log, or create it.
 
         Raises:
-            LiveError: another process writes to this folder.
+            LiveError: another process has it open.
         """
         self._files = folder / "files"
         self._files.mkdir(parents=True, exist_ok=True)
         self._lock = threading.Lock()
         try:
-            self._store = EventStore(folder / "submissions.jsonl", _BOOK)
+            self._log = EventStore(folder / "submissions.jsonl", _SCHEMA)
         except CampaignError:
             raise LiveError(
-                f"{folder}: another server keeps its submissions there", hint="name another with --out"
+                f"{folder}: another server stores its submissions there", hint="name another with --out"
             ) from None
 
-    def file_of(self, ref: int) -> Path:
-        """Return where the file of a submission lies."""
+    def path(self, ref: int) -> Path:
+        """Return the path of a submitted file."""
         return self._files / f"{ref}.csv"
 
     def accept(self, submission: Submission, content: bytes) -> Submission:
-        """Keep a new submission under the next number, which is put into it."""
+        """Store a new submission; returns it with the next `ref`."""
         with self._lock:
-            ref = max(self._store.state, default=0) + 1
+            ref = max(self._log.state, default=0) + 1
             kept = submission.model_copy(update={"ref": ref, "total_bytes": len(content)})
-            write_atomically(self.file_of(ref), content)
-            self._store.record(kept)
+            write_atomically(self.path(ref), content)
+            self._log.record(kept)
         return kept
 
-    def grade(self, ref: int, marks: Marks) -> None:
-        """Note what a submission scores."""
+    def grade(self, ref: int, marks: GradingResult) -> None:
+        """Store the scores of a submission."""
         with self._lock:
-            self._store.record(self._store.state[ref].model_copy(update={"marks": marks}))
+            self._log.record(self._log.state[ref].model_copy(update={"marks": marks}))
 
-    def of(self, competition: str, user: str | None = None) -> list[Submission]:
+    def select(self, competition: str, user: str | None = None) -> list[Submission]:
         """Return the submissions to a competition, oldest first, of one user or of all."""
-        found = sorted(self._store.state.values(), key=lambda submission: submission.ref)
+        found = sorted(self._log.state.values(), key=lambda submission: submission.ref)
         return [s for s in found if s.competition == competition and user in (None, s.user)]
 
     def find(self, ref: int) -> Submission | None:
-        """Return a submission by its number."""
-        return self._store.state.get(ref)
+        """Return a submission by its `ref`, or None."""
+        return self._log.state.get(ref)
 
     def close(self) -> None:
-        """Let go of the file."""
-        self._store.close()
+        """Close the log."""
+        self._log.close()
 
 
 def _apply(state: Map[int, Submission], record: Record[Submission]) -> Map[int, Submission]:
     return state.set(record.event.ref, record.event)
 
 
-_BOOK = LogSchema(TypeAdapter(Submission), Map[int, Submission](), _apply, sealed=False)
+_SCHEMA = LogSchema(TypeAdapter(Submission), Map[int, Submission](), _apply, sealed=False)

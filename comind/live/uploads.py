@@ -1,4 +1,4 @@
-"""Files on their way in: each is expected under a token that nobody can guess, and taken once."""
+"""Receive resumable uploads, each under a random token."""
 
 import secrets
 import threading
@@ -6,67 +6,63 @@ from dataclasses import dataclass
 
 from comind.live.routes import RouteError
 
-__all__ = ["LARGEST", "Arrived", "Uploads"]
+__all__ = ["MAX_UPLOAD_BYTES", "Uploads"]
 
-LARGEST = 1 << 28
-"""So many bytes a file may have."""
-_OPEN = 20
+MAX_UPLOAD_BYTES = 1 << 28
+_MAX_OPEN = 20
 
 
 @dataclass
-class Arrived:
-    """A file, as far as it has come."""
-
+class _Upload:
     user: str
     name: str
     expected: int
+    """Bytes."""
     content: bytes = b""
 
     @property
-    def whole(self) -> bool:
-        """Whether nothing is missing."""
+    def complete(self) -> bool:
         return len(self.content) == self.expected
 
 
 class Uploads:
-    """Safe to use from many threads; the oldest of too many is forgotten."""
+    """Thread-safe table of uploads by token; the oldest is evicted beyond twenty."""
 
     def __init__(self) -> None:
-        """Expect nothing yet."""
         self._lock = threading.Lock()
-        self._files: dict[str, Arrived] = {}
+        self._files: dict[str, _Upload] = {}
 
-    def expect(self, user: str, name: str, size: int) -> str:
-        """Return the token under which a file may come."""
-        if not 0 <= size <= LARGEST:
-            raise RouteError(400, f"A file has at most {LARGEST} bytes")
+    def start(self, user: str, name: str, size: int) -> str:
+        """Start an upload of `size` bytes; returns its token."""
+        if not 0 <= size <= MAX_UPLOAD_BYTES:
+            raise RouteError(400, f"A file has at most {MAX_UPLOAD_BYTES} bytes")
         token = secrets.token_urlsafe(24)
         with self._lock:
-            self._files[token] = Arrived(user, name, size)
-            while len(self._files) > _OPEN:
+            self._files[token] = _Upload(user, name, size)
+            while len(self._files) > _MAX_OPEN:
                 del self._files[next(iter(self._files))]
         return token
 
-    def find(self, token: str) -> Arrived:
-        """Return what has come under a token."""
+    def find(self, token: str) -> _Upload:
+        """Return an upload, complete or not; `RouteError` 404 for an unknown token."""
         with self._lock:
             found = self._files.get(token)
         if found is None:
             raise RouteError(404, "There is no such upload")
         return found
 
-    def add(self, token: str, content: bytes, start: int) -> Arrived:
-        """Put the bytes from `start` on in place."""
+    def write(self, token: str, content: bytes, offset: int) -> _Upload:
+        """Write bytes at an offset; `RouteError` 400 for a gap or more than the announced size."""
         file = self.find(token)
-        if start > len(file.content) or start + len(content) > file.expected:
+        if offset > len(file.content) or offset + len(content) > file.expected:
             raise RouteError(400, "These bytes do not belong to this upload")
-        file.content = file.content[:start] + content
+        file.content = file.content[:offset] + content
         return file
 
-    def take(self, token: str, user: str) -> Arrived:
-        """Return a file that has come whole, and forget it."""
+    def pop(self, token: str, user: str) -> _Upload:
+        """Remove and return an upload; `RouteError` 400 if it is incomplete or another user's."""
         file = self.find(token)
-        if file.user != user or not file.whole:
+        if file.user != user or not file.complete:
             raise RouteError(400, "The file of this submission has not arrived")
         with self._lock:
             self._files.pop(token, None)

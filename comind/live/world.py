@@ -1,9 +1,9 @@
-"""MLE-Live: one past competition, lived through in time.
+"""MLE-Live: replay one past competition in simulated time.
 
-What can be seen is what could be seen at the world's time: the community, and the public leaderboard.
-Submissions are graded when they come. With `sealed` scores nobody is told before the end, as they are
-scores on test labels; with `public` scores the score on the public rows is told at once, as on Kaggle.
-After the end everything is told: both scores, and the private leaderboard.
+Only what was visible at the simulated time can be seen: the community, and the public leaderboard.
+Submissions are graded on arrival. With `sealed` scores, no score is shown before the deadline, as they
+are scores on test labels; with `public` scores, the score on the public rows is shown at once, as on
+Kaggle. After the deadline both scores and the private leaderboard are shown.
 """
 
 import hashlib
@@ -18,162 +18,161 @@ from typing import Literal
 
 from pydantic import Field
 
+from comind.community.access import Community, FolderCommunity
 from comind.domain.community import CommunityView
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import ComindError, LiveError
 from comind.evaluation.metrics import find_metric
-from comind.live.clock import Clock
-from comind.live.community import Community, FolderCommunity
-from comind.live.scoring import HiddenAnswers, Marks
-from comind.live.standings import Board, Entry, Standings, utc_time
-from comind.live.submissions import Submission, SubmissionBook
+from comind.live.leaderboards import Leaderboard, LeaderboardEntry, LeaderboardHistory, parse_utc
+from comind.live.point_in_time import PointInTimeCommunity
+from comind.live.scoring import AnswerKey, GradingResult
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.submissions import Submission, SubmissionStore
 
-__all__ = ["TEAM", "Limits", "LiveBudget", "MLELive", "Scores", "deadline_of", "own_team_id"]
+__all__ = ["LiveBudget", "MLELive", "deadline_of"]
 
-Scores = Literal["sealed", "public"]
-TEAM = "you"
-"""Whose submissions they are where nobody says so."""
+_DEFAULT_USER = "you"
 
 
 class LiveBudget(Value):
-    """What may be spent in a world, by its own clock; None is without limit."""
+    """Limits by the simulated clock; None for no limit."""
 
     submissions_per_day: int = Field(default=5, ge=0)
-    """From midnight to midnight UTC; one that could not be graded is given back."""
+    """From midnight to midnight UTC; one that could not be graded does not count."""
     submissions: int | None = Field(default=None, ge=0)
     queries: int | None = Field(default=None, ge=0)
-    """How often the community and the leaderboard may be looked at."""
+    """Queries of the community and the leaderboard."""
     hours: float | None = Field(default=None, gt=0)
-    """How long after the beginning the world ends, where the deadline is not earlier."""
+    """Simulated hours from the start to the end, unless the deadline is earlier."""
 
 
-class Limits(Value):
-    """How many submissions somebody has made, and may still make now."""
+class _SubmissionLimits(Value):
+    """Submissions that a user has made today and in total, and has left now."""
 
     today: int
     total: int
     left: int
     by_total: bool
-    """Whether it is the total that leaves so few."""
+    """Whether the total limit, not the daily one, is the tighter."""
 
 
 class MLELive:
-    """One competition at one time; safe to use from many threads."""
+    """One competition in simulated time; thread-safe."""
 
     def __init__(
         self,
         competition: Competition,
-        as_of: datetime | Clock | None = None,
+        as_of: datetime | SimulatedClock | None = None,
         budget: LiveBudget | None = None,
         *,
-        scores: Scores = "sealed",
-        book: SubmissionBook | None = None,
+        scores: Literal["sealed", "public"] = "sealed",
+        store: SubmissionStore | None = None,
         community: Community | None = None,
     ) -> None:
-        """Open the world.
+        """Load the competition.
 
         Args:
             competition: a past competition; without answers, submissions cannot be graded.
-            as_of: the time, which stands still; or a clock; or None, with everything visible as it is.
-            budget: what may be spent.
-            scores: whether submissions are told their score on the public rows before the end.
-            book: where submissions are kept; without one, they are forgotten with the world.
-            community: who else is there; by default the competition's own folder `community`. Whoever
-                asks it directly says the moment, and is not counted.
+            as_of: a frozen time, or a clock, or None for the real time with everything visible.
+            budget: limits on submissions, queries and time.
+            scores: whether scores on the public rows are shown before the deadline.
+            store: where submissions are kept; by default a temporary folder.
+            community: default the competition's own folder `community`. Queries to it do not count
+                against the budget.
 
         Raises:
-            ComindError: a file of the competition is not what it should be.
+            ComindError: a file of the competition is invalid, or the community contains nothing of it.
         """
         self.competition = competition
-        self.clock = as_of if isinstance(as_of, Clock) else Clock(as_of)
+        self.clock = as_of if isinstance(as_of, SimulatedClock) else SimulatedClock(as_of)
         self.budget = budget or LiveBudget()
         self.scores = scores
-        self._book = book or self._book_of_its_own()
-        self.community = community or FolderCommunity(competition.folder / "community")
+        self._store = store or self._temporary_store()
+        source = community or FolderCommunity(competition.folder / "community", missing_ok=True)
+        self.community = PointInTimeCommunity(source, competition.id)
         self.maximize = find_metric(competition).maximize
-        self._standings = Standings(competition.folder, maximize=self.maximize)
-        self._answers: HiddenAnswers | None = None
+        self._leaderboards = LeaderboardHistory(competition.folder, maximize=self.maximize)
+        self._answers: AnswerKey | None = None
         self._lock = threading.RLock()
         self._queries = 0
         self._closed = False
         self.deadline = deadline_of(competition)
         self.end = self._end()
 
-    def _book_of_its_own(self) -> SubmissionBook:
-        """Return a book that is gone when the world is."""
+    def _temporary_store(self) -> SubmissionStore:
+        """Return a store that is deleted with this object."""
         folder = Path(tempfile.mkdtemp(prefix="comind-live-"))
-        book = SubmissionBook(folder)
-        weakref.finalize(self, _forget, book, folder)
-        return book
+        store = SubmissionStore(folder)
+        weakref.finalize(self, _delete_store, store, folder)
+        return store
 
     def _end(self) -> datetime | None:
-        """Return when the world ends; None where nobody says so."""
         hours = self.budget.hours
-        spent = None if hours is None else self.clock.now() + timedelta(hours=hours)
-        return min((time for time in (self.deadline, spent) if time), default=None)
+        time_limit = None if hours is None else self.clock.now() + timedelta(hours=hours)
+        return min((time for time in (self.deadline, time_limit) if time), default=None)
 
     @property
     def over(self) -> bool:
-        """Whether the end has come: nothing more is accepted, and all scores of submissions are told."""
-        return self._closed or _reached(self.end, self.clock)
+        """Whether the deadline or time limit has passed: submissions are refused, all scores shown."""
+        return self._closed or _has_passed(self.end, self.clock)
 
     @property
     def final(self) -> bool:
-        """Whether the competition itself has ended, so that its final leaderboards are no secret."""
-        return self._closed or _reached(self.deadline, self.clock)
+        """Whether the competition's deadline has passed, so that its final leaderboards are public."""
+        return self._closed or _has_passed(self.deadline, self.clock)
 
     def close(self) -> None:
-        """End the world and its competition now, whatever the clock says."""
+        """End the competition now, whatever the simulated time."""
         self._closed = True
 
-    # --- looking around --------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------
 
     def view(self) -> CommunityView:
-        """Return what the community knows by now, unranked.
+        """Return what is visible of the community, unranked.
 
         Raises:
-            LiveError: the budget's queries are spent.
+            LiveError: the query budget is exhausted.
         """
         self._count_query()
         return self.community.view(self.clock.moment)
 
-    def leaderboard(self, kind: Literal["public", "private"] = "public") -> Board:
-        """Return a leaderboard as it stands, with the teams of this world where their scores are told.
+    def leaderboard(self, kind: Literal["public", "private"] = "public") -> Leaderboard:
+        """Return a leaderboard as of now, including this server's users whose scores are visible.
 
         Raises:
-            LiveError: the queries are spent, or the private one is asked for before the deadline.
+            LiveError: the query budget is exhausted, or the private one is still hidden.
         """
         self._count_query()
         return self.board(kind)
 
-    def board(self, kind: Literal["public", "private"] = "public") -> Board:
-        """Return the same, uncounted."""
+    def board(self, kind: Literal["public", "private"] = "public") -> Leaderboard:
+        """Return the leaderboard without counting a query."""
         final, moment = self.final, self.clock.moment
         if kind == "private" and not final:
-            raise LiveError("the private leaderboard is not told before the deadline", reason="sealed")
+            raise LiveError("the private leaderboard is hidden before the deadline", reason="sealed")
         if final and self.deadline and moment:
             moment = min(moment, self.deadline)
-        board = self._standings.private() if kind == "private" else None
-        board = board or self._standings.public(moment, over=final).model_copy(update={"kind": kind})
+        board = self._leaderboards.private() if kind == "private" else None
+        board = board or self._leaderboards.public(moment, over=final).model_copy(update={"kind": kind})
         if not self.competition.leaderboard_comparable:
-            said = "scored on other rows than the submissions here, so none of them stands on it"
-            return board.model_copy(update={"message": "; ".join(filter(None, (board.message, said)))})
+            note = "scored on other rows than the submissions here, so these are not listed on it"
+            return board.model_copy(update={"message": "; ".join(filter(None, (board.message, note)))})
         return board.with_teams(self._own_entries(kind), maximize=self.maximize)
 
-    def rank(self, user: str = TEAM) -> int | None:
-        """Return the place of a team on the leaderboard that is told by now; None without one."""
+    def rank(self, user: str = _DEFAULT_USER) -> int | None:
+        """Return a user's rank on the leaderboard visible now; None without a score."""
         board = self.board("private" if self.final else "public")
-        own = own_team_id(user)
-        return next((place for place, e in enumerate(board.entries, 1) if e.team_id == own), None)
+        own = _team_id(user)
+        return next((rank for rank, e in enumerate(board.entries, 1) if e.team_id == own), None)
 
-    def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[Entry]:
+    def _own_entries(self, kind: Literal["public", "private"]) -> Iterator[LeaderboardEntry]:
         for submission in self.submissions(None):
-            marks = submission.marks or Marks(valid=False)
+            marks = submission.marks or GradingResult(valid=False)
             score = marks.public if kind == "public" else marks.private
             if score is not None:
-                yield Entry(
-                    team_id=own_team_id(submission.user),
+                yield LeaderboardEntry(
+                    team_id=_team_id(submission.user),
                     team=submission.user,
                     score=score,
                     written=f"{score:.5f}",
@@ -183,28 +182,28 @@ class MLELive:
     def _count_query(self) -> None:
         with self._lock:
             if self.budget.queries is not None and self._queries >= self.budget.queries:
-                raise LiveError(f"all {self.budget.queries} queries are spent", reason="budget")
+                raise LiveError(f"all {self.budget.queries} queries are used", reason="budget")
             self._queries += 1
 
-    # --- handing in ------------------------------------------------------------------------------
+    # --- submissions -----------------------------------------------------------------------------
 
     def submit(
-        self, file: Path, description: str = "", *, user: str = TEAM, file_name: str = ""
+        self, file: Path, description: str = "", *, user: str = _DEFAULT_USER, file_name: str = ""
     ) -> Submission:
-        """Hand in a file and have it graded; what comes back is what its owner may know.
+        """Accept and grade a file; returns it with the scores that are visible now.
 
         Raises:
-            LiveError: there is no submission left, or the world is over.
+            LiveError: no submission is left, or the competition is over.
         """
         content = file.read_bytes()
         accepted = self.accept(content, description, user=user, file_name=file_name or file.name)
         return self.grade(accepted.ref)
 
     def accept(self, content: bytes, description: str, *, user: str, file_name: str) -> Submission:
-        """Take a file in, to be graded later.
+        """Store a submission, to be graded later.
 
         Raises:
-            LiveError: there is no submission left, or the world is over.
+            LiveError: no submission is left, or the competition is over.
         """
         with self._lock:
             self.check_open(user)
@@ -216,13 +215,13 @@ class MLELive:
                 file_name=file_name,
                 description=description,
             )
-            return self._book.accept(submission, content)
+            return self._store.accept(submission, content)
 
-    def check_open(self, user: str = TEAM) -> None:
-        """Make sure that a submission would be taken now.
+    def check_open(self, user: str = _DEFAULT_USER) -> None:
+        """Check that a submission would be accepted now.
 
         Raises:
-            LiveError: there is no submission left, or the world is over.
+            LiveError: no submission is left, or the competition is over.
         """
         if self.over:
             raise LiveError(
@@ -240,91 +239,95 @@ class MLELive:
             )
 
     def grade(self, ref: int) -> Submission:
-        """Grade what was taken in; once graded, it stays as it is."""
-        submission = self._book.find(ref)
+        """Grade a stored submission; idempotent."""
+        submission = self._store.find(ref)
         if submission is None:
             raise LiveError(f"there is no submission {ref}", reason="unknown")
         if submission.marks is None:
-            self._book.grade(ref, self._mark(self._book.file_of(ref)))
-        found = self._book.find(ref)
+            self._store.grade(ref, self._grade_file(self._store.path(ref)))
+        found = self._store.find(ref)
         assert found is not None
-        return self._told(found)
+        return self._redacted(found)
 
     def pending(self) -> list[int]:
-        """Return the numbers of what was taken in and never graded, as after a crash."""
-        return [s.ref for s in self._book.of(self.competition.id) if s.marks is None]
+        """Return the refs of submissions that were stored and never graded, as after a crash."""
+        return [s.ref for s in self._store.select(self.competition.id) if s.marks is None]
 
-    def _mark(self, file: Path) -> Marks:
+    def _grade_file(self, file: Path) -> GradingResult:
         try:
             with self._lock:
                 if self._answers is None:
-                    self._answers = HiddenAnswers(self.competition)
-            return self._answers.mark(file)
+                    self._answers = AnswerKey(self.competition)
+            return self._answers.grade(file)
         except ComindError:
-            return Marks(valid=False, message="this competition cannot be graded here")
+            return GradingResult(valid=False, message="this competition cannot be graded here")
 
-    def submissions(self, user: str | None = TEAM) -> list[Submission]:
-        """Return what a team, or everybody, has handed in, oldest first; scores as far as told."""
+    def submissions(self, user: str | None = _DEFAULT_USER) -> list[Submission]:
+        """Return the submissions of one user, or of all, oldest first, with the visible scores."""
         now = self.clock.moment
-        made = self._book.of(self.competition.id, user)
-        return [self._told(each) for each in made if now is None or each.at <= now]
+        found = self._store.select(self.competition.id, user)
+        return [self._redacted(each) for each in found if now is None or each.at <= now]
 
     def submission(self, ref: int) -> Submission | None:
-        """Return one of them; None where this world has none of this number."""
-        found, now = self._book.find(ref), self.clock.moment
+        """Return a submission to this competition with the visible scores, or None."""
+        found, now = self._store.find(ref), self.clock.moment
         if found is None or found.competition != self.competition.id or (now and found.at > now):
             return None
-        return self._told(found)
+        return self._redacted(found)
 
-    def file_of(self, ref: int) -> Path:
-        """Return the file that was handed in."""
-        return self._book.file_of(ref)
+    def submission_path(self, ref: int) -> Path:
+        """Return the path of a submitted file."""
+        return self._store.path(ref)
 
-    def limits(self, user: str = TEAM) -> Limits:
-        """Return how many submissions a team has made, and has left."""
+    def limits(self, user: str = _DEFAULT_USER) -> _SubmissionLimits:
+        """Return how many submissions a user has made, and has left."""
         now = self.clock.now()
-        made = [s for s in self.submissions(user) if s.status != "error"]
-        today = sum(s.at.date() == now.date() for s in made)
-        by_day = self.budget.submissions_per_day - today
-        most = self.budget.submissions
-        in_all = by_day if most is None else most - len(made)
-        left = 0 if self.over else max(0, min(by_day, in_all))
-        return Limits(today=today, total=len(made), left=left, by_total=in_all < by_day)
+        counted = [s for s in self.submissions(user) if s.status != "error"]
+        today = sum(s.at.date() == now.date() for s in counted)
+        left_today = self.budget.submissions_per_day - today
+        limit = self.budget.submissions
+        left_in_total = left_today if limit is None else limit - len(counted)
+        return _SubmissionLimits(
+            today=today,
+            total=len(counted),
+            left=0 if self.over else max(0, min(left_today, left_in_total)),
+            by_total=left_in_total < left_today,
+        )
 
-    def _told(self, submission: Submission) -> Submission:
-        """Return a submission without what its owner may not know yet."""
+    def _redacted(self, submission: Submission) -> Submission:
+        """Return a submission without the scores that are not visible yet."""
         marks = submission.marks
         if marks is None or self.over:
             return submission
         public = marks.public if self.scores == "public" else None
-        told = marks.model_copy(update={"public": public, "private": None, "score": None})
-        return submission.model_copy(update={"marks": told})
-
-
-def own_team_id(user: str) -> int:
-    """Return a number for a team of this world, beyond those that a real leaderboard has."""
-    return (1 << 40) + int.from_bytes(hashlib.sha256(user.encode()).digest()[:4])
+        visible = marks.model_copy(update={"public": public, "private": None, "score": None})
+        return submission.model_copy(update={"marks": visible})
 
 
 def deadline_of(competition: Competition) -> datetime | None:
-    """Return the deadline that a competition's folder names; a day alone means its last minute, UTC.
+    """Return the deadline of a competition's folder; a date alone means its last minute, UTC.
 
-    The key is written for people: what is no time is no deadline.
+    The field is free text: what is no ISO 8601 time is no deadline.
     """
     text = (competition.deadline or "").strip()
     try:
-        time = utc_time(text)
+        time = parse_utc(text)
     except ValueError:
         return None
     return time + timedelta(hours=23, minutes=59) if len(text) == len("2023-04-01") else time
 
 
-def _forget(book: SubmissionBook, folder: Path) -> None:
-    book.close()
+def _team_id(user: str) -> int:
+    """Return a team id for a user of this server, above those of real leaderboards."""
+    return (1 << 40) + int.from_bytes(hashlib.sha256(user.encode()).digest()[:4])
+
+
+def _delete_store(store: SubmissionStore, folder: Path) -> None:
+    store.close()
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _reached(time: datetime | None, clock: Clock) -> bool:
+def _has_passed(time: datetime | None, clock: SimulatedClock) -> bool:
     return time is not None and clock.now() >= time
 
 

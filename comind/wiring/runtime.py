@@ -285,7 +285,7 @@ class CampaignRuntime:
         """
         if "/" not in given_id:
             return Input(self.project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
-        places = (self._snapshot(read).mount_of(given_id) for read in self._state.known_to(work_id))
+        places = (self._snapshot(read).mount_path(given_id) for read in self._state.known_to(work_id))
         source = next((place for place in places if place is not None), None)
         return Input(source, f"input/{given_id}") if source else None
 

@@ -12,7 +12,7 @@ from flows.cli.places import add_place, find_competition, open_project
 from flows.moments import moment_of
 
 if TYPE_CHECKING:
-    from comind.community.store.importing import Imported
+    from comind.community.store.importing import ImportResult
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -39,12 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Answer:
     """Import everything that is named, version the store, and say what was taken and what not."""
-    from comind.community.store.ingest import (
-        ingest_dump,
-        ingest_folder,
-        ingest_listing,
-        set_code_folder,
-    )
+    from comind.community.store.folder_import import ingest_folder, ingest_listing
+    from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
     from tasks.community import STORE, version_store
 
     moment = moment_of(args.as_of)
@@ -55,7 +51,7 @@ def run(args: argparse.Namespace) -> Answer:
     folder = args.folder or (None if args.listing or args.meta_kaggle else own)
     _check(args, slug, folder)
     root = Path(args.store).absolute() if args.store else project / STORE
-    done: list[Imported] = []
+    done: list[ImportResult] = []
     if args.meta_kaggle:
         done.append(ingest_dump(root, Path(args.meta_kaggle)))
     if folder and slug:
@@ -79,7 +75,7 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
     """Return the slug of a competition, and its own community where it has one."""
     if name is None:
         return None, None
-    from comind.community.folder import is_community_folder
+    from comind.community.jsonl import is_community_folder
     from comind.evaluation.demos import DEMOS
     from comind.evaluation.folder import load_competition
 
@@ -124,7 +120,7 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
 
 
-def _told(done: "Imported") -> dict[str, Any]:
+def _told(done: "ImportResult") -> dict[str, Any]:
     record = done.record
     return {
         "id": record.id,
@@ -138,7 +134,7 @@ def _told(done: "Imported") -> dict[str, Any]:
 def _known(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
     """Return how much was known of a competition at a moment."""
     from comind.community.asof import as_of
-    from comind.community.store.reading import CommunityStore
+    from comind.community.store.as_of_store import CommunityStore
 
     view = as_of(CommunityStore.open(root).items(slug, moment), moment)
     return {
@@ -149,7 +145,7 @@ def _known(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
     }
 
 
-def _summary(values: dict[str, Any], done: "list[Imported]") -> str:
+def _summary(values: dict[str, Any], done: "list[ImportResult]") -> str:
     lines = [f"store   {values['store']}"]
     for record, known in done:
         taken = ", ".join(f"{count} {kind}" for kind, count in record.taken.items()) or "nothing new"

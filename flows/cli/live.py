@@ -12,8 +12,8 @@ from flows.cli.answer import Answer
 from flows.cli.places import add_place, find_project
 
 if TYPE_CHECKING:
-    from comind.live.catalogue import Hosted
-    from comind.live.clock import Clock
+    from comind.live.hosted import HostedCompetition
+    from comind.live.simulated_clock import SimulatedClock
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -97,30 +97,29 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError(f"--submissions: {args.submissions} is no number of submissions")
 
 
-def _notes(hosted: "list[Hosted]") -> list[str]:
+def _notes(hosted: "list[HostedCompetition]") -> list[str]:
     """Return what is not known of the leaderboards."""
     boards = [(each.id, each.world.board()) for each in hosted]
     return [f"{name}: {board.message}" for name, board in boards if board.message]
 
 
-def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
-    from comind.community.store.reading import CommunityStore
+def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "list[HostedCompetition]":
+    from comind.community.store.as_of_store import CommunityStore
     from comind.errors import ComindError
     from comind.evaluation.demos import DEMOS, make_demo
     from comind.evaluation.folder import load_competition
-    from comind.live.catalogue import Hosted, competition_folders
-    from comind.live.community import StoreCommunity
-    from comind.live.submissions import SubmissionBook
+    from comind.live.hosted import HostedCompetition, find_competition_folders
+    from comind.live.submissions import SubmissionStore
     from comind.live.world import LiveBudget, MLELive
 
     if args.data is None:
         folders = [make_demo(name, state.parent / "demos") for name in sorted(DEMOS)]
     else:
-        folders = competition_folders(Path(args.data))
-    book = SubmissionBook(state)
-    store = None if args.community is None else CommunityStore.open(Path(args.community).absolute())
+        folders = find_competition_folders(Path(args.data))
+    submissions = SubmissionStore(state)
+    community = None if args.community is None else CommunityStore.open(Path(args.community).absolute())
     budget = LiveBudget(submissions_per_day=args.submissions)
-    found: dict[str, Hosted] = {}
+    found: dict[str, HostedCompetition] = {}
     for folder in folders:
         try:
             competition = load_competition(folder)
@@ -129,10 +128,10 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Host
                 clock,
                 budget,
                 scores=args.scores,
-                book=book,
-                community=None if store is None else StoreCommunity(store, competition.id),
+                store=submissions,
+                community=community,
             )
-            each = Hosted(world, state / "archives")
+            each = HostedCompetition(world, state / "archives")
         except ComindError as error:
             if len(folders) == 1:
                 raise
@@ -146,15 +145,15 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Host
     return list(found.values())
 
 
-def _clock(args: argparse.Namespace) -> "Clock":
-    from comind.live.clock import Clock
+def _clock(args: argparse.Namespace) -> "SimulatedClock":
+    from comind.live.simulated_clock import SimulatedClock
     from flows.moments import moment_of
 
     if args.as_of is None:
         if args.speed is not None:
             raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
-        return Clock()
-    return Clock(moment_of(args.as_of), speed=args.speed or 0.0)
+        return SimulatedClock()
+    return SimulatedClock(moment_of(args.as_of), speed=args.speed or 0.0)
 
 
 def _users(given: list[str] | None) -> dict[str, str] | None:

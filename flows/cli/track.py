@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Answer:
     """Follow, and say how it stands."""
-    from comind.following.journal import FollowingLog, read_following
+    from comind.following.state import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 
     slug = slug_of(args.slug)
@@ -108,7 +108,7 @@ def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
 
 
 def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
-    from comind.following.day import Plan
+    from comind.following.day import DayPlan
     from flows.following import FollowingParams
     from flows.params import read_params
 
@@ -117,7 +117,9 @@ def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
     plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": usd}
     wishes = {"model": args.model, "coders": args.coders, "steps": args.steps, "sandbox": args.sandbox}
     return FollowingParams(
-        plan=Plan.model_validate(_without_none(plan)), solve=_without_none(wishes), profile=args.profile
+        plan=DayPlan.model_validate(_without_none(plan)),
+        solve=_without_none(wishes),
+        profile=args.profile,
     )
 
 
@@ -129,20 +131,20 @@ def _allowed(what: str, state: "Following") -> Any:
     """Return the event of an agreement with what was last asked for."""
     from comind.following.events import SubmissionApproved
 
-    looked, candidate = state.looked, state.candidate
-    if looked is None:
+    observation, candidate = state.observation, state.candidate
+    if observation is None:
         raise UsageError("--allow: nothing was seen yet", hint="run it once without --allow")
     if what == "rules":
-        return SubmissionApproved(at=looked.at, rules_sha256=looked.rules_sha256)
+        return SubmissionApproved(at=observation.at, rules_sha256=observation.rules_sha256)
     least = 6
     if candidate is None or len(what) < least or not candidate.sha256.startswith(what):
         waiting = candidate.sha256[:12] if candidate else "none"
         raise UsageError(f"--allow: {what[:80]} is not the file that waits", hint=f"it is {waiting}")
-    return SubmissionApproved(at=looked.at, sha256=candidate.sha256)
+    return SubmissionApproved(at=observation.at, sha256=candidate.sha256)
 
 
 def _tell_run(project: Path, slug: str, run: Any) -> None:
-    from comind.following.journal import read_following
+    from comind.following.state import read_following
     from flows.schedule import reason_of
 
     if run.state.is_completed():
@@ -154,18 +156,21 @@ def _tell_run(project: Path, slug: str, run: Any) -> None:
 
 def _values(slug: str, state: "Following") -> dict[str, Any]:
     """Return how it stands, for `--json`."""
-    looked, candidate, stood = state.looked, state.candidate, state.stood
+    observation, candidate, standing = state.observation, state.candidate, state.standing
     return {
         "competition": slug,
-        "campaign": state.begun.campaign if state.begun else None,
-        "deadline": looked.deadline.isoformat() if looked and looked.deadline else None,
+        "campaign": state.last_slice.campaign if state.last_slice else None,
+        "deadline": observation.deadline.isoformat() if observation and observation.deadline else None,
         "validation_score": candidate.validation.value.value if candidate else None,
-        "submissions": len(state.handed),
-        **{name: getattr(stood, name, None) for name in ("public_score", "rank", "teams", "percentile")},
-        "decision": state.decided.verdict if state.decided else None,
-        "reason": state.decided.reason if state.decided else None,
+        "submissions": len(state.submissions),
+        **{
+            name: getattr(standing, name, None)
+            for name in ("public_score", "rank", "teams", "percentile")
+        },
+        "decision": state.decision.verdict if state.decision else None,
+        "reason": state.decision.reason if state.decision else None,
         "waiting": candidate.sha256
-        if candidate and state.decided and state.decided.verdict == "ask"
+        if candidate and state.decision and state.decision.verdict == "ask"
         else None,
         "notices": [f"{each.kind}: {each.text}" for each in state.notices],
     }
@@ -177,12 +182,12 @@ def _line(state: "Following") -> str:
     if state.candidate is not None:
         score = state.candidate.validation
         parts.append(f"validation {score}")
-    if state.stood is not None:
-        stood = state.stood
-        place = f"rank {stood.rank} of {stood.teams}, percentile {stood.percentile:.0f}"
-        parts.append(f"public {stood.public_score:g}, {place}")
-    if state.decided is not None:
-        parts.append(f"{state.decided.verdict}: {state.decided.reason}")
+    if state.standing is not None:
+        standing = state.standing
+        place = f"rank {standing.rank} of {standing.teams}, percentile {standing.percentile:.0f}"
+        parts.append(f"public {standing.public_score:g}, {place}")
+    if state.decision is not None:
+        parts.append(f"{state.decision.verdict}: {state.decision.reason}")
     return "; ".join(parts) or "nothing is known yet"
 
 

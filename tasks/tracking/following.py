@@ -9,13 +9,12 @@ from comind.following.events import (
     CompetitionObserved,
     FollowingEvent,
     NoticeRecorded,
-    Scored,
     SliceEnded,
     StandingRecorded,
     SubmissionDecided,
+    SubmissionScored,
 )
-from comind.following.journal import following_log
-from comind.following.state import Following, apply
+from comind.following.state import Following, apply, following_log_path
 from tasks.tracking.store import Point, Store, TrackedRun
 
 __all__ = ["FollowingTracker"]
@@ -31,7 +30,9 @@ class FollowingTracker:
         """Find or make the database; the run is made with the first event."""
         self._slug = slug
         self._store = Store(project)
-        self._tail: LogTail[FollowingEvent] = LogTail(following_log(project, slug), FOLLOWING_EVENTS)
+        self._tail: LogTail[FollowingEvent] = LogTail(
+            following_log_path(project, slug), FOLLOWING_EVENTS
+        )
         self._state = Following()
         self._looks = 0
         self._run: TrackedRun | None = None
@@ -70,7 +71,7 @@ class FollowingTracker:
                 return {"comind.decided": f"{verdict}: {reason}"}
             case SliceEnded(campaign=campaign):
                 return {"comind.campaign_followed": campaign}
-            case Scored(error=error) if error:
+            case SubmissionScored(error=error) if error:
                 return {"comind.submission_error": error}
             case _:
                 return {}
@@ -87,7 +88,7 @@ def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
             yield "attempts", event.attempts
             if candidate is not None:
                 yield "validation_score", candidate.validation.value.value
-        case Scored(public_score=public, private_score=private):
+        case SubmissionScored(public_score=public, private_score=private):
             if public is not None:
                 yield "public_score", public
             if private is not None:

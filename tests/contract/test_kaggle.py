@@ -22,8 +22,8 @@ from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle
 from comind.kaggle.rate_limit import rate_limited
 from comind.kaggle.settings import RateLimit
-from comind.live.catalogue import Hosted
-from comind.live.faults import Conditions
+from comind.live.fault_injection import EntryConditions
+from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from comind.testing.clock import QuickClock
@@ -39,7 +39,7 @@ def demo(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def server(demo: Path, tmp_path: Path) -> Iterator[LiveServer]:
-    hosted = Hosted(MLELive(load_competition(demo)), tmp_path / "archives")
+    hosted = HostedCompetition(MLELive(load_competition(demo)), tmp_path / "archives")
     with LiveServer([hosted], users={"ann": KEY}, log=tmp_path / "requests.jsonl") as running:
         yield running
 
@@ -122,22 +122,22 @@ def test_a_submission(server: LiveServer, demo: Path, tmp_path: Path) -> None:
 def test_busy_is_waited_for(server: LiveServer) -> None:
     """A server that asks for time gets it."""
     kaggle, clock = polite(server)
-    server.faults.busy(2, retry_after=7, method="ListCompetitionPages")
+    server.faults.rate_limit(2, retry_after=7, method="ListCompetitionPages")
     assert kaggle.pages(SLUG)
     assert clock.waited == [7, 7]
-    server.faults.broken(1, method="ListCompetitionPages")
+    server.faults.fail(1, method="ListCompetitionPages")
     assert kaggle.pages(SLUG)
 
 
 def test_busy_says_how_long(server: LiveServer) -> None:
     """The error carries what the server asked for, and that nothing was done."""
     kaggle = OfficialKaggle(server.url)
-    server.faults.busy(1, retry_after=30)
+    server.faults.rate_limit(1, retry_after=30)
     with pytest.raises(KaggleBusyError, match="fewer requests") as caught:
         kaggle.limits(SLUG)
     assert caught.value.retry_after == 30
     assert not caught.value.perhaps_done
-    server.faults.broken(1, code=503)
+    server.faults.fail(1, code=503)
     with pytest.raises(KaggleBusyError, match="503") as caught:
         kaggle.limits(SLUG)
     assert caught.value.perhaps_done
@@ -151,7 +151,7 @@ def test_nobody_there() -> None:
 
 def test_rules_that_nobody_accepted(server: LiveServer, tmp_path: Path) -> None:
     """The line says where they are accepted."""
-    server.faults.condition(SLUG, Conditions(rules_accepted=False))
+    server.faults.set_conditions(SLUG, EntryConditions(rules_accepted=False))
     with pytest.raises(KaggleRefusedError, match="accepted the rules") as caught:
         fetch_competition(polite(server)[0], SLUG, tmp_path / "kaggle")
     assert f"competitions/{SLUG}/rules" in caught.value.hint
@@ -160,11 +160,11 @@ def test_rules_that_nobody_accepted(server: LiveServer, tmp_path: Path) -> None:
 def test_code_competitions_and_closed_ones(server: LiveServer, demo: Path) -> None:
     """They are known before a file is handed in, and refuse one that is."""
     kaggle = OfficialKaggle(server.url)
-    server.faults.condition(SLUG, Conditions(code_only=True))
+    server.faults.set_conditions(SLUG, EntryConditions(code_only=True))
     assert kaggle.competition(SLUG).code_only
     with pytest.raises(KaggleError):
         kaggle.submit(SLUG, demo / "public" / "sample_submission.csv", "a file")
-    server.faults.condition(SLUG, Conditions(closed=True))
+    server.faults.set_conditions(SLUG, EntryConditions(closed=True))
     assert kaggle.competition(SLUG).submissions_closed
 
 

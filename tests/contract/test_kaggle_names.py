@@ -9,7 +9,7 @@ import yaml
 from comind.errors import CompetitionError, KaggleAccountError, KaggleBusyError, KaggleUnknownError
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
+from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from flows.cli.places import find_competition, find_solvable
@@ -24,7 +24,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
     demo = make_demo("demo-diabetes", tmp_path / "demos")
     described = demo / "competition.yaml"
     described.write_text(described.read_text().replace("id: demo-diabetes", f"id: {SLUG}"))
-    hosted = Hosted(MLELive(load_competition(demo)), tmp_path / "archives")
+    hosted = HostedCompetition(MLELive(load_competition(demo)), tmp_path / "archives")
     with LiveServer([hosted], users={"ann": "key"}) as running:
         yield running
 
@@ -75,13 +75,13 @@ def test_what_was_fetched_is_solved_while_kaggle_is_away(
     assert find_solvable(SLUG, project) == folder
     assert "does not accept the credentials; what was fetched before is used" in capsys.readouterr().err
     server.faults.expire(expired=False)
-    server.faults.broken(1)
+    server.faults.fail(1)
     assert find_solvable(SLUG, project) == folder
 
 
 def test_nothing_fetched_and_kaggle_away(project: Path, server: LiveServer) -> None:
     """Then it is the service that is missing."""
-    server.faults.broken(1)
+    server.faults.fail(1)
     with pytest.raises(KaggleBusyError) as caught:
         find_solvable(SLUG, project)
     assert caught.value.exit_code == 4

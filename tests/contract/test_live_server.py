@@ -16,10 +16,10 @@ from kagglesdk.kaggle_env import KaggleEnv
 from kagglesdk.security.types.oauth_service import IntrospectTokenRequest
 
 from comind.errors import ServiceError
-from comind.live.catalogue import Hosted
-from comind.live.faults import Faults
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
-from comind.live.submissions import SubmissionBook
+from comind.live.submissions import SubmissionStore
 from tests.unit.live.worlds import NOON, SECRET, open_world, submission, world_folder
 
 
@@ -35,12 +35,12 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def hosted(folder: Path, tmp_path: Path) -> Hosted:
-    return Hosted(open_world(folder, NOON, scores="public"), tmp_path / "archives")
+def hosted(folder: Path, tmp_path: Path) -> HostedCompetition:
+    return HostedCompetition(open_world(folder, NOON, scores="public"), tmp_path / "archives")
 
 
 @pytest.fixture
-def server(hosted: Hosted, tmp_path: Path) -> Iterator[LiveServer]:
+def server(hosted: HostedCompetition, tmp_path: Path) -> Iterator[LiveServer]:
     with LiveServer([hosted], log=tmp_path / "requests.jsonl") as server:
         yield server
 
@@ -126,8 +126,8 @@ def test_an_interrupted_upload_goes_on(server: LiveServer) -> None:
 def test_a_busy_server_says_when_to_come_back(server: LiveServer) -> None:
     """So many calls are answered 429 with Retry-After, or 500, and the next ones well."""
     api = _client(server)
-    server.faults.busy(2, retry_after=3, method="ListCompetitions")
-    server.faults.broken(method="GetCompetition")
+    server.faults.rate_limit(2, retry_after=3, method="ListCompetitions")
+    server.faults.fail(method="GetCompetition")
     assert api.get_submission_limits(_named(types.ApiGetSubmissionLimitsRequest)).num_allowed_now == 5
     for _ in range(2):
         with pytest.raises(requests.HTTPError) as refused:
@@ -139,7 +139,7 @@ def test_a_busy_server_says_when_to_come_back(server: LiveServer) -> None:
     assert len(api.list_competitions().competitions) == 1
 
 
-def test_credentials_are_asked_for(hosted: Hosted) -> None:
+def test_credentials_are_asked_for(hosted: HostedCompetition) -> None:
     """Without users anybody with a name is let in; with some, only those with the right key or token."""
     with LiveServer([hosted], users={"ann": "right"}) as server:
         assert (
@@ -256,15 +256,15 @@ def test_many_ask_at_once(server: LiveServer, folder: Path) -> None:
 def test_a_restarted_server_knows_its_submissions(folder: Path, tmp_path: Path) -> None:
     """What was handed in before is listed, graded, and counted against the day."""
     for killed in (False, True):
-        book = SubmissionBook(tmp_path / "state")
-        hosted = Hosted(open_world(folder, NOON, scores="public", book=book), tmp_path)
+        store = SubmissionStore(tmp_path / "state")
+        hosted = HostedCompetition(open_world(folder, NOON, scores="public", store=store), tmp_path)
         if killed:  # before it had graded what it had taken
             hosted.world.accept(b"x", "", user="ann", file_name="x.csv")
         with LiveServer([hosted]) as server:
             api = _client(server)
             _submit(api, submission(folder).read_bytes())
             listed = [(each.ref, each.status.name) for each in _graded(api)]
-        book.close()
+        store.close()
     assert listed == [(3, "COMPLETE"), (2, "ERROR"), (1, "COMPLETE")]
 
 
@@ -279,8 +279,8 @@ def test_each_request_is_noted(server: LiveServer, tmp_path: Path) -> None:
     ]
 
 
-def test_a_port_in_use_is_told_in_one_line(server: LiveServer, hosted: Hosted) -> None:
+def test_a_port_in_use_is_told_in_one_line(server: LiveServer, hosted: HostedCompetition) -> None:
     """With how to mend it."""
     with pytest.raises(ServiceError, match="cannot listen there") as refused:
-        LiveServer([hosted], port=server.port, faults=Faults())
+        LiveServer([hosted], port=server.port, faults=FaultInjector())
     assert "--port" in refused.value.hint

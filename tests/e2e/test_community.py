@@ -152,7 +152,7 @@ def test_a_solution_goes_back_to_a_discussion(
     view = SnapshotFolder(ProjectFolder(project).communities / state.community.key).read()
     graph = graph_with_ideas(state, view)
     last = _titled(state, "go on from the border")
-    names = [node.id for node in graph.lineage(f"solution:{last}")]
+    names = [node.id for node in graph.ancestors(f"solution:{last}")]
     assert {"discussion:1", "idea:idea-000", "solution:attempt-001"} <= set(names)
 
 

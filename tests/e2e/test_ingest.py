@@ -14,7 +14,7 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.loop import read_state
 from comind.community.snapshot import SnapshotFolder
-from comind.community.store.ingest import ingest_folder
+from comind.community.store.folder_import import ingest_folder
 from flows.cli.main import main
 from tests.e2e.command import MODEL, comind
 from tests.unit.community.folders import community, notebook

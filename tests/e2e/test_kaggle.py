@@ -8,8 +8,8 @@ import yaml
 
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
-from comind.live.faults import Conditions
+from comind.live.fault_injection import EntryConditions
+from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from tests.e2e.command import comind
@@ -23,7 +23,7 @@ def server(tmp_path: Path) -> Iterator[LiveServer]:
     demo = make_demo("demo-tumours", tmp_path / "demos")
     described = demo / "competition.yaml"
     described.write_text(described.read_text().replace("id: demo-tumours", f"id: {SLUG}"))
-    hosted = Hosted(MLELive(load_competition(demo)), tmp_path / "archives")
+    hosted = HostedCompetition(MLELive(load_competition(demo)), tmp_path / "archives")
     with LiveServer([hosted], users={"ann": KEY}) as running:
         yield running
 
@@ -49,7 +49,7 @@ def credentials(home: Path, key: str = KEY) -> dict[str, str]:
 
 def test_rules_that_nobody_accepted(server: LiveServer, project: Path, tmp_path: Path) -> None:
     """The command ends with exit code 4 and the address where they are accepted."""
-    server.faults.condition(SLUG, Conditions(rules_accepted=False))
+    server.faults.set_conditions(SLUG, EntryConditions(rules_accepted=False))
     ran = comind("solve", SLUG, "--json", cwd=project, **credentials(tmp_path))
     assert ran.exit_code == 4
     assert ran.json["error"]["kind"] == "kaggle"

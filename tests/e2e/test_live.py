@@ -20,7 +20,7 @@ import pytest
 from comind.community.lines import parse_time
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
+from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
 from tests.e2e.command import comind
@@ -188,7 +188,7 @@ def test_the_kaggle_package_takes_any_port(tmp_path: Path) -> None:
     demo = make_demo(_DEMO, tmp_path / "demos")
     world = MLELive(load_competition(demo), parse_time("2023-06-30T00:00:00Z"))
     sample = demo / "public" / "sample_submission.csv"
-    with LiveServer([Hosted(world, tmp_path / "archives")]) as server:
+    with LiveServer([HostedCompetition(world, tmp_path / "archives")]) as server:
         done = subprocess.run(
             [sys.executable, "-c", _LIBRARY, server.url, str(tmp_path / "got"), str(sample)],
             capture_output=True,
@@ -263,7 +263,7 @@ def test_bad_usage_is_one_line(tmp_path: Path) -> None:
     """With exit code 2."""
     ran = comind("live", "serve", "--data", "nowhere", "--out", tmp_path, cwd=tmp_path)
     assert ran.exit_code == 2
-    assert "nowhere: holds no competition folders" in ran.error_lines[-1]
+    assert "nowhere: contains no competition folders" in ran.error_lines[-1]
 
 
 def test_a_broken_competition_is_left_out(tmp_path: Path) -> None:

@@ -83,6 +83,6 @@ def test_a_store_that_does_not_know_the_competition(
     given = ("--community", store, "--model", "offline", "--iterations", "1", "--out", out)
     told = _told(capfd, "solve", "demo-digits", *given)
     assert told["code"] == 2
-    assert told["error"]["message"] == f"{store}: knows nothing of the competition 'demo-digits'"
-    assert told["error"]["hint"] == "it knows demo-tumours"
+    assert told["error"]["message"] == f"{store}: contains nothing of the competition 'demo-digits'"
+    assert told["error"]["hint"] == "it contains demo-tumours"
     assert not (out / "runs").exists()

@@ -18,12 +18,12 @@ from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.evaluation.demos import make_demo
 from comind.evaluation.folder import load_competition
-from comind.following.journal import following_log, read_following
-from comind.live.catalogue import Hosted
-from comind.live.clock import Clock
-from comind.live.dispatch import REQUESTS
+from comind.following.state import following_log_path, read_following
+from comind.live.hosted import HostedCompetition
+from comind.live.router import REQUEST_TYPES
 from comind.live.server import LiveServer
-from comind.live.submissions import SubmissionBook
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, MLELive
 from tasks.tracking.database import tracking_uri
 from tests.e2e.command import QUIET, Ran, comind, processes_of
@@ -77,7 +77,7 @@ class Place:
         self.project = root / "project"
         self.project.mkdir()
         self.folder = make_demo(_SLUG, root / "data")
-        self.clock = Clock(_START)
+        self.clock = SimulatedClock(_START)
         self._describe()
         budget = LiveBudget(submissions_per_day=1)
         world = MLELive(
@@ -85,10 +85,10 @@ class Place:
             self.clock,
             budget,
             scores="public",
-            book=SubmissionBook(root / "state"),
+            store=SubmissionStore(root / "state"),
         )
         self.log = root / "requests.jsonl"
-        self.server = LiveServer([Hosted(world, root / "archives")], log=self.log)
+        self.server = LiveServer([HostedCompetition(world, root / "archives")], log=self.log)
         script = self.project / "script.yaml"
         script.write_text(json.dumps(_rules()))
         solve = {"iterations": 1, "baseline": False, "prove": False, "refit": False, "coders": 1}
@@ -160,7 +160,7 @@ def _everything_written(project: Path) -> str:
 
 def _follow(place: Place, days: int, interval: float, on_day: dict[int, Any]) -> subprocess.Popen[str]:
     """Follow on a schedule, one day of the world an interval; `on_day` is done when a day has ended."""
-    place.clock.run(86_400 / interval)
+    place.clock.set_speed(86_400 / interval)
     command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project, "--json"]
     schedule = ["--every", str(interval / 3600), "--runs", str(days), "--submit", "auto"]
     env = {**os.environ, **place.credentials}
@@ -182,8 +182,8 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     """Server, worker and interval: each day is a run; bursts of errors are waited out."""
     faults = place.server.faults
     on_day = {
-        1: lambda: faults.busy(3, retry_after=0.2),
-        2: lambda: faults.broken(3),
+        1: lambda: faults.rate_limit(3, retry_after=0.2),
+        2: lambda: faults.fail(3),
         3: faults.expire,
         4: lambda: faults.expire(expired=False),
     }
@@ -199,7 +199,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
     kinds = [each.kind for each in state.notices]
     assert kinds == ([] if days < 4 else ["kaggle"])
     asked = [json.loads(line) for line in place.log.read_text().splitlines()]
-    assert all(each["route"] in {*REQUESTS, "files", "upload"} for each in asked)
+    assert all(each["route"] in {*REQUEST_TYPES, "files", "upload"} for each in asked)
     assert {each["status"] for each in asked} <= {200, 302, 308, 401, 429, 500}
     client = MlflowClient(tracking_uri=tracking_uri(place.project))
     runs = client.search_runs([e.experiment_id for e in client.search_experiments()])
@@ -214,7 +214,7 @@ def test_a_schedule_follows_for_days(place: Place, days: int) -> None:
 @pytest.mark.timeout(600)
 def test_a_schedule_goes_on_after_a_kill(place: Place) -> None:
     """Killed in the middle of a day, the next runs go on; only runs of their own are counted."""
-    log = following_log(place.project, _SLUG)
+    log = following_log_path(place.project, _SLUG)
     command = [sys.executable, "-m", "flows.cli", "track", _SLUG, "--out", place.project]
     process = subprocess.Popen(command, env={**os.environ, **place.credentials})
     while not (log.is_file() and "slice-begun" in log.read_text()):

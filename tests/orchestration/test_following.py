@@ -5,10 +5,10 @@ from pathlib import Path
 from mlflow.tracking import MlflowClient
 
 from comind.following.events import NoticeRecorded, StandingRecorded, SubmissionDecided
-from comind.following.journal import FollowingLog
+from comind.following.state import FollowingLog
 from tasks.tracking.database import tracking_uri
 from tasks.tracking.following import FollowingTracker
-from tests.unit.following.days import candidate, day, ended, handed, looked, scored
+from tests.unit.following.days import candidate, day, slice_ended, observation, scored, submissions
 
 
 def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
@@ -20,9 +20,9 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
     """Each look is a step; writing everything again, from any process, changes nothing."""
     with FollowingLog(tmp_path, "somewhere") as log:
         for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
-            log.record(looked(number))
+            log.record(observation(number))
             what = candidate("ab"[number], score)
-            for event in (*ended(number, what), *handed(number, what, str(number))):
+            for event in (*slice_ended(number, what), *submissions(number, what, str(number))):
                 log.record(event)
             log.record(SubmissionDecided(at=day(number), verdict="submit", reason="better"))
             log.record(scored(number, str(number), public_score=score))

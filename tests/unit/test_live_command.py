@@ -16,10 +16,10 @@ from flows.cli import live
         (["--as-of", "2023-04-01T00:00:00"], "has no zone"),
         (["--port", "70000"], "70000 is not a port"),
         (["--speed", "2"], "--speed goes with --as-of"),
-        (["--as-of", "2023-04-01T00:00:00Z", "--speed", "-2"], "runs forwards"),
+        (["--as-of", "2023-04-01T00:00:00Z", "--speed", "-2"], "must be finite and not negative"),
         (["--user", "ann"], "is not NAME:KEY"),
         (["--submissions", "-1"], "-1 is no number"),
-        (["--data", "."], "holds no competition folders"),
+        (["--data", "."], "contains no competition folders"),
     ],
 )
 def test_bad_usage_is_told(

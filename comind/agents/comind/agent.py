@@ -22,7 +22,7 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Compare, Decision, Don
 from comind.campaign.log.work_items import Thought, WorkRecord
 from comind.campaign.reports.call_costs import Expected
 from comind.campaign.work.context import CodeContext, ThinkContext
-from comind.community.graph import Graph
+from comind.community.provenance import Graph
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem

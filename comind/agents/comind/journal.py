@@ -8,7 +8,7 @@ from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Re
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
 from comind.campaign.reports.campaign_journal import attempt_lines, plain, step_lines
-from comind.community.graph import NodeKind
+from comind.community.provenance import NodeKind
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 
@@ -102,7 +102,7 @@ def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
     counted = []
     for node in graph:
         if node.kind in _ITEMS:
-            kinds = [each.kind for each in graph.influence(node.id)]
+            kinds = [each.kind for each in graph.descendants(node.id)]
             found = (kinds.count(NodeKind.SOLUTION), kinds.count(NodeKind.DRAFT))
             counted.append((found, node))
     for (solutions, drafts), node in sorted(counted, key=lambda pair: pair[0], reverse=True):

@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import WorkRecord
 from comind.campaign.reports.provenance import graph_of_campaign
-from comind.community.graph import Graph, Node, NodeKind, node_id
+from comind.community.provenance import Graph, Node, NodeKind, node_id
 from comind.domain.community import CommunityView
 
 __all__ = ["complements", "graph_with_ideas"]
@@ -44,7 +44,7 @@ def complements(state: CampaignState, view: CommunityView, pool: Pool) -> tuple[
     best = node_id(NodeKind.SOLUTION, state.best.work_id) if state.best else ""
     if best not in graph:
         return ()
-    inside = {best, *(node.id for node in graph.lineage(best))}
+    inside = {best, *(node.id for node in graph.ancestors(best))}
     kinds = (_solutions(state, pool, inside), _items(pool, inside), _ideas(state, pool, inside))
     turns = chain.from_iterable(zip_longest(*(islice(kind, _OF_EACH_KIND) for kind in kinds)))
     return tuple(each for each in turns if each is not None)[:_IN_ALL]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt, WorkRecord
-from comind.community.graph import Graph, Node, NodeKind, graph_of, node_id
+from comind.community.provenance import Graph, Node, NodeKind, graph_of, node_id
 from comind.domain.community import CommunityView
 
 __all__ = ["graph_of_campaign"]

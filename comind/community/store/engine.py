@@ -1,4 +1,4 @@
-"""DuckDB behind a few plain methods: tables larger than memory, read and written as they stream."""
+"""Run DuckDB queries on files larger than memory."""
 
 import contextlib
 import os
@@ -13,16 +13,16 @@ from comind.system import duck
 
 __all__ = ["Engine"]
 
-_ROOM = "make room on the disk of the store; the import goes on where it was"
+_DISK_HINT = "free disk space for the store; the import resumes"
 _THREAD_MEGABYTES = 256
-"""Memory that a thread of the engine wants for itself; with less it fails where it should wait."""
+"""Memory per thread; with less, DuckDB fails instead of waiting."""
 _LINE_BYTES = 16 << 20
 _GROUP_ROWS = 50_000
-"""Rows that Parquet keeps together; small groups let a query pass over what it does not need."""
+"""Rows per Parquet row group; small groups let a query skip what it does not need."""
 
 
 class Engine:
-    """One database in memory over files on disk; what does not fit goes to the folder `scratch`."""
+    """An in-memory database over files; data beyond `megabytes` spills to the folder `scratch`."""
 
     def __init__(self, scratch: Path, *, megabytes: int) -> None:
         threads = min(os.cpu_count() or 1, max(1, megabytes // _THREAD_MEGABYTES))
@@ -37,39 +37,39 @@ class Engine:
         self._database.close()
 
     def run(self, name: str) -> None:
-        """Run the statements of the file `sql/<name>.sql`."""
-        with _plain_errors(name):
+        """Execute the statements of `sql/<name>.sql`."""
+        with _translate_errors(name):
             self._database.execute(_statements(name))
 
     def rows(self, name: str, **values: object) -> list[dict[str, Any]]:
-        """Return the rows that the query `sql/<name>.sql` finds, `values` standing for its `$names`."""
-        with _plain_errors(name):
+        """Return the rows of the query `sql/<name>.sql` with the parameters `values`."""
+        with _translate_errors(name):
             found = self._database.execute(_statements(name), values or None)
             columns = [column[0] for column in found.description or ()]
             return [dict(zip(columns, row, strict=True)) for row in found.fetchall()]
 
     def count(self, view: str, *conditions: str) -> list[int]:
-        """Return how many rows a view has for which each of the conditions holds."""
+        """Return the number of rows of a view that satisfy each condition."""
         counts = ", ".join(f"count(*) FILTER (WHERE {condition})" for condition in conditions)
-        with _plain_errors(view):
+        with _translate_errors(view):
             return list(self._database.view(view).aggregate(counts).fetchall()[0])
 
-    def let(self, **values: object) -> None:
-        """Set variables that later statements read by `getvariable`."""
+    def set_variables(self, **values: object) -> None:
+        """Set variables for later statements, read by `getvariable`."""
         for name, value in values.items():
             self._database.execute(f"SET VARIABLE {name} = ?", [value])
 
     def define(self, name: str, query: str) -> None:
-        """Name what a query finds."""
-        with _plain_errors(name):
+        """Create a view of a query."""
+        with _translate_errors(name):
             self._database.sql(query).create_view(name, replace=True)
 
     def view(self, name: str, paths: Sequence[Path], columns: Mapping[str, str]) -> None:
-        """Name what lies in Parquet files; a column that one of them lacks is empty.
+        """Create a view of Parquet files; columns missing from a file are null.
 
-        Without files it is a view of these columns, without rows.
+        Without files, the view has these columns and no rows.
         """
-        with _plain_errors(name):
+        with _translate_errors(name):
             if paths:
                 found = self._database.read_parquet([str(path) for path in paths], union_by_name=True)
             else:
@@ -78,12 +78,11 @@ class Engine:
             found.create_view(name, replace=True)
 
     def csv(self, name: str, path: Path, columns: Sequence[str], *, strict: bool = True) -> None:
-        """Name the rows of a CSV file, all text, without those that have too few or many parts.
+        """Create a view of the rows of a CSV file as text, without rows of the wrong number of fields.
 
-        A byte that is no UTF-8 may end the reading; if it is not strict it does not, and extra
-        parts of a row are passed over.
+        Invalid UTF-8 may end reading; if not `strict`, it does not, and extra fields are ignored.
         """
-        with _plain_errors(path.name):
+        with _translate_errors(path.name):
             self._database.read_csv(
                 str(path),
                 header=True,
@@ -100,16 +99,16 @@ class Engine:
             ).create_view(name, replace=True)
 
     def json(self, name: str, path: Path, columns: Mapping[str, str]) -> None:
-        """Name the objects of a file that has one a line."""
-        with _plain_errors(path.name):
+        """Create a view of a JSON Lines file."""
+        with _translate_errors(path.name):
             given = dict(columns)
             self._database.read_json(
                 str(path), columns=given, format="newline_delimited", maximum_object_size=_LINE_BYTES
             ).create_view(name, replace=True)
 
     def rejected(self) -> dict[str, int]:
-        """Return how many lines of CSV files were passed over since the last call, by reason."""
-        with contextlib.suppress(duck.CatalogException):  # the table comes with the first one
+        """Return the number of CSV lines rejected since the last call, by reason."""
+        with contextlib.suppress(duck.CatalogException):  # no table before the first rejection
             query = (
                 "SELECT lower(error_type::VARCHAR), count(DISTINCT line) FROM reject_errors GROUP BY ALL"
             )
@@ -119,8 +118,8 @@ class Engine:
         return {}
 
     def write(self, view: str, path: Path, order: str = "") -> int:
-        """Write a view to a Parquet file, sorted where an order is given; returns how many rows."""
-        with _plain_errors(path.stem):
+        """Write a view to a Parquet file, optionally sorted; returns the number of rows."""
+        with _translate_errors(path.stem):
             found = self._database.view(view)
             if order:
                 found = found.order(order)
@@ -134,17 +133,17 @@ def _statements(name: str) -> str:
 
 
 @contextlib.contextmanager
-def _plain_errors(what: str) -> Iterator[None]:
+def _translate_errors(what: str) -> Iterator[None]:
     try:
         yield
     except duck.OutOfMemoryException as error:
         raise DiskError(
-            f"{what}: there is not enough room: {str(error).splitlines()[0]}",
-            hint=_ROOM,
+            f"{what}: not enough disk space: {str(error).splitlines()[0]}",
+            hint=_DISK_HINT,
         ) from None
     except duck.IOException as error:
         if "No space left" in str(error):
-            raise DiskError(f"{what}: no room on the disk", hint=_ROOM) from None
+            raise DiskError(f"{what}: no space left on the disk", hint=_DISK_HINT) from None
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None
     except duck.InvalidInputException as error:
         raise CommunityError(f"{what}: cannot be read: {str(error).splitlines()[0]}") from None

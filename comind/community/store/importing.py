@@ -1,7 +1,7 @@
-"""What every import does: known content is not taken again, and what was killed goes on where it was.
+"""Import sources into a store: idempotent by fingerprint, resumable after a kill, one at a time.
 
-An import stages what it reads beside the store, writes one part for each kind of record, and is in the
-store when `store.json` names it. A part that is there is finished, so nothing is written twice.
+An import stages its input beside the store, writes one Parquet file per kind of record, and is committed
+when `store.json` lists it. A file that exists is complete, so a resumed import writes nothing twice.
 """
 
 import shutil
@@ -22,58 +22,58 @@ from comind.community.store.manifest import (
     read_manifest,
     write_manifest,
 )
-from comind.community.store.schema import KINDS
-from comind.community.store.writing import part_of, show_known, write_new
+from comind.community.store.schema import RECORD_KINDS
+from comind.community.store.writing import create_views, part_path, write_new_records
 from comind.domain.value import Value
 from comind.errors import CommunityError
 from comind.system.files import write_atomically
 
-__all__ = ["Imported", "Source", "Staged", "import_into"]
+__all__ = ["ImportResult", "ImportSource", "StagedImport", "import_into"]
 
 _MEGABYTES = 1024
 _ID_LENGTH = 8
 
 
-class Imported(NamedTuple):
-    """An import, and whether the store had it before."""
+class ImportResult(NamedTuple):
+    """An import, and whether the store already had it."""
 
     record: Import
     known: bool
 
 
-class Staged(NamedTuple):
-    """What a source says of itself when its records are there as views `new_<kind>`."""
+class StagedImport(NamedTuple):
+    """What a source adds once its records exist as views `new_<kind>`."""
 
     kinds: tuple[str, ...]
     dropped: tuple[Dropped, ...] = ()
     observed_at: datetime | None = None
 
 
-class Source(NamedTuple):
-    """Something that can be imported."""
+class ImportSource(NamedTuple):
+    """Content to import."""
 
     kind: str
     fingerprint: str
-    stage: Callable[[Engine, Path], Staged]
-    """Reads it, with an engine and a folder to stage files in, which it may find filled from before."""
+    stage: Callable[[Engine, Path], StagedImport]
+    """Stages the records, given an engine and a folder, which a killed import may have partly filled."""
     competition: str | None = None
 
 
 class _Written(Value):
-    """What became of one kind; there when its part is."""
+    """Marker of a written file."""
 
     count: int
     dropped: tuple[Dropped, ...]
 
 
-def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> Imported:
-    """Take what is new of a source into the store in the folder `root`, which is made where it is not.
+def import_into(root: Path, source: ImportSource, *, megabytes: int = _MEGABYTES) -> ImportResult:
+    """Import the new records of a source into the store in `root`, which is created if missing.
 
-    The engine uses at most so many megabytes of memory; the rest goes to disk.
+    The engine uses at most `megabytes` of memory, and spills the rest to disk.
 
     Raises:
         CommunityError: the source cannot be read, or another import is running.
-        DiskError: there is no room.
+        DiskError: the disk is full.
     """
     root.mkdir(parents=True, exist_ok=True)
     lock = FileLock(root.with_name(f".{root.name}.lock"), timeout=0)
@@ -84,16 +84,16 @@ def import_into(root: Path, source: Source, *, megabytes: int = _MEGABYTES) -> I
         raise CommunityError(f"{root}: another import into it is running") from None
 
 
-def _import(root: Path, source: Source, megabytes: int) -> Imported:
+def _import(root: Path, source: ImportSource, megabytes: int) -> ImportResult:
     manifest = read_manifest(root) if is_community_store(root) else Manifest()
     known = manifest.find(source.fingerprint)
     if known is not None:
-        return Imported(known, known=True)
+        return ImportResult(known, known=True)
     origin = f"{len(manifest.imports) + 1:04d}-{source.kind}-{source.fingerprint[:_ID_LENGTH]}"
     staging = root.with_name(f".{root.name}-{source.fingerprint[:_ID_LENGTH]}")
     staging.mkdir(exist_ok=True)
     with Engine(staging, megabytes=megabytes) as engine:
-        show_known(engine, root, manifest, "known_")
+        create_views(engine, root, manifest, "known_")
         staged = source.stage(engine, staging)
         taken: dict[str, int] = {}
         dropped = list(staged.dropped)
@@ -108,17 +108,17 @@ def _import(root: Path, source: Source, megabytes: int) -> Imported:
         fingerprint=source.fingerprint,
         competition=source.competition,
         observed_at=staged.observed_at,
-        taken={kind: taken[kind] for kind in KINDS if kind in taken},
+        taken={kind: taken[kind] for kind in RECORD_KINDS if kind in taken},
         dropped=tuple(dropped),
     )
     write_manifest(root, manifest.model_copy(update={"imports": (*manifest.imports, record)}))
     shutil.rmtree(staging, ignore_errors=True)
-    return Imported(record, known=False)
+    return ImportResult(record, known=False)
 
 
 def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) -> _Written:
     note = staging / f"written-{kind}.json"
-    part = part_of(root, kind, origin)
+    part = part_path(root, kind, origin)
     try:
         written = _Written.model_validate_json(note.read_bytes())
     except (OSError, ValidationError):
@@ -126,7 +126,7 @@ def _write(engine: Engine, kind: str, root: Path, staging: Path, origin: str) ->
     else:
         if part.is_file() or not written.count:
             return written
-    count, dropped = write_new(engine, kind, part, origin)
+    count, dropped = write_new_records(engine, kind, part, origin)
     written = _Written(count=count, dropped=tuple(dropped))
     write_atomically(note, written.model_dump_json())
     return written

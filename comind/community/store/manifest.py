@@ -1,4 +1,4 @@
-"""`store.json`: the imports of a store, in their order. What it does not name is not in the store."""
+"""`store.json`: the manifest of a store's imports; files it does not list are not part of the store."""
 
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +14,7 @@ _NAME = "store.json"
 
 
 class Dropped(Value):
-    """Rows or lines that were not taken, and why."""
+    """Rows or lines that were dropped, and the reason."""
 
     what: str
     reason: str
@@ -22,33 +22,33 @@ class Dropped(Value):
 
 
 class Import(Value):
-    """One import: what it took from where."""
+    """One import: its source and what it added."""
 
     id: str
-    """Name of its parts."""
+    """Name of its files."""
     kind: str
     """`folder`, `listing` or `meta-kaggle`."""
     fingerprint: str
-    """SHA-256 over what was read; the same again is not taken again."""
+    """SHA-256 of the content; the same content is not imported again."""
     competition: str | None = None
-    """The one it is about; None for all."""
+    """None for all."""
     observed_at: datetime | None = None
-    """The latest time in it, for what has no time of its own."""
+    """The latest time in it, for items without a time of their own."""
     taken: dict[str, int] = {}
     """New records by kind."""
     dropped: tuple[Dropped, ...] = ()
 
 
 class Manifest(Value):
-    """All imports."""
+    """All imports, in order."""
 
     format: Literal[1] = 1
     imports: tuple[Import, ...] = ()
     code: str | None = None
-    """Folder of Meta Kaggle Code; it stays where it is."""
+    """Folder of Meta Kaggle Code, which is read in place."""
 
     def find(self, fingerprint: str) -> Import | None:
-        """Return the import of just this content."""
+        """Return the import with this fingerprint, or None."""
         return next((each for each in self.imports if each.fingerprint == fingerprint), None)
 
 
@@ -58,10 +58,10 @@ def is_community_store(folder: Path) -> bool:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Return the imports of a store.
+    """Return the manifest of a store.
 
     Raises:
-        CommunityError: it is no store, or one of another format.
+        CommunityError: it is no store, or has an unknown format.
     """
     try:
         return Manifest.model_validate_json((folder / _NAME).read_bytes())
@@ -75,5 +75,5 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Replace the list of imports; only then is a new import in the store."""
+    """Replace the manifest, which commits a new import."""
     write_atomically(folder / _NAME, manifest.model_dump_json(indent=2) + "\n")

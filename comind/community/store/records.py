@@ -1,11 +1,12 @@
-"""Records out of a community's items: what is known once, and what was seen when."""
+"""Convert a community's items into records: content once, and observations with their times."""
 
+import json
 import shutil
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from comind.community.files import copy_files
+from comind.community.copying import copy_files
 from comind.community.items import (
     CommentItem,
     CommunityItems,
@@ -14,39 +15,34 @@ from comind.community.items import (
     NotebookItem,
     Remark,
 )
-from comind.community.store.code import Programs
 from comind.community.store.manifest import Dropped
-from comind.community.store.schema import KINDS
+from comind.community.store.schema import RECORD_KINDS
+from comind.community.store.source_code import SourceCodeStore
 from comind.domain.value import Value
 from comind.system.files import hash_tree
 
-__all__ = ["Records", "told"]
+__all__ = ["RecordCollector"]
 
-Rows = dict[str, dict[str, dict[str, Any]]]
-"""Rows by kind, each once: under a key that tells them apart."""
-
-
-def told(value: datetime) -> str:
-    """Return a time in UTC as the engine reads it."""
-    return value.replace(tzinfo=None).isoformat(sep=" ")
+_Rows = dict[str, dict[str, dict[str, Any]]]
+"""Rows by kind and deduplication key."""
 
 
-class Records:
-    """Collects the records of one folder, which paths of datasets lie below.
+class RecordCollector:
+    """Collects the records of one folder, to which paths of datasets are relative.
 
-    Programs and files of datasets go into the store in `root` at once.
+    Source code and files of datasets are copied into the store in `root` at once.
     """
 
     def __init__(self, competition: str, root: Path, folder: Path) -> None:
         self._competition = competition
         self._root = root
         self._folder = folder
-        self._programs = Programs(root, None)
-        self.rows: Rows = {kind: {} for kind in KINDS}
+        self._source_code = SourceCodeStore(root, None)
+        self._rows: _Rows = {kind: {} for kind in RECORD_KINDS}
         self.dropped: list[Dropped] = []
         self.observed_at: datetime | None = None
 
-    def take(self, items: CommunityItems) -> None:
+    def add(self, items: CommunityItems) -> None:
         """Collect the records of all items."""
         for remark in items.remarks:
             self._remark(remark)
@@ -58,8 +54,13 @@ class Records:
             self._dataset(dataset)
 
     def drop(self, what: str, reason: str, count: int = 1) -> None:
-        """Note what was not taken."""
+        """Report something as dropped."""
         self.dropped.append(Dropped(what=what, reason=reason, count=count))
+
+    def write(self, kind: str, path: Path) -> None:
+        """Write the records of a kind as JSON Lines."""
+        rows = self._rows[kind].values()
+        path.write_text("".join(json.dumps(row, default=_timestamp) + "\n" for row in rows))
 
     def _remark(self, remark: Remark) -> None:
         place = remark.name or ("" if remark.line is None else f"line {remark.line}")
@@ -67,9 +68,9 @@ class Records:
 
     def _notebook(self, item: NotebookItem) -> None:
         row = self._row("notebooks", item)
-        row["code"] = self._programs.keep(item.source) if item.source else None
+        row["code"] = self._source_code.add(item.source) if item.source else None
         if self._once("notebooks", (item.ref, item.version), item, row):
-            self._known("notebook:" + item.ref, item, item.author_tier)
+            self._votes_and_tiers("notebook:" + item.ref, item, item.author_tier)
             scored = f"score:{self._competition}/{item.ref}"
             if item.public_score is not None:
                 self._observe(scored, item.at, version=item.version, score=item.public_score)
@@ -80,14 +81,14 @@ class Records:
     def _discussion(self, item: DiscussionItem) -> None:
         row = self._row("discussions", item)
         if self._once("discussions", (item.id,), item, row):
-            self._known(f"discussion:{self._competition}/{item.id}", item, item.author_tier)
+            self._votes_and_tiers(f"discussion:{self._competition}/{item.id}", item, item.author_tier)
             for comment in item.comments:
                 self._comment(item.id, comment)
 
     def _comment(self, discussion: str, item: CommentItem) -> None:
         row = self._row("comments", item) | {"discussion": discussion}
         if self._once("comments", (discussion, item.id), item, row):
-            self._known(f"comment:{self._competition}/{discussion}/{item.id}", item, "")
+            self._votes_and_tiers(f"comment:{self._competition}/{discussion}/{item.id}", item, "")
 
     def _dataset(self, item: DatasetItem) -> None:
         row = self._row("datasets", item)
@@ -95,15 +96,17 @@ class Records:
         self._put("datasets", (item.ref, item.version, item.at), row)
 
     def _row(self, kind: str, item: Value) -> dict[str, Any]:
-        """Return what the columns of a kind of record say of an item, as far as they have its names."""
-        return item.model_dump(include=set(KINDS[kind].columns)) | {"competition": self._competition}
+        """Return the columns of a kind of record that are fields of an item."""
+        return item.model_dump(include=set(RECORD_KINDS[kind].columns)) | {
+            "competition": self._competition
+        }
 
     def _files(self, item: DatasetItem) -> str | None:
-        """Copy a dataset's files into the store; returns where they lie below it."""
+        """Copy a dataset's files into the store; returns their path below it."""
         if item.path is None:
             return None
         staged = self._root / "files" / "staged"
-        shutil.rmtree(staged, ignore_errors=True)  # what a killed import left
+        shutil.rmtree(staged, ignore_errors=True)  # left by a killed import
         reason = copy_files(self._folder, item.path, staged)
         if reason:
             self.drop(f"datasets.jsonl, {item.ref}", f"its files are left out: {reason}")
@@ -112,7 +115,7 @@ class Records:
         target = staged.with_name(name)
         try:
             staged.rename(target)
-        except OSError:  # they are there already
+        except OSError:  # the same content exists
             shutil.rmtree(staged)
         # A single file is mounted as a folder that holds it.
         return f"files/{name}"
@@ -132,8 +135,8 @@ class Records:
         return self._put(kind, (*identity, item.at), row)
 
     def _put(self, kind: str, key: tuple[object, ...], row: dict[str, Any]) -> bool:
-        """Keep a row; the first of two about the same thing at the same time is the one."""
-        rows = self.rows[kind]
+        """Collect a row; duplicates of the same thing at the same time are dropped."""
+        rows = self._rows[kind]
         name = repr(key)
         if name in rows:
             self.drop(f"{kind}, {key[0]}", "is there twice in the same version; the first is used")
@@ -141,13 +144,19 @@ class Records:
         rows[name] = row
         return True
 
-    def _known(self, target: str, item: NotebookItem | DiscussionItem | CommentItem, tier: str) -> None:
-        """Keep votes and tiers, each from the time on that it has."""
+    def _votes_and_tiers(
+        self, target: str, item: NotebookItem | DiscussionItem | CommentItem, tier: str
+    ) -> None:
+        """Collect votes and tiers, each with the time from which it counts."""
         counted: dict[datetime, int] = {}
         for time in item.vote_times or ():
             counted[time] = counted.get(time, 0) + 1
-            vote = {"target": target, "voter": f"{told(time)} #{counted[time]}", "since": time}
-            self.rows["votes"][repr(vote)] = vote
+            vote = {
+                "target": target,
+                "voter": f"{_timestamp(time)} #{counted[time]}",
+                "since": time,
+            }
+            self._rows["votes"][repr(vote)] = vote
         if tier or (item.vote_times is None and item.votes):
             self._observe(target, None, votes=item.votes or None, tier=tier or None)
         for seen in item.observed:
@@ -156,4 +165,9 @@ class Records:
 
     def _observe(self, target: str, at: datetime | None, **seen: object) -> None:
         row = {"target": target, "since": at, **seen}
-        self.rows["observations"][repr(row)] = row
+        self._rows["observations"][repr(row)] = row
+
+
+def _timestamp(value: datetime) -> str:
+    """Return a UTC time as an SQL timestamp."""
+    return value.replace(tzinfo=None).isoformat(sep=" ")

@@ -1,27 +1,26 @@
-"""Kinds of records and their columns; `docs/community-store.md` says what they mean.
+"""Define the kinds of records and their columns; documented in `docs/community-store.md`.
 
-Every record has `since`, the time since when it counts (none: nobody knows), `seen_at`, when somebody
-saw it, `origin`, the import that it came with, and `hash`, 64 bits of the MD5 of its content, by which
-the same record is known again.
+Every record has `since`, the time from which it counts (null if unknown), `seen_at`, the time of its
+observation, `origin`, its import, and `hash`, 64 bits of the MD5 of its content, for deduplication.
 """
 
 from typing import NamedTuple
 
-__all__ = ["KINDS", "Kind"]
+__all__ = ["RECORD_KINDS", "RecordKind"]
 
 
-class Kind(NamedTuple):
-    """A kind of record: what is hashed, what names the thing, and how parts are sorted."""
+class RecordKind(NamedTuple):
+    """A kind of record: its hashed columns, its identity, and the sort order of its files."""
 
     columns: dict[str, str]
     """All but `since`, `seen_at`, `origin` and `hash`."""
     identity: tuple[str, ...] = ()
-    """What two records of the same thing have in common; none for events, which are never edited."""
+    """Columns that identify the thing described; empty for events, which are never edited."""
     order: str = "since, hash"
 
     @property
     def stored(self) -> dict[str, str]:
-        """Return all columns."""
+        """All columns."""
         return self.columns | {
             "since": "TIMESTAMP",
             "seen_at": "TIMESTAMP",
@@ -38,9 +37,9 @@ _MESSAGE = {
     "votes_dated": "BOOLEAN",
 }
 
-KINDS = {
-    # One version of a notebook, once for each competition that it reads.
-    "notebooks": Kind(
+RECORD_KINDS = {
+    # One version of a notebook, once per competition that it uses.
+    "notebooks": RecordKind(
         {
             "competition": "VARCHAR",
             "ref": "VARCHAR",
@@ -58,7 +57,7 @@ KINDS = {
         ("competition", "ref", "version"),
         "competition, ref, since, version, hash",
     ),
-    "discussions": Kind(
+    "discussions": RecordKind(
         {
             "competition": "VARCHAR",
             "id": "VARCHAR",
@@ -68,7 +67,7 @@ KINDS = {
         ("competition", "id"),
         "competition, id, since, hash",
     ),
-    "comments": Kind(
+    "comments": RecordKind(
         {
             "competition": "VARCHAR",
             "discussion": "VARCHAR",
@@ -79,8 +78,8 @@ KINDS = {
         ("competition", "discussion", "id"),
         "competition, discussion, id, since, hash",
     ),
-    # Without a competition it is found by the notebooks that use it.
-    "datasets": Kind(
+    # Without a competition, it is joined through the notebooks that use it.
+    "datasets": RecordKind(
         {
             "competition": "VARCHAR",
             "ref": "VARCHAR",
@@ -93,9 +92,9 @@ KINDS = {
         "competition, ref, since, version, hash",
     ),
     # `target` is what was voted for: notebook:REF, discussion:COMPETITION/ID, comment:COMPETITION/ID.
-    "votes": Kind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
-    # Totals, tiers and scores, as somebody saw them; a score belongs to one version.
-    "observations": Kind(
+    "votes": RecordKind({"target": "VARCHAR", "voter": "VARCHAR"}, order="target, since, hash"),
+    # Observed totals, tiers and scores; a score belongs to one version.
+    "observations": RecordKind(
         {
             "target": "VARCHAR",
             "version": "BIGINT",
@@ -105,6 +104,6 @@ KINDS = {
         },
         order="target, since, hash",
     ),
-    "tiers": Kind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
+    "tiers": RecordKind({"author": "VARCHAR", "tier": "VARCHAR"}, order="author, since, hash"),
 }
-"""All kinds, by the names of their folders."""
+"""All kinds, by folder name."""

@@ -1,48 +1,48 @@
-"""New records become parts: each record once, and no past is rewritten by what was imported later."""
+"""Deduplicate new records and write them; a later import never rewrites the past."""
 
 from pathlib import Path
 
 from comind.community.store.engine import Engine
 from comind.community.store.manifest import Dropped, Manifest
-from comind.community.store.schema import KINDS, Kind
+from comind.community.store.schema import RECORD_KINDS, RecordKind
 
-__all__ = ["part_of", "show_known", "write_new"]
+__all__ = ["create_views", "part_path", "write_new_records"]
 
-_CONFLICT = "is known otherwise, and nobody saw when it changed; what was there before stays"
+_CONFLICT = "conflicts with known content, and the change has no date; the known content is kept"
 
 
-def part_of(root: Path, kind: str, origin: str) -> Path:
-    """Return where an import keeps its records of a kind."""
+def part_path(root: Path, kind: str, origin: str) -> Path:
+    """Return the path of an import's records of a kind."""
     return root / kind / f"{origin}.parquet"
 
 
-def show_known(engine: Engine, root: Path, manifest: Manifest, prefix: str = "") -> None:
-    """Name everything that is in a store: a view a kind, called like the kind after `prefix`."""
-    for kind, described in KINDS.items():
-        parts = [part_of(root, kind, each.id) for each in manifest.imports if each.taken.get(kind)]
-        engine.view(prefix + kind, parts, described.stored)
+def create_views(engine: Engine, root: Path, manifest: Manifest, prefix: str = "") -> None:
+    """Create a view per kind of all records in a store, named `prefix` and kind."""
+    for kind, record_kind in RECORD_KINDS.items():
+        parts = [part_path(root, kind, each.id) for each in manifest.imports if each.taken.get(kind)]
+        engine.view(prefix + kind, parts, record_kind.stored)
 
 
-def write_new(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, list[Dropped]]:
-    """Write what `new_<kind>` holds and `known_<kind>` does not; returns how much, and what was dropped.
+def write_new_records(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, list[Dropped]]:
+    """Write what `new_<kind>` has and `known_<kind>` lacks; returns the row count and what was dropped.
 
-    A thing that is known with another content counts with its new content from its own later time on,
-    or from when that was first seen; where neither is later than what is known, it is dropped.
+    A record that changes a known thing counts from its own later time on, or from when the change was
+    observed; if neither is later than what is known, it is dropped.
     """
-    described = KINDS[kind]
-    engine.let(origin=origin)
-    engine.define("fresh", _fresh(kind, described))
+    record_kind = RECORD_KINDS[kind]
+    engine.set_variables(origin=origin)
+    engine.define("fresh", _fresh(kind, record_kind))
     [known] = engine.count("known_" + kind, "true")
-    if not (described.identity and known):
+    if not (record_kind.identity and known):
         source, conflicts = "fresh", 0
     else:
-        engine.define("settled", _settled(kind, described))
+        engine.define("settled", _settled(kind, record_kind))
         source, [conflicts] = "settled", engine.count("settled", "NOT taken")
         engine.define("taken", "SELECT * EXCLUDE (taken) FROM settled WHERE taken")
         source = "taken"
     staged = path.with_name(f".{path.name}.new")
     staged.parent.mkdir(parents=True, exist_ok=True)
-    count = engine.write(source, staged, described.order)
+    count = engine.write(source, staged, record_kind.order)
     if count:
         staged.replace(path)
     else:
@@ -50,23 +50,23 @@ def write_new(engine: Engine, kind: str, path: Path, origin: str) -> tuple[int, 
     return count, [Dropped(what=kind, reason=_CONFLICT, count=conflicts)] if conflicts else []
 
 
-def _fresh(kind: str, described: Kind) -> str:
-    """Return the query for records of which just this content is not known."""
-    hashed = list(described.columns) + ([] if described.identity else ["since"])
+def _fresh(kind: str, record_kind: RecordKind) -> str:
+    """Return the query for records whose content is not known."""
+    hashed = list(record_kind.columns) + ([] if record_kind.identity else ["since"])
     content = ", ".join(f"coalesce({column}::VARCHAR, '')" for column in hashed)
     once = "QUALIFY row_number() OVER (PARTITION BY hash ORDER BY since, seen_at) = 1"
-    columns = ", ".join([*described.columns, "since", "seen_at"])
+    columns = ", ".join([*record_kind.columns, "since", "seen_at"])
     return f"""
         SELECT {columns}, getvariable('origin') AS origin, hash
         FROM (SELECT *, md5_number_lower(concat_ws(chr(31), {content})) AS hash FROM new_{kind})
         WHERE hash NOT IN (SELECT hash FROM known_{kind})
-        {once if described.identity else ""}
+        {once if record_kind.identity else ""}
     """  # noqa: S608 - our own names
 
 
-def _settled(kind: str, described: Kind) -> str:
-    """Return the query that dates records of things that are known with another content."""
-    names = ", ".join(described.identity)
+def _settled(kind: str, record_kind: RecordKind) -> str:
+    """Return the query that dates records which change known things."""
+    names = ", ".join(record_kind.identity)
     return f"""
         SELECT n.* REPLACE (
                 CASE WHEN k.seen IS NULL OR n.since > k.seen THEN n.since ELSE n.seen_at END AS since

@@ -30,7 +30,7 @@ _TWO_ROUNDS = [
 def test_a_solution_is_traced_to_a_discussion() -> None:
     """Discussion, idea, draft, solution, next idea, next draft: one line of descent."""
     graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
-    assert [node.id for node in graph.lineage("solution:attempt-003")] == [
+    assert [node.id for node in graph.ancestors("solution:attempt-003")] == [
         "discussion:1",
         "idea:idea-000",
         "draft:attempt-001",
@@ -43,7 +43,7 @@ def test_a_solution_is_traced_to_a_discussion() -> None:
 def test_influence_is_what_came_of_an_item() -> None:
     """A discussion's influence names every draft that used it, the failed one too."""
     graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
-    found = {node.id for node in graph.influence("discussion:1")}
+    found = {node.id for node in graph.descendants("discussion:1")}
     assert {"draft:attempt-002", "solution:attempt-003"} <= found
     assert "solution:attempt-002" not in found, "it failed"
-    assert graph.influence("notebook:ada/straight-line") == ()
+    assert graph.descendants("notebook:ada/straight-line") == ()

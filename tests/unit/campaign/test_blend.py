@@ -258,7 +258,7 @@ def test_lineage_graph_and_journal_name_the_members(root: Path, state: CampaignS
     assert tuple(each.attempt for each in lineage.parents) == blend.work.parents
     assert lineage.script is not None
     graph = graph_of_campaign(state, CommunityView(as_of=None))
-    drawn = {node.name for node in graph.lineage("solution:blend-000")}
+    drawn = {node.name for node in graph.ancestors("solution:blend-000")}
     assert set(blend.work.parents) <= drawn
     assert "blend-000: blend of" in journal_of(state)
     assert lineage_of(state, folder, "attempt-000").blend is None

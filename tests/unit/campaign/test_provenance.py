@@ -5,7 +5,7 @@ from comind.campaign.log.campaign_events import CampaignEvent, WorkPlanned
 from comind.campaign.log.outcome import CodeOutcome
 from comind.campaign.log.work import Think
 from comind.campaign.reports.provenance import graph_of_campaign
-from comind.community.graph import Node, NodeKind
+from comind.community.provenance import Node, NodeKind
 from comind.domain.draft import Draft
 from comind.testing import TinyAgent
 from tests.unit.agents.community import VIEW
@@ -57,7 +57,7 @@ def test_an_agent_adds_what_came_of_its_thoughts() -> None:
     idea = Node(kind=NodeKind.IDEA, name="idea-000", title="trees", parents=("attempt-000", "x"))
     graph = graph_of_campaign(state, VIEW, lambda record: [idea] if record.id == "think-000" else [])
     assert graph["idea:idea-000"].parents == ("solution:attempt-000",)
-    assert [node.id for node in graph.lineage("solution:attempt-001")][-2:] == [
+    assert [node.id for node in graph.ancestors("solution:attempt-001")][-2:] == [
         "idea:idea-000",
         "draft:attempt-001",
     ]

@@ -1,4 +1,4 @@
-"""Community folders that the tests write."""
+"""Helpers that write community folders."""
 
 import json
 from pathlib import Path
@@ -43,7 +43,7 @@ def dataset(ref: str = "ada/data", day: int = 1, **more: Any) -> dict[str, Any]:
 
 
 def community(folder: Path, **files: list[Any]) -> Path:
-    """Write a community folder; a line that is text or bytes stands there as it is."""
+    """Write a community folder; a line given as text or bytes is written verbatim."""
     folder.mkdir(parents=True, exist_ok=True)
     for kind, lines in files.items():
         given = [line if isinstance(line, str | bytes) else json.dumps(line) for line in lines]

@@ -1,4 +1,4 @@
-"""Nothing that happened after the as-of time has any influence."""
+"""Nothing later than the as-of time has any influence on a view."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -111,7 +111,7 @@ def _voted_later(
     total: int,
     seen: tuple[Observation, ...],
 ) -> dict[str, object]:
-    """What later votes and observations change: the total always, times where they are known."""
+    """Apply later votes and observations: the total always changes, times where they are known."""
     known = None if item.vote_times is None else (*item.vote_times, *times)
     observed = (*seen, *item.observed)
     return {"vote_times": known, "votes": total, "observed": observed, **_promoted(item)}
@@ -123,7 +123,7 @@ def _promoted(item: NotebookItem | DiscussionItem | CommentItem) -> dict[str, ob
 
 @st.composite
 def _futures(draw: st.DrawFn, items: CommunityItems) -> CommunityItems:
-    """The same community, after more has happened to it."""
+    """Return the same community after later events."""
     times = st.lists(_after, max_size=3)
     total = st.integers(0, 99)
     seen = _observed(_after)
@@ -159,7 +159,7 @@ def _futures(draw: st.DrawFn, items: CommunityItems) -> CommunityItems:
 
 @given(st.data(), _communities)
 def test_the_future_has_no_influence(data: st.DataObject, items: CommunityItems) -> None:
-    """Items, versions, comments, votes and remarks of later times change nothing of the view."""
+    """Items, versions, comments, votes and remarks of later times change nothing in the view."""
     later = data.draw(_futures(items))
     before, after = as_of(items, _NOW), as_of(later, _NOW)
     assert after == before
@@ -169,7 +169,7 @@ def test_the_future_has_no_influence(data: st.DataObject, items: CommunityItems)
 
 @given(_communities, _before)
 def test_everything_in_a_view_is_from_before(items: CommunityItems, moment: datetime) -> None:
-    """Nothing in a view has a later time than the view, and everything has one."""
+    """Everything in a view has a time, none later than the view's."""
     view = as_of(items, moment)
     times = [each.created_at for each in view.notebooks]
     times += [each.posted_at for each in view.discussions]
@@ -188,7 +188,7 @@ def _plain(ref: str = "a/a", *, hour: int | None = 0, **more: object) -> Noteboo
 
 
 def test_an_item_without_a_time() -> None:
-    """Under an as-of time it is not used, which is said; otherwise it is."""
+    """An item without a time is left out of an as-of view, with a note; otherwise it is included."""
     items = CommunityItems(notebooks=(_plain(hour=None),))
     assert as_of(items, None).notebooks[0].ref == "a/a"
     view = as_of(items, _NOW)
@@ -197,7 +197,7 @@ def test_an_item_without_a_time() -> None:
 
 
 def test_the_latest_version_by_then() -> None:
-    """Of several versions the one that was current is seen, wherever it stands in the file."""
+    """Of several versions the current one is selected, wherever it is in the file."""
     versions = [_plain(hour=h, version=v) for h, v in ((-1, 2), (-3, 1), (2, 3))]
     assert [n.version for n in as_of(CommunityItems(notebooks=tuple(versions)), _NOW).notebooks] == [2]
     edited = _plain(hour=-5, updated_at=_NOW + _HOUR)
@@ -205,13 +205,13 @@ def test_the_latest_version_by_then() -> None:
 
 
 def test_the_moment_itself_counts() -> None:
-    """What happened exactly at the as-of time had happened."""
+    """The as-of time is inclusive."""
     item = _plain(hour=0, vote_times=(_NOW, _NOW + _HOUR))
     assert as_of(CommunityItems(notebooks=(item,)), _NOW).notebooks[0].votes == 1
 
 
 def test_totals_of_votes_are_not_trusted() -> None:
-    """A total without times counts nothing under an as-of time, said once; otherwise it counts."""
+    """A total without times counts 0 in an as-of view, with one note; otherwise it counts."""
     items = CommunityItems(
         notebooks=tuple(_plain(ref, votes=7, vote_times=None) for ref in ("a/a", "b/b"))
     )
@@ -223,19 +223,19 @@ def test_totals_of_votes_are_not_trusted() -> None:
 
 
 def test_what_was_observed_counts_from_then_on() -> None:
-    """Totals, tiers and scores are those that somebody had seen by then; the latest is the one."""
+    """Totals, tiers and scores are those of the latest observation by then."""
     seen = [
         Observation(at=_NOW - 5 * _HOUR, votes=9, author_tier="expert"),
         Observation(at=_NOW - 9 * _HOUR, votes=4, author_tier="novice", public_score=0.7),
         Observation(at=_NOW + _HOUR, votes=50, author_tier="master", public_score=0.9),
     ]
     item = _plain(hour=-20, vote_times=None, observed=tuple(seen))
-    told = {
+    observed = {
         hours: (view.votes, view.author_tier, view.public_score)
         for hours in (-15, -8, 0, 1)
         for view in as_of(CommunityItems(notebooks=(item,)), _NOW + hours * _HOUR).notebooks
     }
-    assert told == {
+    assert observed == {
         -15: (0, "", None),
         -8: (4, "novice", 0.7),
         0: (9, "expert", 0.7),
@@ -246,7 +246,7 @@ def test_what_was_observed_counts_from_then_on() -> None:
 
 
 def test_the_same_version_twice() -> None:
-    """The first of two lines on the same version is used, and that there were two is said."""
+    """The first of two lines of the same version is used, with a note on the second."""
     items = CommunityItems(notebooks=(_plain(title="first"), _plain(title="second")))
     view = as_of(items, None)
     assert [each.title for each in view.notebooks] == ["first"]
@@ -254,7 +254,7 @@ def test_the_same_version_twice() -> None:
 
 
 def test_answers_to_a_dropped_comment_are_kept_flat() -> None:
-    """A comment whose parent is not there stands for itself."""
+    """A comment whose parent is missing becomes a root."""
     old, new = _NOW - _HOUR, _NOW + _HOUR
 
     def answer(name: str, parent: str | None, *, edited: datetime | None = None) -> CommentItem:
@@ -277,7 +277,7 @@ def test_answers_to_a_dropped_comment_are_kept_flat() -> None:
 
 
 def test_what_is_said_is_bounded() -> None:
-    """However much cannot be used, no more is said than can be read."""
+    """The number of notes is bounded."""
     remarks = tuple(Remark(file="f", reason=f"reason {number}") for number in range(5000))
     left_out = as_of(CommunityItems(remarks=remarks), None).left_out
     assert len(left_out) == 101

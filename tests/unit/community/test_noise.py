@@ -1,4 +1,4 @@
-"""Pictures, progress bars and logs are taken out; what people say and programs do stays."""
+"""Images, progress bars and logs are stripped; prose and code are kept."""
 
 import ast
 
@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.community.noise import without_noise
-from comind.community.text import program, prose
+from comind.community.noise import strip_noise
+from comind.community.notebook_source import sanitize_source
+from comind.community.sanitize import sanitize_prose
 
 _PNG = "iVBORw0KGgo" + "A1b+" * 100
 
@@ -35,19 +36,19 @@ _PNG = "iVBORw0KGgo" + "A1b+" * 100
     ],
 )
 def test_noise_of_a_text(text: str, left: str) -> None:
-    """Each kind is taken out of what people write; a short log stays, of a long one its ends."""
-    assert without_noise(text) == left
+    """Each kind of noise is stripped from prose; short logs stay, long ones keep their ends."""
+    assert strip_noise(text) == left
 
 
 def test_a_program_stays_a_program() -> None:
-    """Of code only pictures are emptied; its comments lose bars, pictures and logs."""
+    """Code loses only image data; its comments lose bars, images and logs."""
     source = (
         f'LOGO = "data:image/png;base64,{_PNG}"\n'
         'BAR = " 45%|####  | 9/20"\n'
         'EPOCHS = """\nEpoch 1\nEpoch 2\nEpoch 3\nEpoch 4\n"""\n'
         "# ![a plot](plot.png)\n#  45%|####      | 9/20\n" + "# Epoch 3\n" * 9 + "x = 1 <img > 2\n"
     )
-    left = program(source)
+    left = sanitize_source(source)
     assert left.splitlines()[:2] == ['LOGO = "[picture]"', 'BAR = " 45%|####  | 9/20"']
     assert left.endswith(
         '"""\n# [picture: a plot]\n# Epoch 3\n# [7 lines of a log]\n# Epoch 3\nx = 1 <img > 2\n'
@@ -58,12 +59,12 @@ def test_a_program_stays_a_program() -> None:
     st.lists(st.sampled_from(["x = 1", "# epoch 3", "#  9%|#  |", "y = '''<img >'''", ""]), max_size=12)
 )
 def test_programs_do_the_same(lines: list[str]) -> None:
-    """What Python sees of a program without pictures never changes."""
+    """A program without images keeps its syntax tree."""
     source = "\n".join(lines)
-    assert ast.dump(ast.parse(program(source))) == ast.dump(ast.parse(source))
+    assert ast.dump(ast.parse(sanitize_source(source))) == ast.dump(ast.parse(source))
 
 
 def test_pictures_take_no_room_of_the_words() -> None:
-    """A text is cut after its pictures are gone, not before."""
+    """A text is truncated after its images are stripped."""
     picture = "data:image/png;base64," + "A" * 500
-    assert prose(f"{picture} the words", 100) == "[picture] the words"
+    assert sanitize_prose(f"{picture} the words", 100) == "[picture] the words"

@@ -1,4 +1,4 @@
-"""What is read first: measured, voted and recent, and not ten times the same."""
+"""Ranking prefers scored, voted and recent items, and penalizes similar ones."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -37,19 +37,19 @@ def _ranked(*notebooks: Notebook, maximize: bool = True, limit: int = 10) -> lis
 
 
 def test_the_direction_of_the_score_counts() -> None:
-    """The better public score comes first, whichever direction is better."""
+    """The better public score ranks first in either direction of the metric."""
     two = (_notebook("a/low", 0.1), _notebook("b/high", 0.9))
     assert _ranked(*two) == ["b/high", "a/low"]
     assert _ranked(*two, maximize=False) == ["a/low", "b/high"]
 
 
 def test_votes_alone_do_not_win() -> None:
-    """A popular notebook without a score comes after one that was measured best."""
+    """A popular notebook without a score ranks below the best scored one."""
     assert _ranked(_notebook("a/loved", None, 900), _notebook("b/good", 0.9, 0))[0] == "b/good"
 
 
 def test_a_copy_comes_after_something_new() -> None:
-    """Of two equal notebooks one is chosen first, and then another one, although it is worse."""
+    """Of two equal notebooks one is chosen, then a different one, although it is worse."""
     best = _notebook("a/best", 0.9, day=3)
     copy = _notebook("b/copy", 0.9, day=3, title=best.title, source=best.source)
     other = _notebook("c/other", 0.8, day=1)
@@ -57,7 +57,7 @@ def test_a_copy_comes_after_something_new() -> None:
 
 
 def test_an_absurd_score_moves_only_itself() -> None:
-    """A claim beyond all measure takes one place; the order of the others stays."""
+    """An absurd score takes one rank and leaves the order of the others."""
     honest = [_notebook(f"n/{number}", number / 10, day=number) for number in range(6)]
     liar = _notebook("z/liar", 1e300)
     ranked = _ranked(*honest, liar)
@@ -81,7 +81,7 @@ _notebooks = st.lists(
 def test_the_order_of_the_files_does_not_count(
     notebooks: list[Notebook], random: Random, limit: int
 ) -> None:
-    """The same items in another order are ranked alike, none twice, no more than asked for."""
+    """The ranking does not depend on input order, has no duplicates, and respects the limit."""
     shuffled = notebooks.copy()
     random.shuffle(shuffled)
     ranked = _ranked(*notebooks, limit=limit)
@@ -90,7 +90,7 @@ def test_the_order_of_the_files_does_not_count(
 
 
 def test_a_discussed_thread_comes_first() -> None:
-    """Votes and answers both speak for a discussion; no time and no body harm nothing."""
+    """Votes and comments both raise a discussion; a missing time or body is allowed."""
     comments = tuple(Comment(id=str(n), author="a", body="b") for n in range(5))
     threads = (
         Discussion(id="1", title="quiet", author="a", body=""),
@@ -104,7 +104,7 @@ def test_a_discussed_thread_comes_first() -> None:
 
 
 def test_datasets_in_use_come_first() -> None:
-    """A dataset that a chosen notebook uses comes before a newer one that none uses."""
+    """A dataset used by a chosen notebook ranks above a newer unused one."""
     datasets = tuple(
         Dataset(ref=ref, version=1, title=ref, published_at=_START + timedelta(days=day))
         for day, ref in enumerate(["a/used", "b/old", "c/new"])
@@ -118,7 +118,7 @@ _PROGRAM = "\n".join(f"step_{number} = model_{number}.fit(data_{number})" for nu
 
 
 def test_a_fork_with_a_line_changed_is_left_out() -> None:
-    """Of nearly equal programs the best is read, and the others are named; comments do not count."""
+    """Of nearly equal programs the best is kept and the others are named; comments do not count."""
     best = _notebook("b/best", 0.9, source=_PROGRAM)
     fork = _notebook("a/fork", 0.8, source=f"# my own\n{_PROGRAM}\nprint('mine')")
     other = _notebook("c/other", 0.1)
@@ -132,7 +132,7 @@ def test_a_fork_with_a_line_changed_is_left_out() -> None:
 
 
 def test_many_copies_are_counted() -> None:
-    """However many copies there are, only some are named."""
+    """The number of named copies is bounded."""
     copies = [_notebook(f"a/n{number:03d}", 0.5, source=_PROGRAM) for number in range(100)]
     view = rank(CommunityView(notebooks=tuple(copies)), maximize=True, notebooks=10, discussions=10)
     assert len(view.notebooks) == 1
@@ -141,7 +141,7 @@ def test_many_copies_are_counted() -> None:
 
 
 def test_programs_are_read_only_of_what_may_be_chosen() -> None:
-    """The best are read until there are enough; what has no program makes room for the next."""
+    """Source code is loaded best first until there is enough; a notebook without code is skipped."""
     notebooks = [_notebook(f"a/n{number:03d}", number / 100, source="") for number in range(99)]
     asked: list[str] = []
 

@@ -1,4 +1,4 @@
-"""A snapshot holds what was known at a moment, as plain files named by their content."""
+"""A snapshot is a content-addressed folder of what was visible at a moment."""
 
 import os
 from collections.abc import Callable
@@ -28,7 +28,7 @@ def _take(folder: Path, snapshots: Path, *, as_of: datetime | None = _AS_OF) -> 
 
 
 def test_a_snapshot_can_be_read_and_mounted(tmp_path: Path) -> None:
-    """The view lists what there is; a notebook's program and a dataset's files can be mounted."""
+    """The view lists the items; notebooks' programs and datasets' files can be mounted."""
     folder = community(
         tmp_path / "community",
         notebooks=[notebook("ada/one", source="x = 1\n"), notebook("bob/later", 20)],
@@ -50,7 +50,7 @@ def test_a_snapshot_can_be_read_and_mounted(tmp_path: Path) -> None:
     files = {
         ref: sorted(str(p.relative_to(root)) for p in root.rglob("*") if p.is_file())
         for ref in ("ada/one", "ada/data", "ada/table")
-        if (root := taken.mount_of(ref))
+        if (root := taken.mount_path(ref))
     }
     assert files == {
         "ada/one": ["notebook.py"],
@@ -58,11 +58,11 @@ def test_a_snapshot_can_be_read_and_mounted(tmp_path: Path) -> None:
         "ada/table": ["a.csv"],
     }
     for ref in ("bob/later", "../..", "ada", "/etc/passwd", "ada/..", "items/ada"):
-        assert taken.mount_of(ref) is None
+        assert taken.mount_path(ref) is None
 
 
 def test_the_future_changes_no_byte(tmp_path: Path) -> None:
-    """What is added for later times, even broken, leaves the snapshot's hash alone."""
+    """Items added for later times, even invalid ones, do not change the snapshot's hash."""
     before = community(
         tmp_path / "before",
         notebooks=[
@@ -140,7 +140,7 @@ def _strange_name(folder: Path) -> None:
 def test_files_that_cannot_be_trusted_stay_out(
     tmp_path: Path, path: str, breaks: Callable[[Path], None] | None, reason: str
 ) -> None:
-    """A dataset whose files lie elsewhere, or are no plain files, is known, but has no files."""
+    """A dataset whose files are outside the folder, or not regular, is listed without files."""
     (tmp_path / "secret").write_text("password")
     folder = community(tmp_path / "community", datasets=[dataset(path=path)])
     if breaks:
@@ -149,12 +149,12 @@ def test_files_that_cannot_be_trusted_stay_out(
     view = taken.read()
     assert [(each.ref, each.files) for each in view.datasets] == [("ada/data", False)]
     assert view.left_out == (f"dataset ada/data: its files are left out: {reason}",)
-    assert taken.mount_of("ada/data") is None
+    assert taken.mount_path("ada/data") is None
     assert not any(p.is_symlink() or "new" in p.name for p in taken.root.rglob("*"))
 
 
 def test_names_that_are_taken(tmp_path: Path) -> None:
-    """Owners named like the competition or like the place of solutions would hide what lies there."""
+    """Items of owners named like the competition or the solutions folder are left out."""
     folder = community(
         tmp_path / "community",
         notebooks=[notebook("demo/x"), notebook("solutions/attempt-000"), notebook("ada/one")],
@@ -173,7 +173,7 @@ def test_names_that_are_taken(tmp_path: Path) -> None:
 
 
 def test_a_snapshot_taken_again_is_the_same(tmp_path: Path) -> None:
-    """The same community gives the same folder, which is left as it is."""
+    """The same community gives the same folder, unchanged."""
     folder = community(tmp_path / "community", notebooks=[notebook()])
     first = _take(folder, tmp_path / "snapshots")
     content = hash_tree(first.root)
@@ -185,7 +185,7 @@ def test_a_snapshot_taken_again_is_the_same(tmp_path: Path) -> None:
 
 
 def test_an_unfinished_snapshot_is_none(tmp_path: Path) -> None:
-    """A folder without a readable view is refused in one line."""
+    """A folder without a valid view is refused in one line."""
     for content in (None, "{}x", '{"notebooks": 3}'):
         if content:
             (tmp_path / "view.json").write_text(content)

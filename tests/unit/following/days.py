@@ -1,4 +1,4 @@
-"""Days of a followed competition, as a log would tell them."""
+"""Helpers: logs of a followed competition."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -9,11 +9,11 @@ from comind.following.events import (
     Candidate,
     CompetitionObserved,
     FollowingEvent,
-    Scored,
-    Sending,
-    Sent,
     SliceEnded,
     SliceStarted,
+    SubmissionScored,
+    SubmissionSent,
+    SubmissionStarted,
 )
 from comind.following.state import FOLLOWING_LOG, Following
 
@@ -24,7 +24,7 @@ def day(number: int) -> datetime:
     return START + timedelta(days=number)
 
 
-def looked(number: int = 0, **changes: Any) -> CompetitionObserved:
+def observation(number: int = 0, **changes: Any) -> CompetitionObserved:
     given: dict[str, Any] = {
         "at": day(number),
         "deadline": day(30),
@@ -51,7 +51,7 @@ def candidate(name: str = "a", value: float = 0.8) -> Candidate:
     return Candidate(campaign="c1", attempt=f"attempt-{name}", sha256=f"{name}" * 64, validation=score)
 
 
-def ended(
+def slice_ended(
     number: int, what: Candidate | None, seconds: float = 60.0, usd: float = 0.5
 ) -> list[FollowingEvent]:
     begun = SliceStarted(at=day(number), campaign="c1", seconds=seconds, data_sha256="data")
@@ -60,15 +60,15 @@ def ended(
     return [begun, end]
 
 
-def handed(number: int, what: Candidate, reference: str = "1") -> list[FollowingEvent]:
+def submissions(number: int, what: Candidate, reference: str = "1") -> list[FollowingEvent]:
     return [
-        Sending(at=day(number), candidate=what, message=f"comind {what.sha256[:12]}"),
-        Sent(at=day(number), sha256=what.sha256, reference=reference),
+        SubmissionStarted(at=day(number), candidate=what, message=f"comind {what.sha256[:12]}"),
+        SubmissionSent(at=day(number), sha256=what.sha256, reference=reference),
     ]
 
 
-def scored(number: int, reference: str = "1", **changes: Any) -> Scored:
-    return Scored.model_validate({"at": day(number), "reference": reference} | changes)
+def scored(number: int, reference: str = "1", **changes: Any) -> SubmissionScored:
+    return SubmissionScored.model_validate({"at": day(number), "reference": reference} | changes)
 
 
 def after(*events: FollowingEvent | list[FollowingEvent]) -> Following:

@@ -1,4 +1,4 @@
-"""A day of following a competition, and the next ones."""
+"""Days of following a competition."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,14 +8,14 @@ import pytest
 
 from comind.domain.metric import Interval, Paired
 from comind.errors import KaggleAccountError, KaggleBusyError
-from comind.following.day import CampaignStatus, Day, ObservedCompetition, Plan
+from comind.following.day import CampaignStatus, Day, DayPlan, ObservedCompetition
 from comind.following.events import Candidate, StandingRecorded, SubmissionApproved
-from comind.following.journal import FollowingLog
+from comind.following.state import FollowingLog
 from comind.kaggle.port import Limits
 from comind.system.files import hash_file
 from comind.testing.clock import QuickClock
 from comind.testing.kaggle import ScriptedKaggle
-from tests.unit.following.days import START, candidate, day, looked
+from tests.unit.following.days import START, candidate, day, observation
 from tests.unit.kaggle.world import SLUG, tiny_world
 
 
@@ -33,16 +33,16 @@ class CampaignSlices:
         self.during: Callable[[], None] = lambda: None
         self.opened = 0
         self.value = 0.5
-        self.stands: dict[str, CampaignStatus] = {}
+        self.statuses: dict[str, CampaignStatus] = {}
 
-    def look(self) -> ObservedCompetition:
+    def observe(self) -> ObservedCompetition:
         if self.unreachable is not None:
             raise self.unreachable
         left = self.kaggle.limits(SLUG).allowed_now
         changes: dict[str, Any] = {"at": self.clock.now(), "submissions_left": left}
-        look = looked(**(changes | self.look_changes))
+        look = observation(**(changes | self.look_changes))
         return ObservedCompetition(
-            looked=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard
+            observation=look, competition=self.root, leaderboard=self.kaggle.world.leaderboard
         )
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
@@ -54,19 +54,19 @@ class CampaignSlices:
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
         self.budgets.append((campaign, seconds, usd))
 
-    def stand(self, campaign: str) -> CampaignStatus:
-        return self.stands.get(campaign, CampaignStatus())
+    def status(self, campaign: str) -> CampaignStatus:
+        return self.statuses.get(campaign, CampaignStatus())
 
     def run(self, campaign: str) -> None:
-        before = self.stand(campaign)
+        before = self.status(campaign)
         self.clock.sleep(30)
         self.during()
-        self.stands[campaign] = CampaignStatus(seconds=before.seconds + 30, usd=before.usd + 0.25)
+        self.statuses[campaign] = CampaignStatus(seconds=before.seconds + 30, usd=before.usd + 0.25)
         if self.killed:
             raise KeyboardInterrupt
         self.value += 0.1
         self.clock.sleep(30)
-        self.stands[campaign] = CampaignStatus(
+        self.statuses[campaign] = CampaignStatus(
             seconds=before.seconds + 60,
             usd=before.usd + 0.5,
             attempts=1,
@@ -82,7 +82,7 @@ class CampaignSlices:
         bounds = Interval(low=difference - 0.02, high=difference + 0.02)
         return Paired(difference=difference, standard_error=0.01, interval=bounds)
 
-    def file_of(self, candidate: Candidate) -> Path:
+    def submission_file(self, candidate: Candidate) -> Path:
         return self.root / f"{candidate.validation.value.value:.1f}.csv"
 
     def _write(self) -> Path:
@@ -93,7 +93,7 @@ class CampaignSlices:
 
 @pytest.fixture
 def slices(tmp_path: Path) -> CampaignSlices:
-    """A Kaggle in memory, and campaigns that end at once."""
+    """An in-memory Kaggle, and campaigns that end at once."""
     return CampaignSlices(tmp_path)
 
 
@@ -101,7 +101,7 @@ def _day(slices: CampaignSlices, **plan: Any) -> FollowingLog:
     given = {"submit": "auto", "score_minutes": 0, "minutes": 3} | plan
     with FollowingLog(slices.root, SLUG) as log:
         kaggle, clock = slices.kaggle, slices.clock
-        Day(SLUG, log, kaggle, slices, Plan.model_validate(given), clock).run()
+        Day(SLUG, log, kaggle, slices, DayPlan.model_validate(given), clock).run()
     return log
 
 
@@ -116,7 +116,7 @@ def _score(slices: CampaignSlices, score: str) -> None:
 
 
 def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> None:
-    """One campaign gets more time each day, and what is better each day is handed in."""
+    """One campaign gets more time each day, and each day's better candidate is submitted."""
     for number in range(3):
         slices.clock.sleep(86_400)
         log = _day(slices)
@@ -124,13 +124,13 @@ def test_each_day_goes_on_where_the_last_one_ended(slices: CampaignSlices) -> No
     assert slices.budgets == [("c1", 180.0, None)] * 3
     assert len(slices.kaggle.world.submissions) == 3
     assert log.state.best_public(maximize=False) == 0.2  # the last score is seen tomorrow
-    stood = log.state.stood
-    assert isinstance(stood, StandingRecorded)
-    assert (stood.rank, stood.teams) == (1, 2)  # the metric of these days is better when higher
+    standing = log.state.standing
+    assert isinstance(standing, StandingRecorded)
+    assert (standing.rank, standing.teams) == (1, 2)  # the metric of these days is better when higher
 
 
 def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
-    """Run twice on a day, the second run gets what is left, and the third one nothing."""
+    """A second run on a day gets the rest of the budget, and a third none."""
     for _ in range(4):
         _day(slices, minutes=2)
     assert slices.budgets == [("c1", 120.0, None), ("c1", 60.0, None)]
@@ -141,19 +141,19 @@ def test_a_day_has_one_budget(slices: CampaignSlices) -> None:
 
 
 def test_new_data_begin_a_new_campaign(slices: CampaignSlices) -> None:
-    """The old split is worthless, and its scores cannot be compared."""
+    """New data start a new campaign, as the old split is obsolete."""
     _day(slices)
     slices.clock.sleep(86_400)
     slices.look_changes = {"data_sha256": "other"}
     log = _day(slices)
     assert [name for name, *_ in slices.budgets] == ["c1", "c2"]
     assert [each.kind for each in log.state.notices] == ["data"]
-    assert log.state.decided is not None
-    assert "other rows" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert "other rows" in log.state.decision.reason
 
 
 def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
-    """On what was seen before, and without a submission; the day says what was wrong."""
+    """If Kaggle fails, the campaign continues on the last observation, with a notice."""
     slices.unreachable = KaggleAccountError("the credentials have expired")
     with pytest.raises(KaggleAccountError):
         _day(slices)
@@ -169,7 +169,7 @@ def test_without_kaggle_the_campaign_goes_on(slices: CampaignSlices) -> None:
 
 
 def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
-    """Without more time than it was given, and before a new one begins."""
+    """An interrupted slice resumes within its own budget before a new one starts."""
     slices.killed = True
     with pytest.raises(KeyboardInterrupt):
         _day(slices)
@@ -180,7 +180,7 @@ def test_a_slice_that_was_interrupted_goes_on(slices: CampaignSlices) -> None:
 
 
 def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
-    """Only scores that are still to come are looked for."""
+    """After the deadline only pending scores are polled."""
     _day(slices)
     slices.clock.sleep(86_400 * 40)
     slices.look_changes = {"deadline": day(30)}
@@ -192,12 +192,12 @@ def test_nothing_is_done_after_the_deadline(slices: CampaignSlices) -> None:
 
 
 def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
-    """With no submission left, the candidate waits for another day."""
+    """With no submission left, the candidate is kept for another day."""
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     log = _day(slices)
     assert slices.kaggle.world.submissions == ()
-    assert log.state.decided is not None
-    assert "no submission is left today" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert "no submission is left today" in log.state.decision.reason
     slices.kaggle.world.limits = Limits(today=0, total=5, allowed_now=5)
     slices.clock.sleep(86_400)
     _day(slices)
@@ -205,7 +205,7 @@ def test_the_limit_of_the_day_holds(slices: CampaignSlices) -> None:
 
 
 def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlices) -> None:
-    """A person has agreed to a file, not to whatever comes after it."""
+    """An approved file is submitted before a slice produces another."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
@@ -213,12 +213,12 @@ def test_what_was_agreed_to_goes_out_before_the_next_slice(slices: CampaignSlice
     with FollowingLog(slices.root, SLUG) as log:
         log.record(SubmissionApproved(at=slices.clock.now(), sha256=waiting.sha256))
     log = _day(slices, submit="ask")
-    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+    assert [each.candidate.sha256 for each in log.state.submissions] == [waiting.sha256]
     assert log.state.candidate != waiting
 
 
 def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices) -> None:
-    """What cannot go out today goes out tomorrow, whatever a slice has found meanwhile."""
+    """An approval stays valid on the next day, whatever slices produce meanwhile."""
     log = _day(slices, submit="ask")
     waiting = log.state.candidate
     assert waiting is not None
@@ -227,15 +227,15 @@ def test_an_agreement_outlives_a_day_without_submissions(slices: CampaignSlices)
     limits = slices.kaggle.world.limits
     slices.kaggle.world.limits = Limits(today=5, total=5, allowed_now=0)
     slices.clock.sleep(86_400)
-    assert _day(slices, submit="ask").state.handed == ()
+    assert _day(slices, submit="ask").state.submissions == ()
     slices.kaggle.world.limits = limits
     slices.clock.sleep(86_400)
     log = _day(slices, submit="ask")
-    assert [each.candidate.sha256 for each in log.state.handed] == [waiting.sha256]
+    assert [each.candidate.sha256 for each in log.state.submissions] == [waiting.sha256]
 
 
 def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices) -> None:
-    """So the next day has its whole budget."""
+    """A slice over midnight counts against the day of its start."""
     slices.clock.sleep(12 * 3600 - 10)  # ten seconds to midnight
     _day(slices, minutes=1)
     slices.clock.sleep(3600)
@@ -244,7 +244,7 @@ def test_a_slice_over_midnight_is_of_the_day_it_began_on(slices: CampaignSlices)
 
 
 def test_an_outage_after_the_deadline_costs_nothing(slices: CampaignSlices) -> None:
-    """The end is known from the last look."""
+    """If Kaggle fails after the deadline, no slice is run."""
     slices.look_changes = {"deadline": day(-1)}
     _day(slices)
     slices.unreachable = KaggleBusyError("Kaggle is down")
@@ -254,7 +254,7 @@ def test_an_outage_after_the_deadline_costs_nothing(slices: CampaignSlices) -> N
 
 
 def test_a_list_that_cannot_be_had_stops_no_slice(slices: CampaignSlices) -> None:
-    """Where the scores of what was handed in are not told, the campaign goes on all the same."""
+    """If the list of submissions fails, the campaign continues."""
     _day(slices)
     slices.clock.sleep(86_400)
     slices.kaggle.failures["submissions"] = [KaggleBusyError("Kaggle is down")]
@@ -264,12 +264,12 @@ def test_a_list_that_cannot_be_had_stops_no_slice(slices: CampaignSlices) -> Non
 
 
 def test_what_changed_during_the_slice_counts(slices: CampaignSlices) -> None:
-    """A submission that somebody else of the team made meanwhile leaves none for us."""
+    """The submission limit is checked again after the slice."""
     slices.during = lambda: setattr(
         slices.kaggle.world, "limits", Limits(today=5, total=5, allowed_now=0)
     )
     log = _day(slices)
     assert slices.kaggle.world.submissions == ()
-    assert log.state.decided is not None
-    assert log.state.decided.verdict == "keep"
-    assert "no submission is left" in log.state.decided.reason
+    assert log.state.decision is not None
+    assert log.state.decision.verdict == "keep"
+    assert "no submission is left" in log.state.decision.reason

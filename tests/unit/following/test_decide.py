@@ -1,16 +1,21 @@
-"""Whether a candidate is handed in."""
+"""The decision whether to submit a candidate."""
+
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval, Paired
-from comind.following.decide import Compare, Policy, decide
+from comind.following.decide import Policy, decide
 from comind.following.events import Candidate, SubmissionApproved, SubmissionDecided
 from comind.following.state import Following
-from tests.unit.following.days import after, candidate, ended, handed, looked, scored
+from tests.unit.following.days import after, candidate, observation, scored, slice_ended, submissions
 
 A, B = candidate("a", 0.80), candidate("b", 0.85)
+
+
+Compare = Callable[[Candidate, Candidate], Paired | None]
 
 
 def _paired(difference: float, error: float = 0.01) -> Compare:
@@ -32,8 +37,8 @@ NEVER_ASKED: Compare = lambda one, other: pytest.fail("nothing to compare with")
 
 
 def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
-    """Automatically, after a question, or not at all, as the policy says."""
-    state = after(looked(), ended(0, A))
+    """The first candidate is submitted, asked about, or kept, as the policy says."""
+    state = after(observation(), slice_ended(0, A))
     verdicts: list[tuple[Policy, str]] = [("auto", "submit"), ("ask", "ask"), ("never", "keep")]
     for policy, verdict in verdicts:
         assert _decide(state, policy, NEVER_ASKED).verdict == verdict
@@ -41,8 +46,10 @@ def test_the_first_candidate_goes_out_where_that_is_wanted() -> None:
 
 
 def test_what_a_person_agreed_to_goes_out() -> None:
-    """Once the file is allowed, no policy holds it back."""
-    state = after(looked(), ended(0, A), SubmissionApproved(at=looked().at, sha256=A.sha256))
+    """An approved file is submitted under any policy."""
+    state = after(
+        observation(), slice_ended(0, A), SubmissionApproved(at=observation().at, sha256=A.sha256)
+    )
     for policy in ("never", "ask", "auto"):
         assert _decide(state, policy, NEVER_ASKED).verdict == "submit"  # type: ignore[arg-type]
 
@@ -50,64 +57,81 @@ def test_what_a_person_agreed_to_goes_out() -> None:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        ({"deadline": looked().at.replace(year=2023)}, "the deadline has passed"),
+        ({"deadline": observation().at.replace(year=2023)}, "the deadline has passed"),
         ({"closed": "only code is taken"}, "only code is taken"),
         ({"submissions_left": 0}, "no submission is left today"),
     ],
 )
 def test_what_cannot_be_handed_in_is_kept(changes: dict[str, object], reason: str) -> None:
-    """After the deadline, where files are not taken, or with the day's submissions used up."""
-    decided = _decide(after(looked(**changes), ended(0, A)), "auto", NEVER_ASKED)
-    assert decided.verdict == "keep"
-    assert reason in decided.reason
+    """A candidate is kept after the deadline, if submissions are closed, or beyond the limit."""
+    decision = _decide(after(observation(**changes), slice_ended(0, A)), "auto", NEVER_ASKED)
+    assert decision.verdict == "keep"
+    assert reason in decision.reason
 
 
 def test_the_same_file_goes_out_once() -> None:
-    """A candidate that was handed in is not handed in again, even if it was refused."""
+    """A submitted file is never submitted again, even if it was rejected."""
     for reply in (scored(0, public_score=0.8), scored(0, error="broken")):
-        state = after(looked(), ended(0, A), *handed(0, A), reply, looked(1), ended(1, A))
-        assert _decide(state, "auto", NEVER_ASKED).reason == "it was handed in already"
+        state = after(
+            observation(),
+            slice_ended(0, A),
+            *submissions(0, A),
+            reply,
+            observation(1),
+            slice_ended(1, A),
+        )
+        assert _decide(state, "auto", NEVER_ASKED).reason == "it was submitted before"
 
 
 @pytest.mark.parametrize(("difference", "verdict"), [(0.02, "submit"), (0.01, "keep"), (-0.5, "keep")])
 def test_only_what_is_better_beyond_the_noise_goes_out(difference: float, verdict: str) -> None:
-    """It must beat what was handed in last by more than one standard error on the same rows."""
-    state = after(looked(), ended(0, A), *handed(0, A), looked(1), ended(1, B))
-    decided = _decide(state, "auto", _paired(difference))
-    assert decided.verdict == verdict
-    assert decided.ahead is not None
+    """A candidate must beat the last submission by more than one standard error on the same rows."""
+    state = after(
+        observation(), slice_ended(0, A), *submissions(0, A), observation(1), slice_ended(1, B)
+    )
+    decision = _decide(state, "auto", _paired(difference))
+    assert decision.verdict == verdict
+    assert decision.ahead is not None
 
 
 def test_other_rows_cannot_be_compared() -> None:
-    """On data that were released anew, the first good solution is handed in."""
-    state = after(looked(), ended(0, A), *handed(0, A), looked(1), ended(1, B))
-    decided = _decide(state, "auto", lambda one, other: None)
-    assert decided.verdict == "submit"
-    assert "other rows" in decided.reason
+    """On new data, the first valid solution is submitted."""
+    state = after(
+        observation(), slice_ended(0, A), *submissions(0, A), observation(1), slice_ended(1, B)
+    )
+    decision = _decide(state, "auto", lambda one, other: None)
+    assert decision.verdict == "submit"
+    assert "other rows" in decision.reason
 
 
 def test_a_refused_file_is_no_measure() -> None:
-    """What Kaggle could not grade is not what a candidate has to beat."""
-    state = after(looked(), ended(0, A), *handed(0, A), scored(0, error="broken"), ended(1, B))
+    """A rejected submission is not compared with."""
+    state = after(
+        observation(),
+        slice_ended(0, A),
+        *submissions(0, A),
+        scored(0, error="broken"),
+        slice_ended(1, B),
+    )
     assert _decide(state, "auto", NEVER_ASKED).verdict == "submit"
 
 
 def test_a_file_of_old_data_stays_here() -> None:
-    """What was made before the data were released anew has other rows than are asked for now."""
-    state = after(looked(), ended(0, A), looked(1, data_sha256="other"))
-    decided = _decide(state, "auto", NEVER_ASKED)
-    assert decided.verdict == "keep"
-    assert "released anew" in decided.reason
+    """A candidate made from replaced data is kept."""
+    state = after(observation(), slice_ended(0, A), observation(1, data_sha256="other"))
+    decision = _decide(state, "auto", NEVER_ASKED)
+    assert decision.verdict == "keep"
+    assert "have been replaced" in decision.reason
 
 
 def test_changed_rules_need_a_person() -> None:
-    """Nothing goes out under rules that nobody here has agreed to, not even an agreed file."""
-    before = [looked(), ended(0, A), looked(1, rules_sha256="other")]
+    """Under changed rules nothing is submitted without approval, not even an approved file."""
+    before = [observation(), slice_ended(0, A), observation(1, rules_sha256="other")]
     assert _decide(after(*before), "auto", NEVER_ASKED).verdict == "ask"
-    file = SubmissionApproved(at=looked(1).at, sha256=A.sha256)
+    file = SubmissionApproved(at=observation(1).at, sha256=A.sha256)
     assert _decide(after(*before, file), "auto", NEVER_ASKED).verdict == "ask"
-    agreed = SubmissionApproved(at=looked(1).at, rules_sha256="other")
-    assert _decide(after(*before, agreed), "auto", NEVER_ASKED).verdict == "submit"
+    agreement = SubmissionApproved(at=observation(1).at, rules_sha256="other")
+    assert _decide(after(*before, agreement), "auto", NEVER_ASKED).verdict == "submit"
 
 
 @given(
@@ -121,15 +145,15 @@ def test_changed_rules_need_a_person() -> None:
 def test_a_submission_needs_everything(
     left: int, over: bool, closed: str, rules: str, difference: float, policy: Policy
 ) -> None:
-    """Whatever was seen, a file goes out only within limit, time and rules, and beyond the noise."""
-    look = looked(
+    """A file is submitted only within limit, deadline and rules, and beyond the noise."""
+    look = observation(
         1,
         submissions_left=left,
         closed=closed,
         rules_sha256=rules,
-        deadline=looked().at if over else None,
+        deadline=observation().at if over else None,
     )
-    state = after(looked(), ended(0, A), *handed(0, A), look, ended(1, B))
+    state = after(observation(), slice_ended(0, A), *submissions(0, A), look, slice_ended(1, B))
     goes = _decide(state, policy, _paired(difference)).verdict == "submit"
     may = policy == "auto" and rules == "rules" and left > 0 and not over and not closed
     assert goes == (may and difference > 0.01)

@@ -1,55 +1,63 @@
-"""What the days amount to, and what is told of changes."""
+"""The state that a followed competition's log folds to, and the notices of changes."""
 
 from pathlib import Path
 
 import pytest
 
 from comind.errors import CampaignError
-from comind.following.events import Sending, Sent, SliceStarted, StandingRecorded
-from comind.following.journal import FollowingLog, read_following
-from comind.following.notices import notices_of
-from tests.unit.following.days import after, candidate, day, ended, handed, looked, scored
+from comind.following.day import notices_of
+from comind.following.events import SliceStarted, StandingRecorded, SubmissionSent, SubmissionStarted
+from comind.following.state import FollowingLog, read_following
+from tests.unit.following.days import (
+    after,
+    candidate,
+    day,
+    observation,
+    scored,
+    slice_ended,
+    submissions,
+)
 
 A, B = candidate("a"), candidate("b")
 
 
 def test_a_campaign_goes_on_as_long_as_the_data_are_the_same() -> None:
-    """New data make the old campaign's split worthless."""
+    """A campaign belongs to the data it was started on."""
     begun = SliceStarted(at=day(0), campaign="c1", seconds=60, data_sha256="data")
     state = after(begun)
-    assert state.going_on
+    assert state.slice_running
     assert state.campaign_on("data") == "c1"
     assert state.campaign_on("other") is None
-    assert not after(begun, ended(0, A)).going_on
+    assert not after(begun, slice_ended(0, A)).slice_running
 
 
 def test_a_day_has_one_budget() -> None:
-    """What the slices of a day took is counted together, and each day for itself."""
-    state = after(ended(0, A), ended(0, A, seconds=30), ended(1, A, seconds=5))
+    """The spend of a day's slices is summed by day."""
+    state = after(slice_ended(0, A), slice_ended(0, A, seconds=30), slice_ended(1, A, seconds=5))
     assert state.spent_on(day(0).date()) == (90.0, 1.0)
     assert state.spent_on(day(1).date()) == (5.0, 0.5)
 
 
 def test_what_was_perhaps_handed_in_is_known() -> None:
-    """Between sending and the reference it is uncertain; then it is taken, or it never was."""
-    sending = Sending(at=day(0), candidate=A, message="comind a")
+    """Between start and reference a submission is uncertain; then it is accepted, or dropped."""
+    sending = SubmissionStarted(at=day(0), candidate=A, message="comind a")
     state = after(sending)
     assert state.uncertain is not None
     assert state.uncertain.message == "comind a"
-    taken = after(sending, Sent(at=day(0), sha256=A.sha256, reference="7"))
+    taken = after(sending, SubmissionSent(at=day(0), sha256=A.sha256, reference="7"))
     assert taken.uncertain is None
     assert [each.reference for each in taken.pending] == ["7"]
-    assert after(sending, Sent(at=day(0), sha256=A.sha256, reference="")).handed == ()
+    assert after(sending, SubmissionSent(at=day(0), sha256=A.sha256, reference="")).submissions == ()
 
 
 def test_the_best_public_score_is_what_we_stand_with() -> None:
-    """The leaderboard shows a team's best; a refused file has no score."""
+    """The best public score counts; a rejected file has none."""
     state = after(
-        *handed(0, A, "1"),
+        *submissions(0, A, "1"),
         scored(0, "1", public_score=0.7),
-        *handed(1, B, "2"),
+        *submissions(1, B, "2"),
         scored(1, "2", public_score=0.6),
-        *handed(2, candidate("c"), "3"),
+        *submissions(2, candidate("c"), "3"),
         scored(2, "3", error="broken"),
     )
     assert state.best_public(maximize=True) == 0.7
@@ -59,40 +67,40 @@ def test_the_best_public_score_is_what_we_stand_with() -> None:
 
 
 def test_changes_are_told_once() -> None:
-    """Deadline, rules, data and a closed door are told when they change, not every day."""
-    assert notices_of(None, looked()) == []
-    assert notices_of(looked(), looked(1)) == []
+    """Changes of deadline, rules, data and entry conditions are noticed once."""
+    assert notices_of(None, observation()) == []
+    assert notices_of(observation(), observation(1)) == []
     changes = {"deadline": day(20), "rules_sha256": "r", "data_sha256": "d", "closed": "only code"}
-    changed = looked(1, **changes)
-    assert [each.kind for each in notices_of(looked(), changed)] == [
+    changed = observation(1, **changes)
+    assert [each.kind for each in notices_of(observation(), changed)] == [
         "deadline",
         "rules",
         "data",
         "closed",
     ]
-    assert notices_of(changed, looked(2, **changes)) == []
-    over = notices_of(looked(29), looked(31))
+    assert notices_of(changed, observation(2, **changes)) == []
+    over = notices_of(observation(29), observation(31))
     assert [each.kind for each in over] == ["deadline"]
     assert "has passed" in over[0].text
-    assert notices_of(looked(31), looked(32)) == []
+    assert notices_of(observation(31), observation(32)) == []
 
 
 def test_a_deadline_that_comes_near_is_told() -> None:
-    """Once a week before, once a day before, and not in between; on day 30 it is there."""
+    """The deadline is noticed a week and a day before, once each."""
     told = [
         day_
         for day_ in range(1, 31)
-        if any("near" in each.text for each in notices_of(looked(day_ - 1), looked(day_)))
+        if any("near" in each.text for each in notices_of(observation(day_ - 1), observation(day_)))
     ]
     assert told == [23, 29]
 
 
 def test_one_process_follows_a_competition(tmp_path: Path) -> None:
-    """The log has one writer, and everyone can read how it stands."""
+    """The log has one writer and any number of readers."""
     with FollowingLog(tmp_path, "somewhere") as log:
-        log.record(looked())
+        log.record(observation())
         with pytest.raises(CampaignError, match="another process"):
             FollowingLog(tmp_path, "somewhere")
         assert read_following(tmp_path, "somewhere") == log.state
     with FollowingLog(tmp_path, "somewhere") as again:
-        assert again.state.looked == looked()
+        assert again.state.observation == observation()

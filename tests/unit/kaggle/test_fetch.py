@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
-from comind.community.folder import read_community
+from comind.community.jsonl import read_community_folder
 from comind.errors import (
     CompetitionError,
     DiskError,
@@ -78,7 +78,7 @@ def test_a_folder_that_can_be_solved(tmp_path: Path) -> None:
 def test_a_community_that_can_be_read(tmp_path: Path) -> None:
     """Notebooks, discussions and datasets are lines with the time of their observation."""
     fetched = fetch(ScriptedKaggle(tiny_world()), tmp_path)
-    community = read_community(fetched.folder / "community")
+    community = read_community_folder(fetched.folder / "community")
     assert {item.ref: item.source for item in community.notebooks} == {
         "ann/best": "print(1)\n",
         "bob/liked": "print(2)\n",

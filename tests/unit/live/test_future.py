@@ -1,7 +1,7 @@
 """Nothing later than the as-of time is visible through any route.
 
-Each example is a community and a leaderboard with things from before and after a moment. The server's
-answers as of that moment must be, to the byte, those of a world in which the later things never were.
+Each example is a community and a leaderboard with events before and after a moment. The responses as of
+that moment must be byte-identical to those of a server on which the later events never happened.
 """
 
 import json
@@ -17,13 +17,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.community.store.ingest import ingest_folder
-from comind.community.store.reading import CommunityStore
-from comind.live.catalogue import Hosted
-from comind.live.community import StoreCommunity
-from comind.live.routes import Content, RouteError, Ticket
-from comind.live.submissions import SubmissionBook
-from comind.live.wire import number
+from comind.community.store.as_of_store import CommunityStore
+from comind.community.store.folder_import import ingest_folder
+from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import stable_id
+from comind.live.routes import FileContent, FileLink, RouteError
+from comind.live.submissions import SubmissionStore
 from tests.unit.live.worlds import NOON, ROUTES, Client, leaderboard, open_world, world_folder
 
 _HOUR = timedelta(hours=1)
@@ -79,21 +78,21 @@ _TIMES = ("created_at", "updated_at", "posted_at", "published_at")
 
 
 def _written(line: _Line) -> _Line:
-    """Return a line with hours turned into times."""
+    """Return a line with hours converted into times."""
 
     def time(hours: int) -> str:
         return (NOON + hours * _HOUR).isoformat()
 
-    made = {key: time(v) if key in _TIMES and v is not None else v for key, v in line.items()}
-    if made.get("vote_times") is not None:
-        made["vote_times"] = [time(each) for each in made["vote_times"]]
-    if "comments" in made:
-        made["comments"] = [_written(comment) for comment in made["comments"]]
-    return made
+    written = {key: time(v) if key in _TIMES and v is not None else v for key, v in line.items()}
+    if written.get("vote_times") is not None:
+        written["vote_times"] = [time(each) for each in written["vote_times"]]
+    if "comments" in written:
+        written["comments"] = [_written(comment) for comment in written["comments"]]
+    return written
 
 
 def _before(line: _Line) -> _Line | None:
-    """Return a line as it would be if nothing had happened after the moment; None for no line."""
+    """Return a line as if nothing had happened after the moment; None for no line."""
     if any(line.get(key) is not None and line[key] > 0 for key in _TIMES):
         return None
     kept = dict(line)
@@ -110,7 +109,7 @@ def _write(folder: Path, name: str, lines: list[_Line]) -> None:
 
 
 def _requests() -> Iterator[tuple[str, _Line]]:
-    """Yield what a curious client asks: every route, about everything that is or will be there."""
+    """Yield requests to every route, about everything that exists before or after the moment."""
     name = {"competitionName": "small"}
     for sort in ("HOTNESS", "DATE_RUN", "VOTE_COUNT", "SCORE_ASCENDING", "SCORE_DESCENDING"):
         yield "ListKernels", {"competition": "small", "sortBy": sort}
@@ -120,7 +119,7 @@ def _requests() -> Iterator[tuple[str, _Line]]:
     for ref in _REFS:
         yield from _about_an_item(*ref.split("/"))
     for topic in ("1", "2", "345678"):
-        identity = number("small", "topic", topic)
+        identity = stable_id("small", "topic", topic)
         yield "GetTopic", {"id": identity}
         yield "ListComments", {"topicId": identity}
         yield "ListTopicMessages", name | {"topicId": identity, "pageSize": -1}
@@ -144,7 +143,7 @@ _OF_A_COMPETITION = (
 
 
 def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
-    """Yield what is asked of a notebook and of a dataset, in every version."""
+    """Yield requests about a notebook and a dataset, in every version."""
     for version in ("", "/1", "/2"):
         kernel = {"userName": owner, "kernelSlug": slug + version}
         for route in ("GetKernel", "ListKernelFiles", "ListKernelSessionOutput"):
@@ -160,15 +159,15 @@ def _about_an_item(owner: str, slug: str) -> Iterator[tuple[str, _Line]]:
 
 
 def _seen(client: Client) -> list[tuple[str, _Line, object]]:
-    """Return all answers; a file is its bytes."""
+    """Return all responses; files as bytes."""
     answers: list[tuple[str, _Line, object]] = []
     for route, body in _requests():
         answer: object
         try:
             answer = client.ask(route, **body)
-            if isinstance(answer, Ticket):
+            if isinstance(answer, FileLink):
                 answer = (answer, client.fetch(answer))
-            elif isinstance(answer, Content):
+            elif isinstance(answer, FileContent):
                 answer = answer.data
         except RouteError as error:
             answer = (error.code, str(error))
@@ -177,10 +176,10 @@ def _seen(client: Client) -> list[tuple[str, _Line, object]]:
 
 
 class _Pair:
-    """Two folders of one competition: in one, things happen after the moment."""
+    """Two folders of one competition; only one has events after the moment."""
 
     def __init__(self, root: Path) -> None:
-        self.book = SubmissionBook(root / "book")
+        self.store = SubmissionStore(root / "book")
         self.archives = root / "archives"
         # A leaderboard without times is from after the end.
         self.whole = world_folder(root / "whole")
@@ -200,8 +199,8 @@ class _Pair:
                     (output / "result.csv").write_text(f"{ref}\n{version}\n")
 
     def client(self, folder: Path) -> Client:
-        world = open_world(folder, NOON, book=self.book)
-        return Client([Hosted(world, self.archives / folder.parent.name)])
+        world = open_world(folder, NOON, store=self.store)
+        return Client([HostedCompetition(world, self.archives / folder.parent.name)])
 
 
 @pytest.fixture(scope="module")
@@ -222,7 +221,7 @@ def test_nothing_later_is_visible_through_any_route(
     datasets: list[_Line],
     history: list[tuple[int, int, int]],
 ) -> None:
-    """Every answer is that of a world in which nothing happened after the moment."""
+    """Every response equals that of a server on which nothing happened after the moment."""
     lines = {
         "notebooks.jsonl": notebooks,
         "discussions.jsonl": discussions,
@@ -252,7 +251,7 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?")
 def test_no_time_in_any_answer_is_later(
     pair: _Pair, notebooks: list[_Line], discussions: list[_Line], datasets: list[_Line]
 ) -> None:
-    """Of all times that are told, only the deadline lies ahead; not even files are newer."""
+    """No time in a response but the deadline is later than the moment, files' times included."""
     _write(pair.whole, "notebooks.jsonl", notebooks)
     _write(pair.whole, "discussions.jsonl", discussions)
     _write(pair.whole, "datasets.jsonl", datasets)
@@ -265,7 +264,7 @@ def test_no_time_in_any_answer_is_later(
 
 
 def test_every_route_is_asked() -> None:
-    """No route is left out of what is compared, but those that hand something in or look at that."""
+    """The comparison covers every route but those of uploads and submissions."""
     handing_in = {
         "StartSubmissionUpload",
         "CreateSubmission",
@@ -278,29 +277,29 @@ def test_every_route_is_asked() -> None:
 
 
 def test_the_comparison_would_find_what_is_later(pair: _Pair, tmp_path: Path) -> None:
-    """Looked at from a later moment, the two worlds differ."""
+    """As of a later moment, the responses of the two servers differ."""
     folder = tmp_path / "seen"
     shutil.copytree(pair.whole, folder)
     line = {"ref": "ada/one", "version": 1, "title": "A", "created_at": 1, "source": "x"}
     _write(folder, "notebooks.jsonl", [line])
-    hosted = Hosted(open_world(folder, NOON), tmp_path)
+    hosted = HostedCompetition(open_world(folder, NOON), tmp_path)
     before = _seen(Client([hosted]))
     hosted.world.clock.set(NOON + 2 * _HOUR)
     assert _seen(Client([hosted])) != before
 
 
 def test_final_leaderboards_wait_for_the_deadline(tmp_path: Path) -> None:
-    """Without a history no team is seen before the deadline; after it, the private leaderboard is."""
+    """Without a history no team is visible before the deadline; after it, the private leaderboard is."""
     folder = world_folder(tmp_path)
     leaderboard(folder, "public.csv", "rank,score", "1,0.8")
     leaderboard(folder, "private.csv", "rank,score", "1,0.9")
-    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
-    asked = {"competitionName": "small"}
-    assert client.ask("GetLeaderboard", **asked) == {}
-    assert "teamCount" not in client.ask("GetCompetition", **asked)
-    client.shown.find("small").world.clock.set(NOON + 1000 * _HOUR)
-    (private,) = client.ask("GetLeaderboard", **asked)["submissions"]
-    (public,) = client.ask("GetLeaderboard", **asked, overridePublic=True)["submissions"]
+    client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
+    request = {"competitionName": "small"}
+    assert client.ask("GetLeaderboard", **request) == {}
+    assert "teamCount" not in client.ask("GetCompetition", **request)
+    client.catalog.find("small").world.clock.set(NOON + 1000 * _HOUR)
+    (private,) = client.ask("GetLeaderboard", **request)["submissions"]
+    (public,) = client.ask("GetLeaderboard", **request, overridePublic=True)["submissions"]
     assert (private["score"], public["score"]) == ("0.9", "0.8")
 
 
@@ -315,7 +314,7 @@ _THERE = {"ref": "carl/first", "version": 1, "title": "First", "created_at": -60
 def test_nothing_later_is_visible_through_a_store(
     pair: _Pair, notebooks: list[_Line], discussions: list[_Line]
 ) -> None:
-    """A world whose community is a store answers as one whose store never heard of what came later."""
+    """The guarantee also holds for a community in a store."""
     seen = []
     for folder, cut in ((pair.whole, False), (pair.cut, True)):
         for name, lines in (("notebooks", [_THERE, *notebooks]), ("discussions", discussions)):
@@ -324,7 +323,7 @@ def test_nothing_later_is_visible_through_a_store(
         _write(folder, "datasets.jsonl", [])
         with tempfile.TemporaryDirectory() as store:
             ingest_folder(Path(store), folder / "community", "small")
-            community = StoreCommunity(CommunityStore.open(Path(store)), "small")
-            world = open_world(folder, NOON, book=pair.book, community=community)
-            seen.append(_seen(Client([Hosted(world, pair.archives / folder.parent.name)])))
+            community = CommunityStore.open(Path(store))
+            world = open_world(folder, NOON, store=pair.store, community=community)
+            seen.append(_seen(Client([HostedCompetition(world, pair.archives / folder.parent.name)])))
     assert [pair for pair in zip(*seen, strict=True) if pair[0] != pair[1]] == []

@@ -1,4 +1,4 @@
-"""The answers of a competition come out of no route, whatever is written into a request."""
+"""The answers of a competition are returned by no route, whatever a request contains."""
 
 import io
 import json
@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.live.catalogue import Hosted
-from comind.live.dispatch import REQUESTS
-from comind.live.faults import Faults
-from comind.live.files import PlainFiles
-from comind.live.routes import Content, RouteError, Ticket
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.plain_files import PlainFiles
+from comind.live.router import REQUEST_TYPES
+from comind.live.routes import FileContent, FileLink, RouteError
 from tests.unit.live.worlds import NOON, ROUTES, SECRET, Client, open_world, submission, world_folder
 
 _ANSWERS = "private/answers.csv"
@@ -48,7 +48,7 @@ _NAMES = (
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Client:
-    """Asks a world whose folder is full of ways to the answers."""
+    """A client of a competition whose folder contains many links to the answers."""
     root = tmp_path_factory.mktemp("trap")
     folder = world_folder(root)
     (folder / "public" / "link.csv").symlink_to("../private/answers.csv")
@@ -74,7 +74,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Client:
     (outputs / "1").symlink_to(folder / "private")
     world = open_world(folder, NOON, scores="public")
     world.submit(submission(folder), user="ann")
-    return Client([Hosted(world, root / "archives")])
+    return Client([HostedCompetition(world, root / "archives")])
 
 
 def _value(kind: type) -> st.SearchStrategy[Any]:
@@ -88,18 +88,18 @@ def _value(kind: type) -> st.SearchStrategy[Any]:
 def _body(route: str) -> st.SearchStrategy[dict[str, Any]]:
     fields = {
         field.json_name: _value(field.field_type)
-        for field in REQUESTS[route]._fields
+        for field in REQUEST_TYPES[route]._fields
         if field.field_type in (str, int, bool)
     }
     return st.fixed_dictionaries({}, optional=fields)
 
 
 def _bytes(client: Client, answer: object) -> bytes:
-    """Return all that an answer gives away, archives unpacked."""
-    if isinstance(answer, Ticket):
+    """Return all bytes of a response, archives unpacked."""
+    if isinstance(answer, FileLink):
         data = client.fetch(answer)
     else:
-        data = answer.data if isinstance(answer, Content) else json.dumps(answer).encode()
+        data = answer.data if isinstance(answer, FileContent) else json.dumps(answer).encode()
     if data.startswith(b"PK"):
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return b"\n".join(name.encode() + archive.read(name) for name in archive.namelist())
@@ -108,7 +108,7 @@ def _bytes(client: Client, answer: object) -> bytes:
 
 @pytest.mark.parametrize("route", sorted(set(ROUTES) - {"IntrospectToken"}))
 def test_no_field_of_any_route_reaches_the_answers(client: Client, route: str) -> None:
-    """A request gets a well-formed answer or an error, and the answers are in neither."""
+    """Any request gets a well-formed response or an error, without the answers."""
 
     @given(body=_body(ROUTES[route]))
     def reach(body: dict[str, Any]) -> None:
@@ -123,16 +123,16 @@ def test_no_field_of_any_route_reaches_the_answers(client: Client, route: str) -
 
 @pytest.mark.parametrize("name", [name for name in _NAMES if name != "train.csv"])
 def test_no_name_leads_to_the_answers(client: Client, name: str) -> None:
-    """Asked for by name as a file of the competition, only plain files of `public` are found."""
+    """By name, only regular files of `public` can be downloaded."""
     with pytest.raises(RouteError, match="File not found") as refused:
         client.ask("DownloadDataFile", competitionName="small", fileName=name)
     assert refused.value.code == 404
 
 
 def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:
-    """Links, and another name of the file of answers, are not among them."""
+    """The archive excludes links and hard links to the answers."""
     answer = client.ask("DownloadDataFiles", competitionName="small")
-    assert isinstance(answer, Ticket)
+    assert isinstance(answer, FileLink)
     with zipfile.ZipFile(io.BytesIO(client.fetch(answer))) as archive:
         assert sorted(archive.namelist()) == [
             "description.md",
@@ -143,13 +143,13 @@ def test_all_files_in_one_archive_are_the_public_ones(client: Client) -> None:
 
 
 def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
-    """Even a ticket that the server never made leads to plain files of its kind only."""
+    """Even a forged link resolves to regular files of its kind only."""
     for kind in ("data", "dataset", "output", "submission", "other"):
         for name in _NAMES:
             for ref in ("ada/out", "ada/over", "ada/all", "ada/one", "1", "..", ""):
                 try:
                     seen = client.fetch(
-                        Ticket(kind, "small", ref if kind != "submission" else "1", name)
+                        FileLink(kind, "small", ref if kind != "submission" else "1", name)
                     )
                 except RouteError:
                     continue
@@ -157,19 +157,19 @@ def test_a_forged_ticket_opens_nothing_else(client: Client) -> None:
 
 
 def test_a_submission_is_shown_to_its_owner_only(client: Client) -> None:
-    """Another user finds neither its facts nor its file."""
-    hosted = list(client.shown.hosted.values())
-    other = Client(hosted, user="bob", faults=Faults())
+    """Another user finds neither a submission's metadata nor its file."""
+    hosted = list(client.catalog.hosted.values())
+    other = Client(hosted, user="bob", faults=FaultInjector())
     for route, field in (("GetSubmission", "ref"), ("DownloadSubmission", "submissionId")):
         with pytest.raises(RouteError, match="not found"):
             other.ask(route, **{field: 1})
         client.ask(route, **{field: 1})
     with pytest.raises(RouteError, match="not found"):
-        other.fetch(Ticket("submission", "small", "1", "mine.csv"))
+        other.fetch(FileLink("submission", "small", "1", "mine.csv"))
 
 
 def test_files_are_found_by_their_own_names_only(tmp_path: Path) -> None:
-    """A file in a folder has one name; a part too many or too few finds nothing."""
+    """A file has one name; path components too many or too few find nothing."""
     (tmp_path / "a" / "b").mkdir(parents=True)
     (tmp_path / "a" / "b" / "c.csv").write_text("x")
     files = PlainFiles(tmp_path)

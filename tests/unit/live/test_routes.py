@@ -1,4 +1,4 @@
-"""What the routes answer, without HTTP between."""
+"""The responses of the routes, without HTTP."""
 
 import json
 from pathlib import Path
@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from comind.live.catalogue import Hosted, competition_folders
-from comind.live.faults import Conditions
-from comind.live.routes import RouteError, Ticket
+from comind.live.fault_injection import EntryConditions
+from comind.live.hosted import HostedCompetition, find_competition_folders
+from comind.live.routes import FileLink, RouteError
 from comind.live.world import LiveBudget
 from tests.unit.community.folders import discussion, notebook
 from tests.unit.live.worlds import NOON, Client, leaderboard, open_world, submission, world_folder
@@ -16,7 +16,7 @@ from tests.unit.live.worlds import NOON, Client, leaderboard, open_world, submis
 
 @pytest.fixture
 def client(tmp_path: Path) -> Client:
-    """Asks about one competition with a community."""
+    """A client of one competition with a community."""
     folder = world_folder(tmp_path, title="A small competition")
     community = folder / "community"
     (community / "data").mkdir(parents=True)
@@ -53,7 +53,7 @@ def client(tmp_path: Path) -> Client:
     (community / "outputs" / "ada" / "one" / "2").mkdir(parents=True)
     (community / "outputs" / "ada" / "one" / "2" / "out.csv").write_text("b\n2\n")
     world = open_world(folder, NOON, LiveBudget(submissions_per_day=2), scores="public")
-    return Client([Hosted(world, tmp_path / "archives")])
+    return Client([HostedCompetition(world, tmp_path / "archives")])
 
 
 def _refs(answer: Any) -> list[str]:
@@ -71,12 +71,12 @@ def _refs(answer: Any) -> list[str]:
     ],
 )
 def test_notebooks_come_in_the_order_asked_for(client: Client, sort_by: str, refs: list[str]) -> None:
-    """Those without a public score come last in both orders by score."""
+    """Notebooks are sorted as requested; those without a score come last in both score orders."""
     assert _refs(client.ask("ListKernels", competition="small", sortBy=sort_by)) == refs
 
 
 def test_notebooks_are_found_by_what_they_are(client: Client) -> None:
-    """Owner, language, dataset and words narrow the list."""
+    """Owner, language, dataset and words filter the list."""
     assert _refs(client.ask("ListKernels", user="bob", language="all")) == ["bob/two"]
     assert _refs(client.ask("ListKernels", language="r")) == ["eve/three"]
     assert _refs(client.ask("ListKernels", dataset="bob/rows")) == ["ada/one"]
@@ -85,7 +85,7 @@ def test_notebooks_are_found_by_what_they_are(client: Client) -> None:
 
 
 def test_a_notebook_is_had_in_any_version(client: Client) -> None:
-    """The current one by its name, an earlier one by `/version`, one that never was not at all."""
+    """The current version is found by name, an earlier one by `/version`, others are not found."""
     current = client.ask("GetKernel", userName="ada", kernelSlug="one")
     assert (current["blob"]["source"].strip(), current["metadata"]["currentVersionNumber"]) == (
         "x = 2",
@@ -99,11 +99,11 @@ def test_a_notebook_is_had_in_any_version(client: Client) -> None:
 
 
 def test_what_a_notebook_left_behind_can_be_fetched(client: Client) -> None:
-    """The files of the version; a notebook of which nothing was kept has none."""
+    """Output files of a version can be downloaded; a notebook without any has none."""
     answer = client.ask("ListKernelSessionOutput", userName="ada", kernelSlug="one")
     (file,) = answer["files"]
     assert file["fileName"] == "out.csv"
-    assert client.fetch(Ticket("output", "small", "ada/one", "out.csv", 2)) == b"b\n2\n"
+    assert client.fetch(FileLink("output", "small", "ada/one", "out.csv", 2)) == b"b\n2\n"
     assert client.ask("ListKernelSessionOutput", userName="bob", kernelSlug="two").get("files") is None
     assert client.ask("GetKernelSessionStatus", userName="bob", kernelSlug="two") == {
         "status": "COMPLETE"
@@ -111,7 +111,7 @@ def test_what_a_notebook_left_behind_can_be_fetched(client: Client) -> None:
 
 
 def test_topics_come_page_by_page(client: Client) -> None:
-    """Twenty on the first page and the rest on the second, with the number of all."""
+    """Topics are paginated by twenty, with the total count."""
     pages = [client.ask("ListCompetitionTopics", competitionName="small", page=page) for page in (1, 2)]
     titles = [[topic["title"] for topic in page["topics"]] for page in pages]
     assert [len(page) for page in titles] == [20, 3]
@@ -120,7 +120,7 @@ def test_topics_come_page_by_page(client: Client) -> None:
 
 
 def test_comments_are_a_tree(client: Client) -> None:
-    """Answers stand below what they answer; those that only answer each other stand by themselves."""
+    """Replies are nested below their comment; comments that only reply to each other become roots."""
     topics = client.ask(
         "ListCompetitionTopics", competitionName="small", sortBy="TOPIC_LIST_SORT_BY_ACTIVE"
     )
@@ -135,7 +135,7 @@ def test_comments_are_a_tree(client: Client) -> None:
 
 
 def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
-    """A thousand comments, each answering the last, are all there, ten deep at most."""
+    """A chain of a thousand replies is complete, nested at most ten deep."""
     folder = world_folder(tmp_path)
     (folder / "community").mkdir()
     row = [
@@ -144,7 +144,7 @@ def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
     ]
     thread = discussion(200_000, comments=row)
     (folder / "community" / "discussions.jsonl").write_text(json.dumps(thread) + "\n")
-    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
+    client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
 
     def depths(comments: list[dict[str, Any]], depth: int = 1) -> list[int]:
         below = [depths(comment.get("replies", []), depth + 1) for comment in comments]
@@ -155,13 +155,13 @@ def test_a_long_row_of_answers_is_flattened(tmp_path: Path) -> None:
 
 
 def test_a_page_token_that_is_none_is_refused(client: Client) -> None:
-    """With a bad request, in one line."""
+    """An invalid page token is a bad request."""
     with pytest.raises(RouteError, match="Invalid page token"):
         client.ask("ListDataFiles", competitionName="small", pageToken="x")
 
 
 def test_files_come_page_by_page(client: Client) -> None:
-    """The token of a page leads to the next one, and the last has none."""
+    """Each page has the token of the next, and the last has none."""
     names: list[str] = []
     token = ""
     while True:
@@ -174,18 +174,18 @@ def test_files_come_page_by_page(client: Client) -> None:
 
 
 def test_a_dataset_has_facts_and_files(client: Client) -> None:
-    """Listed with its size, described with its licence, and fetched file by file."""
+    """A dataset is listed with its size, described with its licence, and downloaded file by file."""
     (listed,) = client.ask("ListDatasets")["datasets"]
     assert (listed["ref"], listed["totalBytes"], listed["currentVersionNumber"]) == ("bob/rows", 4, 1)
-    asked = {"ownerSlug": "bob", "datasetSlug": "rows"}
-    info = client.ask("GetDatasetMetadata", **asked)["info"]
+    request = {"ownerSlug": "bob", "datasetSlug": "rows"}
+    info = client.ask("GetDatasetMetadata", **request)["info"]
     assert info["licenses"] == [{"name": "CC0-1.0"}]
-    ticket = client.ask("DownloadDataset", **asked, fileName="rows.csv")
-    assert isinstance(ticket, Ticket)
+    ticket = client.ask("DownloadDataset", **request, fileName="rows.csv")
+    assert isinstance(ticket, FileLink)
     assert client.fetch(ticket) == b"a\n1\n"
     for wrong in ({"fileName": "other.csv"}, {"datasetVersionNumber": 2}, {"datasetSlug": "none"}):
         with pytest.raises(RouteError, match="not found"):
-            client.ask("DownloadDataset", **(asked | wrong))
+            client.ask("DownloadDataset", **(request | wrong))
 
 
 def _hand_in(client: Client, content: bytes) -> Any:
@@ -195,15 +195,15 @@ def _hand_in(client: Client, content: bytes) -> Any:
         contentLength=len(content),
         fileName="../mine.csv",
     )
-    client.uploads.add(started["token"], content, 0)
+    client.uploads.write(started["token"], content, 0)
     return client.ask("CreateSubmission", competitionName="small", blobFileTokens=started["token"])
 
 
 def test_a_submission_goes_in_and_is_listed(client: Client) -> None:
-    """With its number, its plain name, and the score on the public rows alone."""
-    folder = client.shown.find("small").competition.folder
-    made = _hand_in(client, submission(folder).read_bytes())
-    assert made["message"] == "Successfully submitted to A small competition"
+    """A submission is listed with its ref, its file name and the public score alone."""
+    folder = client.catalog.find("small").competition.folder
+    submitted = _hand_in(client, submission(folder).read_bytes())
+    assert submitted["message"] == "Successfully submitted to A small competition"
     (listed,) = client.ask("ListSubmissions", competitionName="small")["submissions"]
     assert (listed["ref"], listed["fileName"], listed["status"]) == (1, "mine.csv", "COMPLETE")
     assert (listed["publicScore"], listed["privateScore"]) == ("1.00000", "")
@@ -212,8 +212,8 @@ def test_a_submission_goes_in_and_is_listed(client: Client) -> None:
 
 
 def test_the_newest_submission_is_listed_first(client: Client) -> None:
-    """And one that could not be read says why, and is not among the successful."""
-    folder = client.shown.find("small").competition.folder
+    """Submissions are listed newest first; an invalid one has an error and is no successful one."""
+    folder = client.catalog.find("small").competition.folder
     _hand_in(client, submission(folder).read_bytes())
     _hand_in(client, b"id,label\n")
     listed = client.ask("ListSubmissions", competitionName="small")["submissions"]
@@ -225,8 +225,8 @@ def test_the_newest_submission_is_listed_first(client: Client) -> None:
 
 
 def test_a_spent_allowance_is_refused_before_the_upload(client: Client) -> None:
-    """Two a day here; the third is told so in Kaggle's words, and may not even be sent."""
-    folder = client.shown.find("small").competition.folder
+    """Beyond the daily limit, the upload is refused already, in Kaggle's words."""
+    folder = client.catalog.find("small").competition.folder
     for _ in range(2):
         _hand_in(client, submission(folder).read_bytes())
     assert client.ask("GetSubmissionLimits", competitionName="small") == {"numToday": 2, "numTotal": 2}
@@ -238,16 +238,16 @@ def test_a_spent_allowance_is_refused_before_the_upload(client: Client) -> None:
 @pytest.mark.parametrize(
     ("conditions", "code", "said"),
     [
-        (Conditions(rules_accepted=False), 403, "accept this competition's rules"),
-        (Conditions(code_only=True), 400, "only accepts Submissions from Notebooks"),
-        (Conditions(closed=True), 400, "takes no submissions"),
+        (EntryConditions(rules_accepted=False), 403, "accept this competition's rules"),
+        (EntryConditions(code_only=True), 400, "only accepts Submissions from Notebooks"),
+        (EntryConditions(closed=True), 400, "takes no submissions"),
     ],
 )
 def test_conditions_of_a_competition_are_kept(
-    client: Client, conditions: Conditions, code: int, said: str
+    client: Client, conditions: EntryConditions, code: int, said: str
 ) -> None:
-    """Who has not met them can look, and not hand in."""
-    client.shown.faults.condition("small", conditions)
+    """A user who does not meet the entry conditions can read, but not submit."""
+    client.catalog.faults.set_conditions("small", conditions)
     with pytest.raises(RouteError, match=said) as refused:
         _hand_in(client, b"x")
     assert refused.value.code == code
@@ -257,10 +257,10 @@ def test_conditions_of_a_competition_are_kept(
 
 
 def test_data_are_for_those_who_accepted_the_rules(client: Client) -> None:
-    """Neither a file nor all of them; not even with an address from before."""
+    """Without accepted rules no file can be downloaded, not even by an earlier link."""
     ticket = client.ask("DownloadDataFile", competitionName="small", fileName="train.csv")
-    assert isinstance(ticket, Ticket)
-    client.shown.faults.condition("small", Conditions(rules_accepted=False))
+    assert isinstance(ticket, FileLink)
+    client.catalog.faults.set_conditions("small", EntryConditions(rules_accepted=False))
     for route in ("DownloadDataFile", "DownloadDataFiles"):
         with pytest.raises(RouteError, match="accept this competition's rules"):
             client.ask(route, competitionName="small")
@@ -269,38 +269,40 @@ def test_data_are_for_those_who_accepted_the_rules(client: Client) -> None:
 
 
 def test_an_unknown_competition_is_not_found(client: Client) -> None:
-    """Under any route that names one."""
+    """An unknown competition is 404 on every route that names one."""
     for route in ("GetCompetition", "ListDataFiles", "GetLeaderboard", "ListCompetitionTopics"):
         with pytest.raises(RouteError, match="Competition not found"):
             client.ask(route, competitionName="other")
 
 
 def test_pages_say_what_it_is_about_and_how_it_is_scored(tmp_path: Path) -> None:
-    """The evaluation is its own section of the description, or else the metric's name."""
+    """The evaluation page is a section of the description, or else names the metric."""
     folder = world_folder(tmp_path)
-    client = Client([Hosted(open_world(folder, NOON), tmp_path)])
-    asked = {"competitionName": "small", "pageName": "evaluation"}
-    (page,) = client.ask("ListCompetitionPages", **asked)["pages"]
+    client = Client([HostedCompetition(open_world(folder, NOON), tmp_path)])
+    request = {"competitionName": "small", "pageName": "evaluation"}
+    (page,) = client.ask("ListCompetitionPages", **request)["pages"]
     assert page["content"] == "Submissions are scored by accuracy."
     text = "# Small\n\nSay it.\n\n## Evaluation\n\nBy luck.\n\n## Prizes\n\nNone.\n"
     (folder / "public" / "description.md").write_text(text)
-    (page,) = client.ask("ListCompetitionPages", **asked)["pages"]
+    (page,) = client.ask("ListCompetitionPages", **request)["pages"]
     assert page["content"] == "## Evaluation\n\nBy luck."
     names = [p["name"] for p in client.ask("ListCompetitionPages", competitionName="small")["pages"]]
     assert names == ["description", "evaluation", "rules"]
 
 
 def test_competitions_are_listed_by_word_deadline_and_entry(tmp_path: Path) -> None:
-    """A search narrows the list, deadlines order it, and what was entered can be asked for."""
+    """Competitions can be searched, sorted by deadline, and filtered by entry."""
     hosted = []
     for name, deadline in (("early", "2023-05-01"), ("late", "2023-06-01")):
         folder = world_folder(tmp_path / name, id=name, deadline=deadline)
         leaderboard(folder, "history.csv", "TeamId,TeamName,SubmissionDate,Score", "1,a,2023-03-01,0.5")
-        hosted.append(Hosted(open_world(folder, NOON), tmp_path))
+        hosted.append(HostedCompetition(open_world(folder, NOON), tmp_path))
     client = Client(hosted)
 
-    def refs(**asked: Any) -> list[str]:
-        return [each["ref"] for each in client.ask("ListCompetitions", **asked).get("competitions", [])]
+    def refs(**request: Any) -> list[str]:
+        return [
+            each["ref"] for each in client.ask("ListCompetitions", **request).get("competitions", [])
+        ]
 
     assert refs(search="late") == ["late"]
     assert refs(sortBy="COMPETITION_SORT_BY_LATEST_DEADLINE") == ["late", "early"]
@@ -312,9 +314,9 @@ def test_competitions_are_listed_by_word_deadline_and_entry(tmp_path: Path) -> N
 
 
 def test_a_folder_of_competitions_or_one_of_them_can_be_served(tmp_path: Path) -> None:
-    """What holds a competition.yaml is one; a folder without any is refused."""
+    """A folder with a competition.yaml is one competition; a folder without any is refused."""
     folder = world_folder(tmp_path / "all")
-    assert competition_folders(tmp_path / "all") == [folder]
-    assert competition_folders(folder) == [folder]
-    with pytest.raises(Exception, match="holds no competition folders"):
-        competition_folders(tmp_path / "none")
+    assert find_competition_folders(tmp_path / "all") == [folder]
+    assert find_competition_folders(folder) == [folder]
+    with pytest.raises(Exception, match="contains no competition folders"):
+        find_competition_folders(tmp_path / "none")

@@ -1,4 +1,4 @@
-"""Scores on hidden answers: the public share, and the rest."""
+"""Submissions are scored on the public and the private rows of the hidden answers."""
 
 from pathlib import Path
 
@@ -7,16 +7,16 @@ import pytest
 from comind.errors import CompetitionError
 from comind.evaluation.folder import load_competition
 from comind.evaluation.past import grade_past
-from comind.live.scoring import HiddenAnswers
+from comind.live.scoring import AnswerKey
 from tests.unit.live.worlds import submission, world_folder
 
 
 def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
-    """The public and the private score are those of disjoint rows that make up the whole."""
+    """The public and the private rows are disjoint and make up all rows."""
     folder = world_folder(tmp_path)
-    hidden = HiddenAnswers(load_competition(folder))
+    hidden = AnswerKey(load_competition(folder))
     for right in range(11):
-        marks = hidden.mark(submission(folder, right=right))
+        marks = hidden.grade(submission(folder, right=right))
         assert marks.public is not None
         assert marks.private is not None
         assert marks.score == pytest.approx(right / 10)
@@ -24,18 +24,18 @@ def test_three_tenths_of_the_rows_are_public(tmp_path: Path) -> None:
 
 
 def test_the_same_rows_are_public_in_every_world(tmp_path: Path) -> None:
-    """The choice depends on the competition's id and the rows' keys, not on their order."""
+    """The split depends on the competition's id and the keys, not on the order of rows."""
     folder = world_folder(tmp_path)
-    before = HiddenAnswers(load_competition(folder)).mark(submission(folder, right=4))
+    before = AnswerKey(load_competition(folder)).grade(submission(folder, right=4))
     answers = folder / "private" / "answers.csv"
     handed_in = submission(folder, right=4)
     first, *rows = answers.read_text().splitlines()
     answers.write_text("\n".join([first, *rows[::-1]]) + "\n")
-    assert HiddenAnswers(load_competition(folder)).mark(handed_in) == before
+    assert AnswerKey(load_competition(folder)).grade(handed_in) == before
 
 
 def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
-    """As in Kaggle's own solution files; rows that are neither count in the whole only."""
+    """The column `Usage` assigns rows as in Kaggle's solution files; others count in the total only."""
     folder = world_folder(tmp_path)
     handed_in = submission(folder, right=4)
     answers = folder / "private" / "answers.csv"
@@ -44,31 +44,31 @@ def test_a_column_usage_says_which_rows_are_public(tmp_path: Path) -> None:
     answers.write_text(
         "\n".join([f"{first},Usage", *[f"{r},{u}" for r, u in zip(rows, usage, strict=True)]]) + "\n"
     )
-    marks = HiddenAnswers(load_competition(folder)).mark(handed_in)
+    marks = AnswerKey(load_competition(folder)).grade(handed_in)
     assert (marks.public, marks.private, marks.score) == (0.8, 0.0, 0.4)
 
 
 def test_the_whole_score_is_that_of_grade(tmp_path: Path) -> None:
-    """A world and `comind grade` never disagree."""
+    """The total score equals that of `comind grade`."""
     folder = world_folder(tmp_path)
     competition = load_competition(folder)
     handed_in = submission(folder, right=7)
-    assert HiddenAnswers(competition).mark(handed_in).score == grade_past(competition, handed_in).score
+    assert AnswerKey(competition).grade(handed_in).score == grade_past(competition, handed_in).score
 
 
 def test_a_wrong_submission_is_told_what_is_wrong(tmp_path: Path) -> None:
-    """Without saying where its file is kept."""
+    """An invalid submission gets a reason without the path of its file."""
     folder = world_folder(tmp_path)
     bad = tmp_path / "bad.csv"
     bad.write_text("id,label\n40,yes\n")
-    marks = HiddenAnswers(load_competition(folder)).mark(bad)
+    marks = AnswerKey(load_competition(folder)).grade(bad)
     assert not marks.valid
     assert "9 of 10 ids" in marks.message
     assert str(tmp_path) not in marks.message
 
 
 def test_a_metric_that_needs_both_classes_gives_no_score_on_rows_of_one(tmp_path: Path) -> None:
-    """A share on which the metric says nothing has no score; the whole has."""
+    """If the metric is undefined on the public or private rows, that score is None."""
     folder = world_folder(tmp_path, metric="roc-auc")
     answers = folder / "private" / "answers.csv"
     lines = ["id,label,Usage"]
@@ -76,13 +76,13 @@ def test_a_metric_that_needs_both_classes_gives_no_score_on_rows_of_one(tmp_path
     answers.write_text("\n".join(lines) + "\n")
     handed_in = tmp_path / "mine.csv"
     handed_in.write_text("\n".join(["id,label", *[f"{row},{row / 50}" for row in range(40, 50)]]) + "\n")
-    marks = HiddenAnswers(load_competition(folder)).mark(handed_in)
+    marks = AnswerKey(load_competition(folder)).grade(handed_in)
     assert (marks.valid, marks.public, marks.private, marks.score) == (True, None, 1.0, 1.0)
 
 
 def test_a_competition_without_answers_is_refused(tmp_path: Path) -> None:
-    """There is nothing to grade with."""
+    """A competition without answers cannot be graded."""
     folder = world_folder(tmp_path)
     (folder / "private" / "answers.csv").unlink()
     with pytest.raises(CompetitionError, match=r"no private/answers\.csv"):
-        HiddenAnswers(load_competition(folder))
+        AnswerKey(load_competition(folder))

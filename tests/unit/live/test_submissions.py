@@ -1,14 +1,14 @@
-"""The book of submissions, which outlives everything."""
+"""The submission store is durable."""
 
 from pathlib import Path
 
 import pytest
 
 from comind.errors import LiveError
-from comind.live.dispatch import read
+from comind.live.router import parse_body
 from comind.live.routes import RouteError
-from comind.live.scoring import Marks
-from comind.live.submissions import Submission, SubmissionBook
+from comind.live.scoring import GradingResult
+from comind.live.submissions import Submission, SubmissionStore
 from tests.unit.live.worlds import NOON, ROUTES, open_world, world_folder
 
 
@@ -25,71 +25,75 @@ _RECORDED = (
     b'"description":"","total_bytes":3,"marks":{"valid":true,"message":"","public":0.1,'
     b'"private":1e-7,"score":null}}\n'
 )
-"""A book of two submissions, one of them graded, written before books were event stores."""
+"""A log of two submissions, one of them graded, from before logs were event stores."""
 
 
 def test_a_recorded_book_is_read_and_gone_on_with(tmp_path: Path) -> None:
-    """A book of an earlier version is read whole, and each line is still written byte for byte."""
+    """A log of an earlier version is read completely, and lines are still written byte for byte."""
     path = tmp_path / "submissions.jsonl"
     path.write_bytes(_RECORDED)
-    book = SubmissionBook(tmp_path)
-    ann, bob = book.of("small")
-    book.close()
-    assert (ann.ref, ann.user, ann.marks) == (1, "ann", Marks(valid=True, public=0.1, private=1e-7))
+    store = SubmissionStore(tmp_path)
+    ann, bob = store.select("small")
+    store.close()
+    assert (ann.ref, ann.user, ann.marks) == (
+        1,
+        "ann",
+        GradingResult(valid=True, public=0.1, private=1e-7),
+    )
     assert (bob.ref, bob.status, bob.description) == (2, "pending", 'naïve \u2028 "2"\r\n')
     assert path.read_bytes() == _RECORDED
-    fresh = SubmissionBook(tmp_path / "fresh")
+    fresh = SubmissionStore(tmp_path / "fresh")
     for one in (ann, bob):
         fresh.accept(one.model_copy(update={"marks": None}), b"x" * one.total_bytes)
-    fresh.grade(ann.ref, Marks(valid=True, public=0.1, private=1e-7))
+    fresh.grade(ann.ref, GradingResult(valid=True, public=0.1, private=1e-7))
     fresh.close()
     assert (tmp_path / "fresh" / "submissions.jsonl").read_bytes() == _RECORDED
 
 
 def test_a_torn_last_line_is_a_submission_that_never_was(tmp_path: Path) -> None:
-    """Killed while it wrote, the book goes on where it was, and the next line is whole."""
-    book = SubmissionBook(tmp_path)
-    book.accept(_submission(), b"one")
-    book.close()
+    """A torn last line is dropped, and the next submission is written as a whole line."""
+    store = SubmissionStore(tmp_path)
+    store.accept(_submission(), b"one")
+    store.close()
     with (tmp_path / "submissions.jsonl").open("ab") as file:
         file.write(b'{"ref": 2, "comp')
-    again = SubmissionBook(tmp_path)
+    again = SubmissionStore(tmp_path)
     assert again.accept(_submission(), b"two").ref == 2
-    again.grade(2, Marks(valid=True, score=1.0))
+    again.grade(2, GradingResult(valid=True, score=1.0))
     again.close()
-    found = SubmissionBook(tmp_path).of("small")
+    found = SubmissionStore(tmp_path).select("small")
     assert [(each.ref, each.status) for each in found] == [(1, "pending"), (2, "complete")]
 
 
 def test_a_book_has_one_writer(tmp_path: Path) -> None:
     """A second server on the same folder is refused in one line."""
-    book = SubmissionBook(tmp_path)
+    store = SubmissionStore(tmp_path)
     with pytest.raises(LiveError, match="another server"):
-        SubmissionBook(tmp_path)
-    book.close()
-    SubmissionBook(tmp_path).close()
+        SubmissionStore(tmp_path)
+    store.close()
+    SubmissionStore(tmp_path).close()
 
 
 def test_what_was_handed_in_is_kept_as_it_came(tmp_path: Path) -> None:
-    """Byte by byte, under the submission's number."""
-    book = SubmissionBook(tmp_path)
-    kept = book.accept(_submission(), b"\xff\x00")
-    assert book.file_of(kept.ref).read_bytes() == b"\xff\x00"
+    """A submitted file is stored byte for byte under the submission's ref."""
+    store = SubmissionStore(tmp_path)
+    kept = store.accept(_submission(), b"\xff\x00")
+    assert store.path(kept.ref).read_bytes() == b"\xff\x00"
     assert kept.total_bytes == 2
 
 
 def test_a_request_that_no_file_could_hold_is_refused() -> None:
-    """Half of a character would be written and never be read again."""
-    with pytest.raises(RouteError, match="cannot be read"):
-        read(ROUTES["ListSubmissions"], b'{"competitionName": "\\ud800"}')
+    """A request with a lone surrogate, which cannot be encoded, is refused."""
+    with pytest.raises(RouteError, match="cannot be parsed"):
+        parse_body(ROUTES["ListSubmissions"], b'{"competitionName": "\\ud800"}')
 
 
 def test_a_file_without_a_header_is_graded_as_invalid(tmp_path: Path) -> None:
-    """It gets a status like any other file."""
+    """A file without a header is graded as invalid."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
     mine = tmp_path / "mine.csv"
     for content in ('"', ",", "\n\n"):
         mine.write_text(content)
-        made = world.submit(mine)
-        assert made.marks is None or not made.marks.valid
+        submitted = world.submit(mine)
+        assert submitted.marks is None or not submitted.marks.valid

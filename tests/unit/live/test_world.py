@@ -1,4 +1,4 @@
-"""A world: what is told when, and what may be handed in."""
+"""What a replayed competition shows at which time, and which submissions it accepts."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -8,8 +8,8 @@ import pytest
 
 from comind.errors import LiveError
 from comind.evaluation.folder import load_competition
-from comind.live.clock import Clock
-from comind.live.submissions import SubmissionBook
+from comind.live.simulated_clock import SimulatedClock
+from comind.live.submissions import SubmissionStore
 from comind.live.world import LiveBudget, deadline_of
 from tests.unit.live.worlds import NOON, leaderboard, open_world, submission, world_folder
 
@@ -17,13 +17,13 @@ DEADLINE = datetime(2023, 4, 30, 23, 59, tzinfo=UTC)
 
 
 def test_no_score_is_told_before_the_end(tmp_path: Path) -> None:
-    """A sealed submission is graded at once, and its scores come out at the deadline only."""
+    """A sealed submission is graded at once, and its scores are shown from the deadline on."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
-    made = world.submit(submission(folder))
-    assert made.status == "complete"
-    assert made.marks is not None
-    assert (made.marks.public, made.marks.private, made.marks.score) == (None, None, None)
+    submitted = world.submit(submission(folder))
+    assert submitted.status == "complete"
+    assert submitted.marks is not None
+    assert (submitted.marks.public, submitted.marks.private, submitted.marks.score) == (None, None, None)
     assert world.rank() is None
     world.clock.set(DEADLINE)
     (told,) = world.submissions()
@@ -32,17 +32,17 @@ def test_no_score_is_told_before_the_end(tmp_path: Path) -> None:
 
 
 def test_public_scores_are_told_at_once_where_the_world_is_like_kaggle(tmp_path: Path) -> None:
-    """The score on the public rows, and neither the private one nor that of all rows."""
+    """With public scores, the score on the public rows is shown at once, and no other."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON, scores="public")
-    made = world.submit(submission(folder))
-    assert made.marks is not None
-    assert (made.marks.public, made.marks.private, made.marks.score) == (1.0, None, None)
+    submitted = world.submit(submission(folder))
+    assert submitted.marks is not None
+    assert (submitted.marks.public, submitted.marks.private, submitted.marks.score) == (1.0, None, None)
     assert world.rank() == 1
 
 
 def test_the_private_leaderboard_waits_for_the_deadline(tmp_path: Path) -> None:
-    """Asked for before, it is refused; after, it stands there with the teams of this world."""
+    """The private leaderboard is refused before the deadline, and includes own teams after it."""
     folder = world_folder(tmp_path)
     leaderboard(folder, "private.csv", "rank,score", "1,0.95", "2,0.5")
     world = open_world(folder, NOON)
@@ -56,7 +56,7 @@ def test_the_private_leaderboard_waits_for_the_deadline(tmp_path: Path) -> None:
 
 
 def test_a_world_of_hours_ends_without_telling_the_final_leaderboard(tmp_path: Path) -> None:
-    """When its own hours are over its scores are told, but the competition still goes on."""
+    """After the time limit scores are shown, but final leaderboards wait for the deadline."""
     folder = world_folder(tmp_path)
     leaderboard(folder, "private.csv", "rank,score", "1,0.95")
     world = open_world(folder, NOON, LiveBudget(hours=24))
@@ -71,7 +71,7 @@ def test_a_world_of_hours_ends_without_telling_the_final_leaderboard(tmp_path: P
 
 
 def test_scores_on_other_rows_are_not_put_on_the_leaderboard(tmp_path: Path) -> None:
-    """Where scores cannot be compared, the leaderboard stays as it was, and that is said."""
+    """If scores are not comparable, own teams are not on the leaderboard, with a message."""
     folder = world_folder(tmp_path, leaderboard_comparable=False)
     leaderboard(folder, "private.csv", "rank,score", "1,0.95")
     world = open_world(folder, NOON)
@@ -84,7 +84,7 @@ def test_scores_on_other_rows_are_not_put_on_the_leaderboard(tmp_path: Path) -> 
 
 
 def test_five_submissions_a_day_until_midnight(tmp_path: Path) -> None:
-    """The sixth of a day by the world's clock is refused; after midnight UTC there are five again."""
+    """The sixth submission of a simulated day is refused; the limit resets at midnight UTC."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
     for _ in range(5):
@@ -97,7 +97,7 @@ def test_five_submissions_a_day_until_midnight(tmp_path: Path) -> None:
 
 
 def test_each_team_has_its_own_submissions(tmp_path: Path) -> None:
-    """What one hands in is not counted against another, nor shown."""
+    """Users have separate limits, and do not see each other's submissions."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON, LiveBudget(submissions_per_day=1))
     world.submit(submission(folder), user="ann")
@@ -107,7 +107,7 @@ def test_each_team_has_its_own_submissions(tmp_path: Path) -> None:
 
 
 def test_a_submission_that_cannot_be_graded_is_given_back(tmp_path: Path) -> None:
-    """It is listed as wrong and does not count."""
+    """An invalid submission is listed with an error and does not count against the limit."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON, LiveBudget(submissions_per_day=1))
     bad = tmp_path / "bad.csv"
@@ -117,7 +117,7 @@ def test_a_submission_that_cannot_be_graded_is_given_back(tmp_path: Path) -> Non
 
 
 def test_submissions_and_queries_in_all_are_limited(tmp_path: Path) -> None:
-    """A total allowance ends before the day's; looking around ends with its own."""
+    """Total limits on submissions and queries are enforced."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON, LiveBudget(submissions=2, queries=2))
     for _ in range(2):
@@ -127,13 +127,13 @@ def test_submissions_and_queries_in_all_are_limited(tmp_path: Path) -> None:
         world.submit(submission(folder))
     world.view()
     world.leaderboard()
-    with pytest.raises(LiveError, match="queries are spent"):
+    with pytest.raises(LiveError, match="queries are used"):
         world.view()
 
 
 @pytest.mark.parametrize("close", [lambda w: w.close(), lambda w: w.clock.set(DEADLINE)])
 def test_after_the_end_nothing_is_accepted(tmp_path: Path, close: Callable[[object], None]) -> None:
-    """Neither when it was closed nor when its time has come."""
+    """Submissions are refused after `close()` and after the deadline."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
     close(world)
@@ -143,16 +143,18 @@ def test_after_the_end_nothing_is_accepted(tmp_path: Path, close: Callable[[obje
 
 
 def test_a_clock_that_runs_brings_the_end(tmp_path: Path) -> None:
-    """A world on a fast clock is over when the clock reaches the deadline."""
+    """An accelerated clock reaches the deadline."""
     seconds = iter([0.0, 1.0, 2.0, 1e9, 1e9])
-    world = open_world(world_folder(tmp_path), Clock(NOON, speed=1, seconds=lambda: next(seconds)))
+    world = open_world(
+        world_folder(tmp_path), SimulatedClock(NOON, speed=1, seconds=lambda: next(seconds))
+    )
     assert not world.over
     assert not world.over
     assert world.over
 
 
 def test_set_back_a_world_forgets_what_came_later(tmp_path: Path) -> None:
-    """Submissions of a later time are not there at an earlier one."""
+    """With the clock set back, submissions of later times are hidden."""
     folder = world_folder(tmp_path)
     world = open_world(folder, NOON)
     world.submit(submission(folder))
@@ -161,14 +163,14 @@ def test_set_back_a_world_forgets_what_came_later(tmp_path: Path) -> None:
 
 
 def test_submissions_outlive_the_world(tmp_path: Path) -> None:
-    """Opened again on the same book, it knows what was handed in, and grades what was not graded."""
+    """Reopened on the same store, earlier submissions are listed, and ungraded ones are graded."""
     folder = world_folder(tmp_path)
-    book = SubmissionBook(tmp_path / "state")
-    world = open_world(folder, NOON, book=book)
+    store = SubmissionStore(tmp_path / "state")
+    world = open_world(folder, NOON, store=store)
     world.submit(submission(folder, right=9))
     world.accept(submission(folder).read_bytes(), "second", user="you", file_name="x.csv")
-    book.close()
-    again = open_world(folder, NOON, book=SubmissionBook(tmp_path / "state"))
+    store.close()
+    again = open_world(folder, NOON, store=SubmissionStore(tmp_path / "state"))
     assert [each.status for each in again.submissions()] == ["complete", "pending"]
     assert again.pending() == [2]
     again.grade(2)
@@ -177,12 +179,12 @@ def test_submissions_outlive_the_world(tmp_path: Path) -> None:
 
 
 def test_a_submission_without_answers_is_an_error_of_its_own(tmp_path: Path) -> None:
-    """A competition whose answers nobody has can be looked at, and says that it cannot grade."""
+    """Without answers, a competition can be read, and submissions end in an error."""
     folder = world_folder(tmp_path)
     handed_in = submission(folder)
     (folder / "private" / "answers.csv").unlink()
-    made = open_world(folder, NOON).submit(handed_in)
-    assert (made.status, made.marks and made.marks.message) == (
+    submitted = open_world(folder, NOON).submit(handed_in)
+    assert (submitted.status, submitted.marks and submitted.marks.message) == (
         "error",
         "this competition cannot be graded here",
     )
@@ -201,5 +203,5 @@ def test_a_submission_without_answers_is_an_error_of_its_own(tmp_path: Path) -> 
 def test_a_deadline_is_read_as_people_write_it(
     tmp_path: Path, text: str | None, time: datetime | None
 ) -> None:
-    """A day alone is its last minute; what is no time is no deadline."""
+    """A date alone means its last minute; invalid text is no deadline."""
     assert deadline_of(load_competition(world_folder(tmp_path, deadline=text))) == time

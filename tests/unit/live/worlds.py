@@ -1,29 +1,29 @@
-"""Small worlds for the tests: a competition of twenty rows, with what the test needs around it."""
+"""Helpers: a replayed competition of twenty rows, and a client of its routes."""
 
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from comind.evaluation.folder import load_competition
-from comind.live.catalogue import Hosted
-from comind.live.dispatch import REQUESTS, Dispatch
-from comind.live.faults import Faults
-from comind.live.routes import Answer, Asker, Shown, Ticket, resolve
+from comind.live.fault_injection import FaultInjector
+from comind.live.hosted import HostedCompetition
+from comind.live.kaggle_types import parse_request
+from comind.live.router import REQUEST_TYPES, Router
+from comind.live.routes import Catalog, FileLink, RequestContext, RouteResponse, resolve_link
 from comind.live.uploads import Uploads
-from comind.live.wire import read_request
 from comind.live.world import MLELive
 from tests.unit.evaluation.folders import competition_folder
 
 SECRET = "nobody-may-read-this"
-"""Stands in the file of answers, in a column of its own."""
+"""A value in a column of the answers, which no response may contain."""
 
 NOON = datetime(2023, 4, 1, 12, tzinfo=UTC)
-ROUTES = {name.split("/")[1]: name for name in REQUESTS}
+ROUTES = {name.split("/")[1]: name for name in REQUEST_TYPES}
 """Every route by the short name of its method."""
 
 
 def world_folder(root: Path, **changes: Any) -> Path:
-    """Write a competition that is scored by accuracy; its answers carry a secret."""
+    """Write a competition that is scored by accuracy; its answers contain a secret."""
     folder = competition_folder(root, **({"deadline": "2023-04-30T23:59:00Z"} | changes))
     answers = folder / "private" / "answers.csv"
     first, *rows = answers.read_text().splitlines()
@@ -32,18 +32,18 @@ def world_folder(root: Path, **changes: Any) -> Path:
 
 
 def leaderboard(folder: Path, name: str, *lines: str) -> None:
-    """Write one of the leaderboard's files."""
+    """Write a leaderboard file."""
     (folder / "leaderboard").mkdir(exist_ok=True)
     (folder / "leaderboard" / name).write_text("\n".join(lines) + "\n")
 
 
 def open_world(folder: Path, *more: Any, **options: Any) -> MLELive:
-    """Open the world of a folder."""
+    """Replay the competition in a folder."""
     return MLELive(load_competition(folder), *more, **options)
 
 
 def submission(folder: Path, name: str = "mine.csv", *, right: int = 10) -> Path:
-    """Write a submission of ten rows, of which so many are right."""
+    """Write a submission of ten rows with this many correct."""
     first, *rows = (folder / "private" / "answers.csv").read_text().splitlines()
     lines = [",".join(first.split(",")[:2])]
     for place, row in enumerate(rows):
@@ -56,20 +56,22 @@ def submission(folder: Path, name: str = "mine.csv", *, right: int = 10) -> Path
 
 
 class Client:
-    """Asks the routes of some worlds as one user, without HTTP between."""
+    """Call routes as one user, without HTTP."""
 
-    def __init__(self, hosted: list[Hosted], user: str = "ann", faults: Faults | None = None) -> None:
-        self.shown = Shown({each.id: each for each in hosted}, faults or Faults())
+    def __init__(
+        self, hosted: list[HostedCompetition], user: str = "ann", faults: FaultInjector | None = None
+    ) -> None:
+        self.catalog = Catalog({each.id: each for each in hosted}, faults or FaultInjector())
         self.uploads = Uploads()
-        self.dispatch = Dispatch(self.shown, self.uploads, lambda h, ref: h.world.grade(ref) and None)
-        self.asker = Asker(user, "http://here", repr)
+        self.router = Router(self.catalog, self.uploads, lambda h, ref: h.world.grade(ref) and None)
+        self.context = RequestContext(user, "http://here", repr)
 
-    def ask(self, route: str, **body: Any) -> Answer:
-        """Return what a route answers to a body in the client's spelling."""
+    def ask(self, route: str, **body: Any) -> RouteResponse:
+        """Return the response to a body in the client's JSON."""
         name = ROUTES[route]
-        return self.dispatch.answer(name, read_request(REQUESTS[name], body), self.asker)
+        return self.router.handle(name, parse_request(REQUEST_TYPES[name], body), self.context)
 
-    def fetch(self, ticket: Ticket) -> bytes:
+    def fetch(self, ticket: FileLink) -> bytes:
         """Return the bytes of a file."""
-        path, _ = resolve(self.shown, ticket, self.asker.user)
+        path, _ = resolve_link(self.catalog, ticket, self.context.user)
         return path.read_bytes()

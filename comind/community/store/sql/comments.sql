@@ -1,4 +1,4 @@
--- Every comment in a forum of $competition as it was, with its votes by $until.
+-- Comments of $competition as of $until, each in its current version, with its votes.
 WITH there AS (
     SELECT * FROM comments
     WHERE competition = $competition AND (since <= $until OR since IS NULL)

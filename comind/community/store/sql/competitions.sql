@@ -1,4 +1,4 @@
--- Competitions that the store knows something about.
+-- Slugs of all competitions in the store.
 SELECT DISTINCT competition FROM (
     SELECT competition FROM notebooks UNION ALL SELECT competition FROM discussions
     UNION ALL SELECT competition FROM datasets

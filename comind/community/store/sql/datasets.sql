@@ -1,4 +1,4 @@
--- Every dataset of $competition, or that one of its notebooks uses, in the version that was current.
+-- Datasets of $competition or used by its notebooks as of $until, each in its current version.
 WITH there AS (
     SELECT * FROM notebooks
     WHERE competition = $competition AND (since <= $until OR (since IS NULL AND $undated))

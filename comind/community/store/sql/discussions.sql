@@ -1,4 +1,4 @@
--- Every discussion of $competition as it was, with what was known of it by $until.
+-- Discussions of $competition as of $until, each in its current version, with its observed values.
 WITH there AS (
     SELECT * FROM discussions
     WHERE competition = $competition AND (since <= $until OR since IS NULL)

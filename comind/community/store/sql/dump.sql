@@ -1,6 +1,6 @@
--- Records out of the tables of Meta Kaggle; what of them is known already is left out later.
+-- Convert the tables of Meta Kaggle into records; known records are dropped later.
 
--- Names of notebooks. Only public ones are in the dump.
+-- Refs of notebooks; the dump has public ones only.
 CREATE OR REPLACE VIEW kernel_refs AS
 SELECT k.Id AS kernel, u.UserName || '/' || k.CurrentUrlSlug AS ref, u.UserName AS author,
     k.MadePublicDate, k.ForkParentKernelVersionId AS parent
@@ -31,7 +31,7 @@ SELECT s.KernelVersionId AS version_id, list_sort(list_distinct(list(r.ref))) AS
 FROM KernelVersionKernelSources s JOIN version_refs r ON r.version_id = s.SourceKernelVersionId
 GROUP BY s.KernelVersionId;
 
--- A version that was written before its notebook was public counts from when it was.
+-- A version written before its notebook was public counts from its publication on.
 CREATE OR REPLACE VIEW new_notebooks AS
 SELECT DISTINCT c.Slug AS competition, r.ref, v.VersionNumber AS version, v.Title AS title, r.author,
     v.CreationDate AS created_at,
@@ -57,7 +57,7 @@ JOIN Competitions c ON c.ForumId = t.ForumId
 LEFT JOIN (SELECT ForumTopicId, min(Id) AS first FROM ForumMessages GROUP BY ForumTopicId) f
     ON f.ForumTopicId = t.Id;
 
--- A discussion's text is its first message.
+-- The text of a discussion is its first message.
 CREATE OR REPLACE VIEW new_discussions AS
 SELECT t.competition, t.topic::VARCHAR AS id, t.Title AS title, u.UserName AS author,
     t.CreationDate AS created_at, coalesce(nullif(m.RawMarkdown, ''), m.Message) AS body,
@@ -102,7 +102,7 @@ FROM ForumMessageVotes v
 JOIN ForumMessages m ON m.Id = v.ForumMessageId
 JOIN topics t ON t.topic = m.ForumTopicId;
 
--- A score belongs to the competition of the team that it was given to, where teams are known.
+-- A score belongs to the competition of its team, if the table of teams exists.
 CREATE OR REPLACE VIEW new_observations AS
 SELECT DISTINCT 'score:' || c.Slug || '/' || r.ref AS target, r.version, NULL::BIGINT AS votes,
     NULL::VARCHAR AS tier,
@@ -116,7 +116,7 @@ LEFT JOIN Teams t ON t.Id = s.TeamId
 WHERE coalesce(s.PublicScoreFullPrecision, s.PublicScoreLeaderboardDisplay) IS NOT NULL
     AND (NOT getvariable('by_team')::BOOLEAN OR t.CompetitionId = k.SourceCompetitionId);
 
--- What somebody is today has no time; what was achieved has one.
+-- The current tier has no time; an achievement has one.
 CREATE OR REPLACE VIEW new_tiers AS
 SELECT DISTINCT u.UserName AS author, getvariable('tiers')[a.Tier + 1] AS tier,
     a.TierAchievementDate AS since, NULL::TIMESTAMP AS seen_at

@@ -1,4 +1,4 @@
--- The latest time in a dump: what it tells without a time was seen no earlier.
+-- The latest time in a dump, a lower bound of the time of observation of what has no time.
 SELECT max(latest) AS latest FROM (
     SELECT max(CreationDate) AS latest FROM KernelVersions
     UNION ALL SELECT max(VoteDate) FROM KernelVotes

@@ -1,11 +1,11 @@
--- Every notebook of $competition in the version that was current, with what was known of it by $until.
+-- Notebooks of $competition as of $until, each in its current version, with its observed values.
 WITH there AS (
     SELECT * FROM notebooks
     WHERE competition = $competition AND (since <= $until OR since IS NULL)
-    -- What has no time is told apart, so that it can be said that it is not used.
+    -- Versions without a time are a partition of their own, so that they can be reported as not used.
     QUALIFY row_number() OVER (
         PARTITION BY ref, since IS NULL AND NOT $undated
-        -- A listing knows no code; it does not hide a version whose code is there.
+        -- A version without code, from a listing, must not hide one with code.
         ORDER BY code IS NULL, since DESC NULLS LAST, version DESC, seen_at DESC NULLS LAST, hash
     ) = 1
 ),

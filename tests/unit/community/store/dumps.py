@@ -1,4 +1,4 @@
-"""A small dump in Meta Kaggle's layout, and its programs in that of Meta Kaggle Code."""
+"""A small dump in the layouts of Meta Kaggle and Meta Kaggle Code."""
 
 import csv
 from pathlib import Path
@@ -90,12 +90,12 @@ def write_dump(folder: Path, rows: Rows | None = None) -> Path:
 
 
 def write_code(folder: Path, **programs: str) -> Path:
-    """Write programs of versions, `v1001="..."`, where Meta Kaggle Code has them."""
-    for name, program in programs.items():
+    """Write source code of versions, `v1001="..."`, in the layout of Meta Kaggle Code."""
+    for name, source in programs.items():
         number = int(name[1:])
         place = folder / f"{number // 1_000_000:04d}" / f"{number // 1000 % 1000:03d}"
         place.mkdir(parents=True, exist_ok=True)
-        (place / f"{number}.py").write_text(program)
+        (place / f"{number}.py").write_text(source)
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The as-of store on community folders and listings: what goes in comes out, as of any time."""
+"""As-of stores of community folders and listings return what was imported, as of any time."""
 
 import json
 from datetime import UTC, datetime
@@ -10,14 +10,13 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.community.access import open_community
 from comind.community.asof import as_of
-from comind.community.opening import open_community
 from comind.community.snapshot import take_snapshot
+from comind.community.store.as_of_store import CommunityStore
 from comind.community.store.engine import Engine
-from comind.community.store.folders import folder_source
-from comind.community.store.importing import Source, Staged, import_into
-from comind.community.store.ingest import ingest_folder, ingest_listing
-from comind.community.store.reading import CommunityStore
+from comind.community.store.folder_import import folder_source, ingest_folder, ingest_listing
+from comind.community.store.importing import ImportSource, StagedImport, import_into
 from comind.domain.community import CommunityView
 from comind.errors import CommunityError
 from comind.evaluation.demos import DEMOS, make_demo
@@ -36,7 +35,7 @@ def _view(root: Path, moment: datetime | None, competition: str = "titanic") -> 
 
 
 def _observed(day: int, **more: Any) -> dict[str, Any]:
-    """Return a notebook as a live source tells it: with totals, and when it saw them."""
+    """Return a notebook as a live source reports it: totals with the time of observation."""
     return notebook(vote_times=None, observed_at=DAY.format(day), **more)
 
 
@@ -45,7 +44,7 @@ def _observed(day: int, **more: Any) -> dict[str, Any]:
 def test_a_store_and_its_folder_give_the_same_snapshot(
     name: str, moment: datetime | None, tmp_path: Path
 ) -> None:
-    """A campaign reads the same, to the byte, whether it is given a folder or a store that took it."""
+    """A folder, and a store that imported it, give byte-identical snapshots."""
     folder = make_demo(name, tmp_path) / "community"
     ingest_folder(tmp_path / "store", folder, name)
     one, other = (
@@ -59,7 +58,7 @@ def test_a_store_and_its_folder_give_the_same_snapshot(
 
 
 def test_the_same_content_is_taken_once(tmp_path: Path) -> None:
-    """Importing again changes no byte; a folder with one line more adds that line alone."""
+    """Importing is idempotent, and a folder with one more line adds one record."""
     root = tmp_path / "store"
     folder = community(tmp_path / "c", notebooks=[notebook()], discussions=[discussion(1)])
     assert not ingest_folder(root, folder, "titanic").known
@@ -73,7 +72,7 @@ def test_the_same_content_is_taken_once(tmp_path: Path) -> None:
 
 
 def test_observed_totals_count_from_when_they_were_seen(tmp_path: Path) -> None:
-    """A live folder is taken again and again; each moment keeps the totals that were known then."""
+    """A live folder imported repeatedly keeps each observation from its own time on."""
     root, folder = tmp_path / "store", tmp_path / "c"
     for day, votes, tier in ((5, 3, "expert"), (9, 8, "master")):
         lines = [_observed(day, votes=votes, author_tier=tier, public_score=votes / 10)]
@@ -82,19 +81,19 @@ def test_observed_totals_count_from_when_they_were_seen(tmp_path: Path) -> None:
         )
         ingest_folder(root, community(folder, notebooks=lines, discussions=[thread]), "titanic")
 
-    def told(day: int) -> tuple[object, ...]:
+    def seen_on(day: int) -> tuple[object, ...]:
         view = _view(root, _day(day))
         [seen], [thread] = view.notebooks, view.discussions
         return seen.votes, seen.author_tier, seen.public_score, thread.votes, len(thread.comments)
 
-    assert told(4) == (0, "", None, 0, 1)
-    assert told(5) == (3, "expert", 0.3, 3, 1)
-    assert told(8) == told(5)
-    assert told(9) == (8, "master", 0.8, 8, 1)
+    assert seen_on(4) == (0, "", None, 0, 1)
+    assert seen_on(5) == (3, "expert", 0.3, 3, 1)
+    assert seen_on(8) == seen_on(5)
+    assert seen_on(9) == (8, "master", 0.8, 8, 1)
 
 
 def test_an_edit_does_not_change_what_was(tmp_path: Path) -> None:
-    """A text that is found changed counts from when it was found; before, it is the old one."""
+    """An edited text counts from the time of its observation, and the old one before."""
     root, folder = tmp_path / "store", tmp_path / "c"
     for day, body in ((3, "Scale."), (7, "Do not scale.")):
         thread = discussion(body=body, observed_at=DAY.format(day))
@@ -104,17 +103,17 @@ def test_an_edit_does_not_change_what_was(tmp_path: Path) -> None:
 
 
 def test_a_change_that_nobody_dated_is_dropped(tmp_path: Path) -> None:
-    """Another text of the same time, which nobody saw change, is not believed, and that is said."""
+    """A different text with the same time and no observation is dropped, with a reason."""
     root, folder = tmp_path / "store", tmp_path / "c"
     ingest_folder(root, community(folder, discussions=[discussion(body="One")]), "titanic")
     done = ingest_folder(root, community(folder, discussions=[discussion(body="Two")]), "titanic")
     assert [(each.what, each.count) for each in done.record.dropped] == [("discussions", 1)]
-    assert "is known otherwise" in done.record.dropped[0].reason
+    assert "conflicts with known content" in done.record.dropped[0].reason
     assert [each.body for each in _view(root, None).discussions] == ["One"]
 
 
 def test_what_cannot_be_used_is_reported(tmp_path: Path) -> None:
-    """Every line that was left out is in the import's record, with the reason."""
+    """Every rejected line is in the import's record, with its reason."""
     lines = [notebook(), "no JSON", notebook("bad ref"), notebook(title="twice")]
     folder = community(tmp_path / "c", notebooks=lines)
     dropped = ingest_folder(tmp_path / "store", folder, "titanic").record.dropped
@@ -126,7 +125,7 @@ def test_what_cannot_be_used_is_reported(tmp_path: Path) -> None:
 
 
 def test_files_of_datasets_are_kept(tmp_path: Path) -> None:
-    """They lie in the store once, however often they are taken, and are mounted from there."""
+    """Datasets' files are stored once, content-addressed, and mounted from the store."""
     root, folder = tmp_path / "store", tmp_path / "c"
     lines = [dataset(path="extra.csv"), dataset("ada/gone", path="../secret.csv")]
     community(folder, datasets=lines, notebooks=[notebook()])
@@ -141,13 +140,13 @@ def test_files_of_datasets_are_kept(tmp_path: Path) -> None:
     snapshot = take_snapshot(
         root, tmp_path / "s", competition="titanic", as_of=_day(9), maximize=True, **_LIMITS
     )
-    mounted = snapshot.mount_of("ada/data")
+    mounted = snapshot.mount_path("ada/data")
     assert mounted is not None
     assert (mounted / "extra.csv").read_text() == "a\n1\n"
 
 
 def test_a_listing_knows_no_code(tmp_path: Path) -> None:
-    """Its notebooks are counted, and left out of what is read, which is said both times."""
+    """Notebooks of a listing are counted, but not ranked for lack of code, with a note each."""
     entries = [
         {"ref": "ada/one", "title": "One", "last_run_time": DAY.format(1), "total_votes": 7},
         {"ref": "ada", "title": "Two", "last_run_time": DAY.format(1), "total_votes": 7},
@@ -174,24 +173,24 @@ def test_a_listing_knows_no_code(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}", "[1]", "\xff"])
 def test_no_listing(content: str, tmp_path: Path) -> None:
-    """A file that is no list of notebooks is refused in one line."""
+    """A file that is not a list of notebooks is refused in one line."""
     (tmp_path / "list.json").write_text(content, encoding="latin-1")
     with pytest.raises(CommunityError, match="is no list of notebooks"):
         ingest_listing(tmp_path / "store", tmp_path / "list.json", "titanic")
 
 
 def test_an_import_that_was_killed_goes_on(tmp_path: Path) -> None:
-    """What was not finished is not in the store; the next try uses the parts that are there."""
+    """A killed import commits nothing, and resumes with the files that were complete."""
     root = tmp_path / "store"
     folder = community(tmp_path / "c", notebooks=[notebook()], discussions=[discussion()])
     source = folder_source(folder, "titanic", root)
 
-    def dies(engine: Engine, staging: Path) -> Staged:
+    def dies(engine: Engine, staging: Path) -> StagedImport:
         staged = source.stage(engine, staging)
         return staged._replace(kinds=("notebooks", "no such kind"))
 
     with pytest.raises(KeyError):
-        import_into(root, Source(source.kind, source.fingerprint, dies, source.competition))
+        import_into(root, ImportSource(source.kind, source.fingerprint, dies, source.competition))
     with pytest.raises(CommunityError, match="is no community store"):
         CommunityStore.open(root)
     [part] = (root / "notebooks").iterdir()
@@ -204,7 +203,7 @@ def test_an_import_that_was_killed_goes_on(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", ["", "{}x", '{"format": 2}', '{"imports": [{}]}'])
 def test_a_store_of_another_form(content: str, tmp_path: Path) -> None:
-    """A list of imports that cannot be read is said in one line, and never imported over."""
+    """A manifest that cannot be read is reported in one line, and never overwritten."""
     (tmp_path / "store.json").write_text(content)
     folder = community(tmp_path / "c", notebooks=[notebook()])
     for reads in (CommunityStore.open, lambda root: ingest_folder(root, folder, "titanic")):
@@ -214,7 +213,7 @@ def test_a_store_of_another_form(content: str, tmp_path: Path) -> None:
 
 
 def test_one_import_at_a_time(tmp_path: Path) -> None:
-    """A second import into the same store is refused while one is running."""
+    """A second concurrent import into the same store is refused."""
     folder = community(tmp_path / "c", notebooks=[notebook()])
     with (
         FileLock(tmp_path / ".store.lock"),
@@ -224,12 +223,12 @@ def test_one_import_at_a_time(tmp_path: Path) -> None:
 
 
 def test_a_competition_that_is_not_known(tmp_path: Path) -> None:
-    """It is said in one line, with what is known; before the first item there is just nothing."""
+    """An unknown competition is an error; before its first item, a known one has an empty view."""
     root = tmp_path / "store"
     ingest_folder(root, community(tmp_path / "c", notebooks=[notebook(day=5)]), "titanic")
-    with pytest.raises(CommunityError, match="knows nothing of the competition 'leaf'") as caught:
+    with pytest.raises(CommunityError, match="contains nothing of the competition 'leaf'") as caught:
         open_community(root).check("leaf")
-    assert caught.value.hint == "it knows titanic"
+    assert caught.value.hint == "it contains titanic"
     assert _view(root, _day(1)) == CommunityView(as_of=_day(1))
 
 
@@ -239,7 +238,7 @@ _EARLY, _LATE = st.integers(1, 9).map(DAY.format), st.integers(11, 28).map(DAY.f
 
 @st.composite
 def _happened(draw: st.DrawFn, times: st.SearchStrategy[str]) -> dict[str, list[dict[str, Any]]]:
-    """Things that happened to a community at such times, as a live source tells them."""
+    """Generate a community with events at the given times, as a live source reports it."""
     names = st.sampled_from(["ada/one", "bob/two"])
     count = st.integers(0, 3)
     notebooks = [
@@ -283,7 +282,7 @@ def _happened(draw: st.DrawFn, times: st.SearchStrategy[str]) -> dict[str, list[
 def test_nothing_later_is_seen(
     tmp_path_factory: pytest.TempPathFactory, early: dict[str, Any], late: dict[str, Any]
 ) -> None:
-    """Whatever is taken in later, a query for an earlier moment has the same answer, item by item."""
+    """An as-of query has the same answer, item by item, after any later import."""
     place = tmp_path_factory.mktemp("p")
     root = place / "store"
     early["notebooks"].append(notebook("zoe/always"))
@@ -300,7 +299,7 @@ def test_nothing_later_is_seen(
 
 @pytest.mark.parametrize("left", ["staged", ".staged.new"])
 def test_a_killed_copy_is_in_nobodys_way(left: str, tmp_path: Path) -> None:
-    """Files of a dataset are taken whole, whatever a killed import left behind."""
+    """Files of a dataset are copied completely, whatever a killed import left behind."""
     folder = community(tmp_path / "community", datasets=[dataset("carl/data", path="a.csv")])
     (folder / "a.csv").write_text("a")
     garbage = tmp_path / "store" / "files" / left

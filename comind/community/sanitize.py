@@ -1,0 +1,60 @@
+"""Sanitize untrusted text: strip hidden characters and noise, truncate with a mark."""
+
+import re
+
+from comind.community.noise import strip_noise
+
+__all__ = [
+    "BODY_LENGTH",
+    "COMMENT_LENGTH",
+    "NAME_LENGTH",
+    "TITLE_LENGTH",
+    "is_reference",
+    "sanitize",
+    "sanitize_line",
+    "sanitize_prose",
+]
+
+TITLE_LENGTH = 300
+NAME_LENGTH = 100
+BODY_LENGTH = 50_000
+COMMENT_LENGTH = 10_000
+
+_GENEROUS = 20
+"""Characters to read, as a multiple of the limit: images embedded in a text are long."""
+
+# Control characters, bidirectional overrides, and those invisible to people but not to models.
+# The joiners U+200C and U+200D stay: scripts and emoji need them.
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+    "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+
+_PART = r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.)){0,99}(?<!\.)"
+_REFERENCE = re.compile(f"{_PART}/{_PART}")
+
+
+def is_reference(text: str) -> bool:
+    """Whether `text` is `owner/name`, both safe as folder names."""
+    return _REFERENCE.fullmatch(text) is not None
+
+
+def sanitize(text: str, length: int) -> str:
+    """Return `text` without hidden characters, truncated to `length` characters with a mark."""
+    # Truncate first, generously: sanitizing a huge text is slow.
+    kept = _HIDDEN.sub("", text[: 2 * length].replace("\r\n", "\n").replace("\r", "\n"))
+    if len(kept) <= length and len(text) <= 2 * length:
+        return kept
+    mark = f"\n# [cut: {len(text)} characters, of which {length} at most are kept]\n"
+    return kept[: max(0, length - len(mark))] + mark
+
+
+def sanitize_prose(text: str, length: int) -> str:
+    """Sanitize a text, and strip images, progress bars and long logs."""
+    return sanitize(strip_noise(text[: _GENEROUS * length]), length)
+
+
+def sanitize_line(text: str, length: int) -> str:
+    """Return `text` as one line, truncated to `length` characters."""
+    line = " ".join(_HIDDEN.sub(" ", text[: 2 * length]).split())
+    return line if len(line) <= length else line[: length - 3] + "..."

@@ -1,0 +1,107 @@
+"""Submit a file exactly once, and reconcile the log with Kaggle's list of submissions.
+
+SubmissionStarted ──► request ──► SubmissionSent(reference) ──► graded or rejected ──► SubmissionScored
+                         └─ killed, or no answer: the list of submissions shows whether it was accepted
+"""
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from comind.errors import CampaignError, KaggleBusyError, KaggleRefusedError
+from comind.following.events import (
+    Candidate,
+    StandingRecorded,
+    SubmissionScored,
+    SubmissionSent,
+    SubmissionStarted,
+)
+from comind.following.state import FollowingLog
+from comind.kaggle.port import Kaggle, LeaderboardRow, SubmissionFacts, parse_score
+from comind.kaggle.rate_limit import paginate
+from comind.system.failpoints import failpoint
+from comind.system.files import hash_file
+from comind.system.timing import Clock
+
+__all__ = ["leaderboard_standing", "reconcile_submissions", "submit_candidate", "wait_for_scores"]
+
+_MAX_PAGES = 10  # of the list of submissions, newest first
+
+
+def submit_candidate(
+    log: FollowingLog, kaggle: Kaggle, slug: str, candidate: Candidate, file: Path, at: datetime
+) -> None:
+    """Submit a candidate's file.
+
+    Raises:
+        CampaignError: the file is not the one that was decided on.
+        KaggleRefusedError: Kaggle rejects it.
+        KaggleBusyError: no answer; `reconcile_submissions` finds out whether it was accepted.
+    """
+    if hash_file(file) != candidate.sha256:
+        raise CampaignError(f"{file} was changed after it was graded")
+    message = f"CoMind {candidate.campaign} {candidate.attempt} {candidate.sha256[:12]}"
+    log.record(SubmissionStarted(at=at, candidate=candidate, message=message))
+    failpoint("submission-sending")
+    try:
+        reference = kaggle.submit(slug, file, message)
+    except (KaggleRefusedError, KaggleBusyError) as error:
+        if not getattr(error, "perhaps_done", False):
+            log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=""))
+        raise
+    failpoint("submission-taken")
+    if reference:  # else uncertain until reconciled
+        log.record(SubmissionSent(at=at, sha256=candidate.sha256, reference=reference))
+
+
+def reconcile_submissions(log: FollowingLog, kaggle: Kaggle, slug: str, at: datetime) -> None:
+    """Look up the outcome of uncertain and unscored submissions in Kaggle's list."""
+    if log.state.uncertain is None and not log.state.pending:
+        return
+    listed = list(paginate(partial(kaggle.submissions, slug), chunks=_MAX_PAGES))
+    uncertain = log.state.uncertain
+    if uncertain is not None:
+        found = (each.ref for each in listed if each.description == uncertain.message)
+        sha256 = uncertain.candidate.sha256
+        log.record(SubmissionSent(at=at, sha256=sha256, reference=next(found, "")))
+    known = {each.ref: each for each in listed}
+    for each in log.state.pending:
+        facts = known.get(each.reference or "")
+        if facts is not None and facts.status != "pending":
+            log.record(_scored(facts, at))
+
+
+def wait_for_scores(
+    log: FollowingLog, kaggle: Kaggle, slug: str, clock: Clock, *, seconds: float, every: float
+) -> None:
+    """Poll until everything has a score, or until the timeout of `seconds`; the next day polls again."""
+    for _ in range(1 + math.floor(seconds / every)):
+        reconcile_submissions(log, kaggle, slug, clock.now())
+        if not log.state.pending:
+            return
+        clock.sleep(every)
+
+
+def leaderboard_standing(
+    score: float, rows: Iterable[LeaderboardRow], at: datetime, *, maximize: bool
+) -> StandingRecorded | None:
+    """Return the rank of a public score, ties sharing the better one; None for an empty leaderboard."""
+    scores = [value for row in rows if (value := parse_score(row.score)) is not None]
+    if not scores:
+        return None
+    better = sum(other > score if maximize else other < score for other in scores)
+    return StandingRecorded(
+        at=at, public_score=score, rank=better + 1, teams=max(len(scores), better + 1)
+    )
+
+
+def _scored(facts: SubmissionFacts, at: datetime) -> SubmissionScored:
+    return SubmissionScored(
+        at=at,
+        reference=facts.ref,
+        public_score=parse_score(facts.public_score),
+        private_score=parse_score(facts.private_score),
+        error=(facts.error or "it was rejected") if facts.status == "error" else "",
+    )

@@ -1,0 +1,303 @@
+"""Meta Kaggle is imported into records with times; unusable rows are counted."""
+
+import shutil
+from copy import deepcopy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from comind.community.asof import as_of
+from comind.community.snapshot import take_snapshot
+from comind.community.store.as_of_store import CommunityStore
+from comind.community.store.folder_import import ingest_folder
+from comind.community.store.importing import ImportSource, import_into
+from comind.community.store.meta_kaggle import dump_source, ingest_dump, set_code_folder
+from comind.domain.community import CommunityView
+from comind.errors import CommunityError
+from tests.unit.community.folders import community, notebook
+from tests.unit.community.store.dumps import Rows, tables, write_code, write_dump
+
+
+def _day(day: int) -> datetime:
+    return datetime(2023, 3, day, 13, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """A store with the small dump imported."""
+    ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump"))
+    return tmp_path / "store"
+
+
+def _view(root: Path, moment: datetime | None, competition: str = "titanic") -> CommunityView:
+    return as_of(CommunityStore.open(root).items(competition, moment), moment)
+
+
+def test_what_was_known_on_a_day(store: Path) -> None:
+    """Versions, votes, scores, tiers, forks and sources are those of the as-of time."""
+    observed = {
+        day: [
+            (each.ref, each.version, each.votes, each.public_score, each.author_tier, each.datasets)
+            for each in _view(store, _day(day)).notebooks
+        ]
+        for day in (1, 4, 13)
+    }
+    assert observed == {
+        1: [],  # made public on that day, nobody knows when: it counts from its end
+        4: [("ada/first", 1, 1, 0.7, "", ())],
+        13: [
+            ("ada/first", 2, 2, 0.8, "expert", ("bob/ships",)),
+            ("bob/fork", 1, 0, None, "", ()),
+        ],
+    }
+    fork = _view(store, _day(13)).notebooks[1]
+    assert (fork.forked_from, fork.notebooks) == ("ada/first", ("ada/first",))
+    assert [each.ref for each in _view(store, _day(5)).datasets] == []
+    assert [each.ref for each in _view(store, _day(13)).datasets] == ["bob/ships"]
+
+
+def test_the_tier_of_today_has_no_time(store: Path) -> None:
+    """Today's tier is shown without an as-of time only; otherwise achievements by then count."""
+    tiers = [
+        [each.author_tier for each in _view(store, moment).notebooks] for moment in (_day(25), None)
+    ]
+    assert tiers == [["master", ""], ["master", "contributor"]]
+
+
+def test_a_forum_as_it_was(store: Path) -> None:
+    """The first message is the discussion; comments, with votes as of the time, are plain text."""
+    [early], [late] = (_view(store, _day(day)).discussions for day in (4, 13))
+    assert (early.body, early.votes) == ("Scale first.\n[picture]", 1)
+    assert [(each.id, each.parent, each.votes) for each in early.comments] == [("82", None, 0)]
+    assert [(each.id, each.parent, each.votes) for each in late.comments] == [
+        ("82", None, 1),
+        ("83", "82", 0),
+    ]
+    assert [each.body for each in _view(store, _day(4), "leaf").discussions] == ["Leaves."]
+
+
+def test_programs_are_read_from_where_they_lie(store: Path, tmp_path: Path) -> None:
+    """Only ranked notebooks are read from Meta Kaggle Code, and nothing is copied into the store."""
+    code = write_code(tmp_path / "code", v1001="x = 1\n", v1002="x = 2\n")
+    set_code_folder(store, code)
+    view = take_snapshot(
+        store,
+        tmp_path / "s",
+        competition="titanic",
+        as_of=_day(13),
+        maximize=True,
+        notebooks=10,
+        discussions=10,
+    ).read()
+    assert [(each.ref, each.source) for each in view.notebooks] == [("ada/first", "x = 2\n")]
+    assert view.left_out == ("notebooks that cannot be read, as their code is not there: 1 (bob/fork)",)
+    assert not (store / "code").exists()
+    with pytest.raises(CommunityError, match="is no copy of Meta Kaggle Code"):
+        set_code_folder(store, tmp_path / "s")
+
+
+def _broken(rows: Rows) -> Rows:
+    rows["KernelVotes"].append({"UserId": 1, "KernelVersionId": 1001, "VoteDate": "soon"})
+    rows["KernelVotes"].append({"UserId": "x", "KernelVersionId": 1001, "VoteDate": "03/03/2023"})
+    rows["KernelVotes"].append({"UserId": 1, "KernelVersionId": 999, "VoteDate": "03/03/2023"})
+    rows["KernelVersions"].append(rows["KernelVersions"][0] | {"Id": 1009, "VersionNumber": ""})
+    rows["ForumTopics"].append(rows["ForumTopics"][0] | {"Id": 79, "ForumId": 99})
+    del rows["Teams"], rows["Organizations"]
+    return rows
+
+
+def test_rows_that_cannot_be_used_are_counted(tmp_path: Path) -> None:
+    """Each unusable row is dropped with a reason; a missing table is reported, the rest imported."""
+    dump = write_dump(tmp_path / "dump", _broken(tables()))
+    with (dump / "Users.csv").open("ab") as file:
+        file.write(b'23\n24,"eve",1,and,more\n25,\xff,0\n')
+    done = ingest_dump(tmp_path / "store", dump).record
+    assert [(each.what, each.reason, each.count) for each in done.dropped] == [
+        ("Users.csv", "is not UTF-8", 1),
+        ("Users.csv", "has too few columns", 1),
+        ("Users.csv", "has too many columns", 1),
+        ("KernelVersions.csv", "VersionNumber is missing or is no id", 1),
+        ("KernelVotes.csv", "UserId is missing or is no id", 1),
+        ("KernelVotes.csv", "VoteDate is missing or is no time", 1),
+        ("Teams.csv", "is not there: no whose score it is", 1),
+        ("Organizations.csv", "is not there: no names of organizations that own datasets", 1),
+        ("ForumTopics.csv", "is in no forum of a competition", 1),
+        ("KernelVotes.csv", "what was voted for is not there", 1),
+    ]
+    assert [each.votes for each in _view(tmp_path / "store", _day(13)).notebooks] == [2, 0]
+
+
+def test_numbers_and_times_that_are_none_are_missing(tmp_path: Path) -> None:
+    """A value that DuckDB can read and Python cannot becomes null."""
+    rows = tables()
+    rows["Submissions"][0]["PublicScoreFullPrecision"] = "nan"
+    rows["KernelVotes"][0]["VoteDate"] = "12/31/9999"
+    rows["ForumMessages"][1]["PostDate"] = "0044-03-15 (BC) 00:00:00"
+    dropped = ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows)).record.dropped
+    observed = [(each.what, each.reason) for each in dropped]
+    assert ("KernelVotes.csv", "VoteDate is missing or is no time") in observed
+    view = _view(tmp_path / "store", _day(20))
+    assert len(view.notebooks) == 2
+    assert len(view.discussions[0].comments) == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "message"),
+    [
+        ("Kernels", "", "has no Kernels.csv"),
+        ("KernelVotes", "VoteDate", "KernelVotes.csv: has no column VoteDate"),
+    ],
+)
+def test_what_is_needed_is_asked_for(table: str, column: str, message: str, tmp_path: Path) -> None:
+    """A dump without a required table or column is refused in one line."""
+    rows = tables()
+    for row in rows[table]:
+        row.pop(column, None)
+    if not column:
+        del rows[table]
+    with pytest.raises(CommunityError, match=message):
+        ingest_dump(tmp_path / "store", write_dump(tmp_path / "dump", rows))
+
+
+def test_a_table_is_read_once(tmp_path: Path) -> None:
+    """An import resumed after a crash does not convert tables again."""
+    dump = write_dump(tmp_path / "dump")
+    source = dump_source(dump)
+
+    def dies(*_: Any) -> Any:
+        source.stage(*_)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        import_into(tmp_path / "store", ImportSource(source.kind, source.fingerprint, dies))
+    for file in dump.iterdir():
+        file.unlink()
+    done = import_into(tmp_path / "store", source)
+    assert done.record.taken["notebooks"] == 3
+
+
+def test_a_newer_dump_adds_what_is_new(store: Path, tmp_path: Path) -> None:
+    """Only new records are added; an edited message counts from the newer dump on."""
+    rows = tables()
+    rows["KernelVotes"].append({"UserId": 24, "KernelVersionId": 1003, "VoteDate": "04/01/2023"})
+    rows["ForumMessages"][1]["Message"] = "Why not?"
+    done = ingest_dump(store, write_dump(tmp_path / "dump", rows)).record
+    assert done.taken == {"comments": 1, "votes": 1}
+    bodies = [
+        next(each.body for each in _view(store, moment).discussions[0].comments if each.id == "82")
+        for moment in (_day(30), datetime(2023, 4, 3, tzinfo=UTC))
+    ]
+    assert bodies == ["Why?", "Why not?"]
+
+
+def test_dumps_and_live_folders_are_one_community(store: Path, tmp_path: Path) -> None:
+    """A notebook of a dump and of a live folder is one notebook, with the folder's code."""
+    line = notebook("ada/first", version=3, created_at="2023-03-15T00:00:00Z", vote_times=None, votes=40)
+    line["observed_at"] = "2023-03-16T00:00:00Z"
+    ingest_folder(store, community(tmp_path / "live", notebooks=[line]), "titanic")
+    observed = [
+        [(each.ref, each.version, each.votes) for each in _view(store, _day(day)).notebooks]
+        for day in (13, 16)
+    ]
+    assert observed == [
+        [("ada/first", 2, 2), ("bob/fork", 1, 0)],
+        [("ada/first", 3, 40), ("bob/fork", 1, 0)],
+    ]
+
+
+_late_days = st.integers(11, 28).map("03/{:02d}/2023".format)
+_late_times = st.integers(11, 28).map("03/{:02d}/2023 12:00:00".format)
+
+
+@st.composite
+def _future(draw: st.DrawFn) -> Rows:
+    """Return the small dump with events later than the tenth of March."""
+    rows = deepcopy(tables())
+    version, kernel = rows["KernelVersions"][0], rows["Kernels"][0]
+    for number in range(draw(st.integers(0, 2))):
+        old = draw(st.sampled_from([31, 32]))
+        added = {"Id": 2000 + number, "ScriptId": old, "VersionNumber": 7 + number}
+        rows["KernelVersions"].append(version | added | {"CreationDate": draw(_late_times)})
+        rows["KernelVersionCompetitionSources"].append(
+            {"KernelVersionId": 2000 + number, "SourceCompetitionId": 1}
+        )
+        rows["KernelVersionDatasetSources"].append(
+            {"KernelVersionId": 2000 + number, "SourceDatasetVersionId": 51}
+        )
+    if draw(st.booleans()):  # written early, and made public late
+        rows["Kernels"].append(
+            kernel | {"Id": 39, "CurrentUrlSlug": "late", "MadePublicDate": draw(_late_days)}
+        )
+        rows["KernelVersions"].append(version | {"Id": 2009, "ScriptId": 39})
+        rows["KernelVersionCompetitionSources"].append(
+            {"KernelVersionId": 2009, "SourceCompetitionId": 1}
+        )
+    for user in range(draw(st.integers(0, 3))):
+        rows["KernelVotes"].append(
+            {
+                "UserId": 90 + user,
+                "KernelVersionId": draw(st.sampled_from([1001, 1003])),
+                "VoteDate": draw(_late_days),
+            }
+        )
+        rows["ForumMessageVotes"].append(
+            {
+                "ForumMessageId": draw(st.sampled_from([81, 82])),
+                "FromUserId": 90 + user,
+                "VoteDate": draw(_late_days),
+            }
+        )
+        rows["ForumMessages"].append(
+            rows["ForumMessages"][1] | {"Id": 900 + user, "PostDate": draw(_late_times)}
+        )
+        rows["Submissions"].append(
+            rows["Submissions"][0]
+            | {
+                "SubmissionDate": draw(st.sampled_from(["03/02/2023", "03/12/2023"])),
+                "ScoreDate": draw(_late_days),
+                "PublicScoreFullPrecision": 0.9,
+            }
+        )
+        rows["UserAchievements"].append(
+            {"UserId": 22, "Tier": draw(st.integers(1, 4)), "TierAchievementDate": draw(_late_days)}
+        )
+        rows["DatasetVersions"].append(
+            rows["DatasetVersions"][0]
+            | {"Id": 59 + user, "VersionNumber": 2 + user, "CreationDate": draw(_late_times)}
+        )
+    if draw(st.booleans()):
+        rows["ForumTopics"].append(
+            rows["ForumTopics"][0]
+            | {"Id": 78, "FirstForumMessageId": "", "CreationDate": draw(_late_times)}
+        )
+    for user in rows["Users"]:
+        user["PerformanceTier"] = draw(st.integers(0, 5))
+    return rows
+
+
+@pytest.fixture(scope="module")
+def past(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store with the small dump imported, to be copied before changes."""
+    place = tmp_path_factory.mktemp("p")
+    ingest_dump(place / "store", write_dump(place / "dump"))
+    return place / "store"
+
+
+@settings(max_examples=5)
+@given(_future())
+def test_nothing_later_is_seen(
+    tmp_path_factory: pytest.TempPathFactory, past: Path, future: Rows
+) -> None:
+    """As-of queries of the past are equal with and without later events in the dumps."""
+    before = CommunityStore.open(past).items("titanic", _day(10))
+    place = tmp_path_factory.mktemp("p")
+    late = write_dump(place / "late", future)
+    ingest_dump(place / "alone", late)
+    shutil.copytree(past, place / "after")
+    ingest_dump(place / "after", late)
+    for name in ("alone", "after"):
+        assert CommunityStore.open(place / name).items("titanic", _day(10)) == before
