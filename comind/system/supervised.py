@@ -1,6 +1,6 @@
 """Processes that cannot outlive us, however we end.
 
-A child started by `start_leashed` has a small keeper between it and us. The keeper holds the reading
+A child started by `start_supervised` has a small keeper between it and us. The keeper holds the reading
 end of a pipe whose writing end only we hold: when we end, by whatever signal, the pipe closes and the
 keeper kills all that descends from the child. This needs no clean exit of ours.
 
@@ -26,7 +26,7 @@ __all__ = ["SupervisedProcess", "exit_reason_of", "start_supervised"]
 
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
-_SUPERVISOR = Path(__file__).with_name("keeper.py")
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _BY_SIGNAL = 128
 
 

@@ -1,6 +1,6 @@
 """The keeper of a leashed process: a program of its own, with nothing but the standard library.
 
-    python -I -S keeper.py OPTIONS PROGRAM [ARGUMENT ...]
+    python -I -S supervisor.py OPTIONS PROGRAM [ARGUMENT ...]
 
 When its stdin closes, the program and all its descendants are killed. OPTIONS is JSON, as written by
 `comind.system.supervised`. It exits with the program's code (128 + n: ended by signal n).

@@ -107,7 +107,7 @@ def _find(victim: str, child: "subprocess.Popen[str]", inside: list[psutil.Proce
         return psutil.Process(child.pid)
     if victim == "keeper":
         own = psutil.Process(child.pid).children()
-        return next(p for p in reversed(own) if any("keeper.py" in part for part in p.cmdline()))
+        return next(p for p in reversed(own) if any("supervisor.py" in part for part in p.cmdline()))
     program = {"kernel": "kernel.py", "driver": "driver.py"}[victim]
     return next(p for p in inside if any(part.endswith(program) for part in p.cmdline()[:4]))
 

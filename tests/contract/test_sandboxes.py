@@ -384,7 +384,7 @@ def test_killed_with_its_keeper_a_container_goes_at_the_next_start(
     monkeypatch.setenv("DOCKER_HOST", engine)
     mark = f"mark-{os.getpid()}-both"
     parent = _start_parent("docker", tmp_path, mark, engine)
-    keepers = [pid for pid in _running("container_keeper.py") if str(tmp_path) in _command(pid)]
+    keepers = [pid for pid in _running("container_supervisor.py") if str(tmp_path) in _command(pid)]
     assert len(keepers) == 1
     for pid in (*keepers, parent.pid):
         os.kill(pid, signal.SIGKILL)

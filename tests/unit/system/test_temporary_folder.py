@@ -12,8 +12,8 @@ from comind.system.temporary_folder import remove_stale_folders, temporary_folde
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from comind.system.temporary_folder import workplace
-with workplace(Path(sys.argv[1]), "again") as place:
+from comind.system.temporary_folder import temporary_folder
+with temporary_folder(Path(sys.argv[1]), "again") as place:
     (place / "labels.csv").write_text("secret")
     print(place, flush=True)
     time.sleep(300)
