@@ -31,7 +31,7 @@ from sklearn.metrics import log_loss
 
 from comind.baseline import fit_program, kinds_for
 from comind.domain.problem import AnswerKind, DataShape, Problem
-from comind.session.environment import thread_settings
+from comind.session.program import thread_settings
 
 CORES = 2
 FOLDS = 3

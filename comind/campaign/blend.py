@@ -28,8 +28,8 @@ from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.report import NO_FOLDS, BlendReport
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
-from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
+from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file
 

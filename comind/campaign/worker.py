@@ -42,7 +42,7 @@ from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Session
-from comind.session.complaint import error_line
+from comind.session.output import error_line
 from comind.system.failpoints import failpoint
 from comind.system.files import DISK_FULL, ROOM
 

@@ -16,8 +16,8 @@ from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.session.process import start_bounded
+from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
-from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["BubblewrapSandbox"]
 

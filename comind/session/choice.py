@@ -8,7 +8,7 @@ from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
-from comind.system.toolbox import Interpreter, interpreter_for_agents, own_interpreter
+from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 
 __all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
 

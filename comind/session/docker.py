@@ -26,10 +26,10 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, SandboxSpec
 from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
 from comind.session.program import run_program
-from comind.system.owner import has_exited, process_identity
-from comind.system.scratch import ScratchFolder
+from comind.system.interpreter import Interpreter, interpreter_for_agents
+from comind.system.process_identity import has_exited, process_identity
 from comind.system.supervised import exit_reason_of
-from comind.system.toolbox import Interpreter, interpreter_for_agents
+from comind.system.temporary_folders import scratch_folder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -196,7 +196,7 @@ class DockerSandbox(Mounting):
 
     def _try(self) -> None:
         """Run the interpreter once, so that what does not work is known before it is needed."""
-        with ScratchFolder("d") as folder:
+        with scratch_folder("d") as folder:
             tried = run_program(
                 self,
                 ("-c", "pass"),

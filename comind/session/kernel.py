@@ -14,14 +14,14 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
-from comind.session.environment import environment, thread_settings
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, bounded, plain_text
 from comind.session.packages import SEEN_AT, Packages, asked_for
+from comind.session.program import environment, thread_settings
 from comind.session.quota import Quota, QuotaWatch
-from comind.system.scratch import scratch_folder
 from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import make_scratch_folder
 
 __all__ = ["KernelSession"]
 
@@ -120,7 +120,7 @@ class KernelSession:
 
     def _start(self) -> None:
         self.close()
-        self._runtime = scratch_folder("k")
+        self._runtime = make_scratch_folder("k")
         shared = self._runtime / "r"
         shared.mkdir(mode=0o700)
         for name in _PROGRAMS:

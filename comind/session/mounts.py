@@ -6,7 +6,7 @@ from itertools import chain
 from pathlib import Path
 
 from comind.session.base import SandboxSpec
-from comind.system.toolbox import Interpreter
+from comind.system.interpreter import Interpreter
 
 __all__ = ["SANDBOX_UID", "TMP_BYTES", "Mounting", "host_programs", "lay_out"]
 

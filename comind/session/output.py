@@ -2,12 +2,15 @@
 
 import re
 
-__all__ = ["Output", "bounded", "plain_text"]
+__all__ = ["Output", "bounded", "error_line", "plain_text"]
 
 # A title (OSC) ends at its terminator or at the end of the line: an open one must not hide what follows.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
+_HEADER = "Traceback (most recent call last)"
+_RAISED = re.compile(r"[^\W\d][\w.]*(:( |$)|$)")
+"""The first line of an exception's own words; frames are indented, or begin with two words."""
 _LINE_LENGTH = 1 << 16  # a line that is not over by then is taken as it is
 
 
@@ -80,3 +83,15 @@ def bounded(text: str) -> str:
     kept = Output(head=4_000, tail=12_000)
     kept.add(text)
     return kept.text()
+
+
+def error_line(error: str) -> str:
+    """Return the line of an error that says what is wrong.
+
+    Of a traceback that is the first line of the exception raised last, whose message may have more of
+    them; of anything else the last line.
+    """
+    lines = [line.rstrip() for line in error.strip().splitlines()]
+    begun = [number for number, line in enumerate(lines, start=1) if _HEADER in line]
+    raised = (line for line in lines[begun[-1] :] if _RAISED.match(line)) if begun else iter(())
+    return next(raised, lines[-1].strip() if lines else "")

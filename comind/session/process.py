@@ -12,8 +12,8 @@ from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
 from comind.system.cgroups import make_group
 from comind.system.files import copy_plain_tree
+from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess, start_supervised
-from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["ProcessSandbox", "start_bounded"]
 

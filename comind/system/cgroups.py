@@ -14,7 +14,7 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.system.owner import started
+from comind.system.process_identity import started
 
 __all__ = ["ControlGroup", "make_group"]
 

@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from comind.system.cgroups import make_group
-from comind.system.owner import started
+from comind.system.process_identity import started
 from tests.engine import ROOT, Engine, folder_of_the_run
 
 pytestmark = pytest.mark.torture

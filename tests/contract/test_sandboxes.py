@@ -17,7 +17,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
-from comind.system.owner import process_identity
+from comind.system.process_identity import process_identity
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.engine import ROOT, docker, folder_of_the_run, script
 

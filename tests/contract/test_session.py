@@ -14,7 +14,7 @@ from comind.session.base import CellStatus, Input, Sandbox
 from comind.session.kernel import KernelSession
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
-from comind.system.toolbox import Interpreter
+from comind.system.interpreter import Interpreter
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.unit.session.test_packages import make_wheel
 

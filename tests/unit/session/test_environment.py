@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.session.environment import environment
+from comind.session.program import environment
 
 
 @pytest.mark.parametrize("name", ["KAGGLE_API_TOKEN", "KAGGLE_KEY", "KAGGLE_USERNAME", "OPENAI_API_KEY"])

@@ -7,7 +7,7 @@ import pytest
 
 from comind.system import cgroups
 from comind.system.cgroups import make_group
-from comind.system.owner import started
+from comind.system.process_identity import started
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.system.cores import Cores, usable_cores
+from comind.system.hardware import Cores, usable_cores
 
 
 def test_who_is_alone_gets_every_core() -> None:

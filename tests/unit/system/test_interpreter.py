@@ -4,7 +4,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
+from comind.system.interpreter import OWN_PYTHON, PROGRAM, python_and_packages
 
 
 def _told(*options: str, **env: str) -> tuple[str, list[str]]:
@@ -17,8 +17,9 @@ def _told(*options: str, **env: str) -> tuple[str, list[str]]:
 def test_the_program_says_what_we_say() -> None:
     """Run as a program in this interpreter, it tells this interpreter's version and packages."""
     version, packages = _told("-P")
-    assert version == python_version()
-    assert set(packages) >= {each for each in installed_packages() if each.startswith("pydantic")}
+    own_version, own_packages = python_and_packages()
+    assert version == own_version
+    assert set(packages) >= {each for each in own_packages if each.startswith("pydantic")}
     assert packages == sorted(packages, key=lambda each: each.partition("==")[0])
 
 

@@ -3,13 +3,13 @@
 import subprocess
 import sys
 
-from comind.system.owner import has_exited, process_identity
+from comind.system.process_identity import has_exited, process_identity
 
 
 def test_a_process_is_there_until_it_ends() -> None:
     """We are not gone; a process that ended is."""
     assert not has_exited(process_identity())
-    code = "from comind.system.owner import process_identity; print(process_identity())"
+    code = "from comind.system.process_identity import process_identity; print(process_identity())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert has_exited(done.stdout.strip())
 

@@ -7,13 +7,13 @@ import sys
 import time
 from pathlib import Path
 
-from comind.system.scratch import ScratchFolder
 from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import scratch_folder
 
 
 def test_a_folder_is_private_and_goes() -> None:
     """Nobody else can look in; at the end of the block it is gone."""
-    with ScratchFolder("t") as folder:
+    with scratch_folder("t") as folder:
         assert folder.parent.stat().st_mode & 0o777 == 0o700
         (folder / "labels.csv").write_text("secret")
     assert not folder.exists()
@@ -23,8 +23,8 @@ def test_a_folder_goes_when_we_are_killed() -> None:
     """After a kill -9 in the middle of the block nothing is left."""
     program = (
         "import time\n"
-        "from comind.system.scratch import ScratchFolder\n"
-        "with ScratchFolder('t') as folder:\n"
+        "from comind.system.temporary_folders import scratch_folder\n"
+        "with scratch_folder('t') as folder:\n"
         "    (folder / 'labels.csv').write_text('secret')\n"
         "    print(folder, flush=True)\n"
         "    time.sleep(300)\n"

@@ -69,8 +69,8 @@ def test_a_child_ends_when_we_are_killed(tmp_path: Path) -> None:
     scratch.mkdir()
     program = (
         "import time, pathlib, os\n"
-        "from comind.system.supervised import start_leashed\n"
-        f"start_leashed(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
+        "from comind.system.supervised import start_supervised\n"
+        f"start_supervised(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
         f" env=dict(os.environ), scratch=pathlib.Path({str(scratch)!r}))\n"
         "time.sleep(300)\n"
     )

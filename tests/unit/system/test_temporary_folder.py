@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from comind.system.temporary_folder import remove_stale_folders, temporary_folder
+from comind.system.temporary_folders import remove_stale_folders, temporary_folder
 
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from comind.system.temporary_folder import temporary_folder
+from comind.system.temporary_folders import temporary_folder
 with temporary_folder(Path(sys.argv[1]), "again") as place:
     (place / "labels.csv").write_text("secret")
     print(place, flush=True)

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from comind.session.mounts import host_programs
-from comind.system.toolbox import (
+from comind.system.interpreter import (
     Interpreter,
+    _toolbox_at,
     interpreter_for_agents,
     own_interpreter,
-    toolbox_at,
     toolbox_folder,
 )
 
@@ -28,7 +28,7 @@ def _built(folder: Path, *, lock: str | None = "numpy==2.4.6\n") -> Path:
 def test_it_is_known_by_its_lock_file(tmp_path: Path) -> None:
     """The hash of its lock file names it; its folder and the base of its Python are mounted."""
     folder = _built(tmp_path / "box")
-    found = toolbox_at(folder)
+    found = _toolbox_at(folder)
     assert found == Interpreter(
         str(folder / "bin" / "python"),
         ((tmp_path / "base").resolve(), folder),
@@ -40,11 +40,11 @@ def test_it_is_known_by_its_lock_file(tmp_path: Path) -> None:
 
 def test_half_of_one_is_none(tmp_path: Path) -> None:
     """Without its lock file, which is laid in it last, it is not used; nor without Python."""
-    assert toolbox_at(tmp_path / "nowhere") is None
-    assert toolbox_at(_built(tmp_path / "half", lock=None)) is None
+    assert _toolbox_at(tmp_path / "nowhere") is None
+    assert _toolbox_at(_built(tmp_path / "half", lock=None)) is None
     broken = _built(tmp_path / "broken")
     (broken / "bin" / "python").unlink()
-    assert toolbox_at(broken) is None
+    assert _toolbox_at(broken) is None
 
 
 def test_agents_code_runs_in_it_where_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
