@@ -20,8 +20,7 @@ from comind.campaign.plan import Code
 from comind.campaign.script import cells_of, derive
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
-from comind.domain.blend import Blend, BlendMember
-from comind.domain.draft import Draft, Operator
+from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
 from comind.evaluation.blending.selection import MOST_MEMBERS

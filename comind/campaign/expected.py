@@ -9,7 +9,7 @@ from comind.campaign.folds import FoldRuns, fold_runs
 from comind.campaign.race import Compared
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
-from comind.domain.blend import Blend
+from comind.domain.draft import Blend
 from comind.domain.metric import Paired
 
 __all__ = ["BEYOND", "best_expected", "blend_reason"]

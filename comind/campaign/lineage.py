@@ -12,8 +12,7 @@ from comind.campaign.history import fold
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.campaign.script import Script, ScriptKind, all_cells, cells_of, derive
 from comind.campaign.state import CampaignState
-from comind.domain.blend import Blend
-from comind.domain.draft import Draft
+from comind.domain.draft import Blend, Draft
 from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.eventlog.log import Record, read_log

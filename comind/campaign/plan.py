@@ -10,12 +10,10 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from comind.domain.blend import Blend
-from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
+from comind.domain.draft import Blend, Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.errors import LogError
 
 __all__ = [

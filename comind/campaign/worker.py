@@ -35,7 +35,7 @@ from comind.campaign.refit import REFIT_ROLE, refit
 from comind.campaign.script.cells import ran_part
 from comind.campaign.signals import WorkStopped
 from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
+from comind.domain.value import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record

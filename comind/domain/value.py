@@ -1,13 +1,22 @@
 """What all values have in common."""
 
 import re
-from typing import Annotated, TypeVar
+from functools import cached_property
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    RootModel,
+    StringConstraints,
+    ValidationError,
+)
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Text", "Value", "check_name", "one_line", "wanted"]
+__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "wanted"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -18,6 +27,36 @@ class Value(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
     )
+
+
+class Payload(RootModel[dict[str, JsonValue]]):
+    """A JSON object of a type that its reader names; validated once for each type and payload."""
+
+    model_config = ConfigDict(frozen=True)
+
+    root: dict[str, JsonValue] = {}
+
+    @classmethod
+    def of(cls, value: BaseModel) -> Self:
+        """Return the payload that reads as `value`; by way of its JSON, as a replay will read it."""
+        return cls.model_validate_json(value.model_dump_json())
+
+    def read(self, kind: type[T]) -> T:
+        """Return the payload as a `kind`.
+
+        Raises:
+            pydantic.ValidationError: it is none.
+        """
+        found = self.parsed.get(kind)
+        if found is None:
+            found = self.parsed[kind] = kind.model_validate(self.root)
+        assert isinstance(found, kind)
+        return found
+
+    @cached_property
+    def parsed(self) -> dict[type[BaseModel], BaseModel]:
+        """The values that this payload was read as, by type; a cache, no part of the payload."""
+        return {}
 
 
 def wanted(kind: type[T], values: object, where: str) -> T:

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from comind.agents.comind.lineage import graph_with_ideas
-from comind.agents.comind.pool import pool_of
+from comind.agents.comind.pool import graph_with_ideas, pool_of
 from comind.campaign.attempt import WORK_EVENTS, CellEnded, MonitorAsked, WorkEvent
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import read_state

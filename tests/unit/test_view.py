@@ -18,8 +18,8 @@ from comind.campaign.events import CampaignEvent, FinalPicked, FoldFinished, Fol
 from comind.campaign.history import AttemptState, apply, fold
 from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
-from comind.domain.payload import Payload
 from comind.domain.spend import Budget, LimitReached, Spend
+from comind.domain.value import Payload
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage

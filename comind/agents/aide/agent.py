@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, room_in
-from comind.agents.aide.community import by_votes, notes_for
+from comind.agents.aide.notes import by_votes, notes_for
 from comind.agents.aide.tree import AideParameters, good, grow
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext

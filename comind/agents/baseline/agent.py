@@ -1,16 +1,34 @@
 """What the baseline does as an agent; which step comes next is said in searching.py."""
 
-from comind.agents.baseline.searching import AVERAGE, Search
-from comind.baseline import fit_program, found_in, kinds_for, why_no_kinds
+import math
+from statistics import median
+from typing import NamedTuple
+
+from comind.baseline import Found, fit_program, found_in, kinds_for, search_program, why_no_kinds
 from comind.campaign.agent import Agent
 from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.outcome import CodeResult
-from comind.campaign.plan import Code, Decision, Done, Think, Wait
+from comind.campaign.plan import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.state import CampaignState
+from comind.campaign.works import Attempt
+from comind.domain.draft import Draft, Operator
+from comind.domain.problem import Problem
 from comind.domain.value import Value
 
 __all__ = ["BaselineAgent", "Nothing"]
 
+_AVERAGE = "average"
+_EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
+_KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
+_BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
+_MEMBERS = 6  # of an average
+_FIRST_MEMBERS = 3  # of the first average, where there is little time
+_IMPORT_SECONDS = 15.0  # what a recipe takes at most that does little but import libraries
+_LEAST_SECONDS = 10.0  # of an attempt
+_START_SECONDS = 5.0  # of an interpreter of its own
+_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
+_REFIT_FACTOR = 1.5  # of what code took, for more rows
+_NOTHING_FITTED = "no settings of any kind could be fitted"
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
 
 
@@ -37,7 +55,7 @@ class BaselineAgent(Agent):
             return Done(reason=f"{told}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
-        return Search(self.problem, self.seed, state, kinds).next()
+        return _Search(self.problem, self.seed, state, kinds).next()
 
     def think(self, work: Think, context: ThinkContext) -> Value:
         """End a thought that a campaign of a former version had begun without a model."""
@@ -49,7 +67,7 @@ class BaselineAgent(Agent):
         draft = work.draft
         if not draft.codebase:
             return CodeResult(report="Nobody implements drafts without a language model.")
-        if draft.kind == AVERAGE:
+        if draft.kind == _AVERAGE:
             context.step("Average models of several kinds.", draft.codebase)
             return CodeResult(report=draft.method)
         seconds = _SEARCH_SHARE * context.seconds_left
@@ -62,3 +80,235 @@ class BaselineAgent(Agent):
         code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
         context.step("Fit with the best settings.", code)
         return CodeResult(report=f"{draft.method} It found:\n{found.model_dump_json()}")
+
+
+class _Tried(NamedTuple):
+    """An attempt of the search, and what it found; nothing where it failed or still runs."""
+
+    attempt: Attempt
+    found: Found | None
+
+    @property
+    def kind(self) -> str:
+        return self.attempt.work.draft.kind
+
+    @property
+    def seconds(self) -> float:
+        """How long all of it took; 0 while it runs."""
+        return self.attempt.outcome.spend.seconds if self.attempt.outcome else 0.0
+
+    @property
+    def fit_seconds(self) -> float:
+        """How long its program takes that hands in."""
+        return self.attempt.outcome.code_seconds if self.attempt.outcome else 0.0
+
+
+class _Search:
+    """Plans one step of a search."""
+
+    def __init__(
+        self, problem: Problem, seed: int, state: CampaignState, kinds: tuple[str, ...]
+    ) -> None:
+        """Read what was tried from the state; `kinds` are in the order in which to try them."""
+        self._problem = problem
+        self._seed = seed
+        self._state = state
+        self._kinds = kinds
+        mine = [each for each in state.works.attempts() if each.work.draft.codebase]
+        self._tried = [_Tried(each, _found(each)) for each in mine]
+        self._ends = [n for n, each in enumerate(self._tried) if each.kind == _AVERAGE]
+        begun = self._ends[-1] + 1 if self._ends else 0
+        self._before, self._now = self._tried[:begun], self._tried[begun:]
+        self._rounds = len(self._ends) - 1  # that were made; the first average ends none
+
+    def next(self) -> Decision:
+        """Return the attempts to begin now, or why the search is over."""
+        if any(each.attempt.outcome is None for each in self._before):
+            return Wait()
+        if not self._tried:
+            fits = self._average_seconds() <= self._first_room()
+            return [self._average()] if fits else self._late()
+        if not self._now and (reason := self._why_no_round()):
+            return Done(reason=reason)
+        fitting, slots = [kind for kind in self._wanted() if self._fits(kind)], self._slots()
+        if fitting and slots > 0:
+            planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
+            return planned
+        if any(each.attempt.outcome is None for each in self._now):
+            return Wait()
+        if not self._members():
+            return Done(reason=_NOTHING_FITTED)
+        if self._now and self._average_seconds() <= self._room():
+            return [self._average()]
+        return self._late()
+
+    def _late(self) -> Done:
+        left = self._state.seconds_left()
+        return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
+
+    def _slots(self) -> int:
+        """Return how many attempts to begin at once: a core each, as each is busy all the time."""
+        given = self._state.resources()
+        running = sum(each.attempt.outcome is None for each in self._now)
+        return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
+
+    def _why_no_round(self) -> str:
+        """Return why no round is to follow those that were made; empty if one is."""
+        given = self._state.spec.iterations
+        limit = math.inf if given is None else given - _BESIDE_ROUNDS
+        if self._rounds >= min(len(_EVALUATIONS), limit):
+            return f"all {self._rounds} rounds of the search are made"
+        if not self._members():
+            return _NOTHING_FITTED
+        if self._rounds > 1 and not self._gained():
+            return f"round {self._rounds} of the search found nothing better"
+        return ""
+
+    def _gained(self) -> bool:
+        """Whether the last round has a better score than all before it."""
+        last = self._before[self._ends[-2] + 1 :]
+        scores = [each.attempt.score.value for each in last if each.attempt.score]
+        latest = {each.attempt.id for each in last}
+        others = [each for each in self._state.works.best_first() if each.id not in latest]
+        best = others[0].score.value if others and others[0].score else None
+        return any(score.better_than(best) for score in scores)
+
+    # --- searches ---------------------------------------------------------------------------------
+
+    def _wanted(self) -> list[str]:
+        """Return the kinds that this round has still to try."""
+        begun = {each.kind for each in self._now}
+        if not self._rounds:
+            return [kind for kind in self._kinds if kind not in begun]
+        best = self._best(self._before)
+        ordered = sorted(best, key=lambda kind: best[kind].loss)[: _KINDS[self._rounds - 1]]
+        return [kind for kind in ordered if kind not in begun]
+
+    def _fits(self, kind: str) -> bool:
+        return self._search_seconds(kind) + self._average_seconds() <= self._room()
+
+    def _search_seconds(self, kind: str) -> float:
+        """Return about how long the next search of a kind takes."""
+        same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
+        if same:
+            return 2 * same[-1]
+        others = [each.seconds for each in self._tried if each.seconds]
+        return max(_LEAST_SECONDS, median(others) if others else 0.0)
+
+    def _search(self, kind: str) -> Code:
+        evaluations = _EVALUATIONS[self._rounds]
+        known = self._best(self._tried).get(kind)
+        start = known.settings if known else None
+        draft = Draft(
+            title=f"{kind}, {evaluations} evaluations",
+            method=f"The best of {evaluations} settings of {kind} by cross-validation, on all folds.",
+            codebase=search_program(self._problem, self._seed, kind, evaluations, start),
+            kind=kind,
+        )
+        return self._code(draft, Operator.DRAFT, ())
+
+    def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
+        budget = self._state.work_budget()
+        reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
+        room = self._room() if self._tried else self._first_room()
+        seconds = max(1.0, min(budget.seconds, room - reserve))
+        return Code(
+            operator=operator,
+            draft=draft,
+            role=BASELINE_ROLE,
+            parents=parents,
+            budget=budget.model_copy(
+                update={"seconds": seconds, "cell_seconds": min(budget.cell_seconds, seconds)}
+            ),
+        )
+
+    # --- averages ---------------------------------------------------------------------------------
+
+    def _best(self, tried: list[_Tried]) -> dict[str, Found]:
+        """Return the best settings of each kind."""
+        best: dict[str, Found] = {}
+        for each in tried:
+            if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
+                best[each.kind] = each.found
+        return best
+
+    def _members(self) -> dict[str, Found | None]:
+        """Return the best settings that were found, and kinds that are still to be searched."""
+        best = self._best(self._tried)
+        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
+        searched = {each.kind for each in self._tried}
+        members: dict[str, Found | None] = {kind: best[kind] for kind in found}
+        members |= {kind: None for kind in self._kinds if kind not in searched}
+        few = not self._tried and self._is_short()
+        return dict(list(members.items())[: _FIRST_MEMBERS if few else _MEMBERS])
+
+    def _is_short(self) -> bool:
+        """Whether there is little time, as seen from what the recipe took."""
+        recipe = self._recipe_seconds()
+        return recipe > _IMPORT_SECONDS and self._state.seconds_left() < _MEMBERS * recipe
+
+    def _average_seconds(self) -> float:
+        """Return about how long it takes to fit one more average."""
+        averages = [each.fit_seconds for each in self._before if each.kind == _AVERAGE]
+        if not averages:  # like the recipe's, which averages models, too
+            recipe = self._recipe_seconds()
+            return max(_START_SECONDS, recipe / 2 if self._is_short() else recipe)
+        if not averages[0]:
+            return _LEAST_SECONDS
+        found = sum(each.seconds for each in self._members().values() if each)
+        return max(averages[0], found)
+
+    def _average(self) -> Code:
+        members = self._members()
+        named = ", ".join(members)
+        settings = {kind: found.settings if found else None for kind, found in members.items()}
+        draft = Draft(
+            title=f"average of {len(members)} kinds of models",
+            method=f"A weighted average of {named}; the weights are best out of fold.",
+            codebase=fit_program(self._problem, self._seed, settings),
+            kind=_AVERAGE,
+        )
+        parents = tuple(
+            next(each.attempt.id for each in self._tried if each.kind == kind and each.found == found)
+            for kind, found in members.items()
+            if found
+        )
+        return self._code(draft, Operator.ENSEMBLE, parents)
+
+    def _recipe_seconds(self) -> float:
+        """Return how long the program of attempt 0 took."""
+        recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
+        return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
+
+    def _room(self) -> float:
+        """Return the seconds that are left beside what the campaign's end needs.
+
+        The refit may be that of a blend of an average and the recipe; then its script is proved.
+        """
+        state = self._state
+        average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
+        refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
+        proof = average if state.spec.prove else 0.0
+        return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
+
+    def _first_room(self) -> float:
+        """Return the same for the first average, which little time shall not keep from being made.
+
+        What is left for the refit is what the slower one takes, as most of that is to import libraries.
+        """
+        slower = max(self._average_seconds(), self._recipe_seconds())
+        refit = slower if self._state.spec.refit else 0.0
+        return self._left_beside(self._closing() + refit)
+
+    def _closing(self) -> float:
+        return min(_CLOSING_SECONDS, _CLOSING_SHARE * (self._state.budget.seconds or 0.0))
+
+    def _left_beside(self, kept: float) -> float:
+        limit = self._state.budget.seconds
+        return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
+
+
+def _found(attempt: Attempt) -> Found | None:
+    if attempt.outcome is None or attempt.score is None or attempt.work.draft.kind == _AVERAGE:
+        return None
+    return found_in(attempt.outcome.report)

@@ -7,12 +7,11 @@ from typing import ClassVar, NamedTuple
 from comind.agents.comind.analyzer import analyze, readings_of
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION, implement
 from comind.agents.comind.coordinator import coordinate, drafting_of
-from comind.agents.comind.estimate import estimate
 from comind.agents.comind.idea_proposer import propose, proposing_of
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.lineage import graph_with_ideas
 from comind.agents.comind.parameters import CoMindParameters
-from comind.agents.comind.pool import Pool, pool_of
+from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.sizes import estimate
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext, ThinkContext

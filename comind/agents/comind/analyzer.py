@@ -1,14 +1,23 @@
 """The Analyzer: community items and published solutions become rated reports (paper, section 4.2)."""
 
+import random
 import re
 
 from pydantic import Field
 
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, runs_of
-from comind.agents.comind.sampling import sample
 from comind.agents.comind.sizes import Sizes
-from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    Component,
+    Item,
+    Ratings,
+    Reading,
+    Report,
+    Reports,
+    Sampled,
+)
 from comind.campaign.context import ThinkContext
 from comind.campaign.plan import BASELINE_ROLE
 from comind.campaign.state import CampaignState
@@ -51,7 +60,7 @@ def readings_of(
 ) -> list[Reading]:
     """Return what the readers of round `number` read, each a part of it; empty where nothing is new."""
     read = {report.item for report in pool.reports}
-    sampled = sample(view, read, parameters, seed=seed, number=number)
+    sampled = _sample(view, read, parameters, seed=seed, number=number)
     unread = [a for a in _published(state) if a.id not in read]
     solutions = unread[: parameters.solutions_per_round]
     limit = state.budget.seconds
@@ -68,6 +77,31 @@ def readings_of(
         for reader in range(parameters.readers)
     )
     return [part for part in parts if part.sampled or part.solutions]
+
+
+def _sample(
+    view: CommunityView, read: set[str], parameters: CoMindParameters, *, seed: int, number: int
+) -> list[Sampled]:
+    """Return the items of round `number`: the best ranked that are unread, and strays from the rest.
+
+    Ranks come from the view; a stray is drawn at random, so that what the ranking overlooks has a
+    chance. The same round of the same campaign always draws the same.
+    """
+    draw = random.Random(f"{seed}:{number}")  # noqa: S311 - no secret hangs on it
+    found = []
+    for kind, names, best in (
+        ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
+        ("discussion", [item.id for item in view.discussions], parameters.discussions_per_round),
+    ):
+        unread = [name for name in names if name not in read]
+        for name in unread[:best]:
+            why = f"number {names.index(name) + 1} of {len(names)} {kind}s by rank, unread"
+            found.append(Sampled(id=name, kind=kind, why=why))
+        rest = unread[best:]
+        for name in draw.sample(rest, min(parameters.random_per_round, len(rest))):
+            why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
+            found.append(Sampled(id=name, kind=kind, why=why))
+    return found
 
 
 def analyze(problem: Problem, view: CommunityView, reading: Reading, context: ThinkContext) -> Reports:

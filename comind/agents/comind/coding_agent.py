@@ -6,7 +6,7 @@ from typing import Self
 from pydantic import BaseModel, Field, create_model, model_validator
 
 from comind.agents.comind.begin import Begun, begin
-from comind.agents.comind.history import History, Turn
+from comind.agents.comind.conversation import History, Turn
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.context import CodeContext, Step

@@ -11,8 +11,7 @@ from rapidfuzz.utils import default_process
 from comind.agents.comind.adapt import MOST_CHARACTERS
 from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusals
 from comind.agents.comind.idea_proposer import best_reports
-from comind.agents.comind.lineage import complements
-from comind.agents.comind.pool import Pool, runs_of
+from comind.agents.comind.pool import Pool, complements, runs_of
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
     COORDINATE,

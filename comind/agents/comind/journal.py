@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-from comind.agents.comind.lineage import graph_with_ideas
-from comind.agents.comind.pool import Pool, pool_of
+from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
 from comind.campaign.journal import attempt_lines, plain, step_lines
 from comind.campaign.plan import Think

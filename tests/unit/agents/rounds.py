@@ -14,7 +14,7 @@ from comind.campaign.plan import BASELINE_ROLE, Code, Purpose, Think
 from comind.campaign.state import CampaignState, apply
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
-from comind.domain.payload import Payload
+from comind.domain.value import Payload
 from tests.unit.campaign.samples import code, opened, scored
 from tests.unit.campaign.test_state import records
 

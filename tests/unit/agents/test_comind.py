@@ -28,8 +28,8 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
 from comind.domain.problem import AnswerKind, DataShape, Problem
+from comind.domain.value import Payload
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel

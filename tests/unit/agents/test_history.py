@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind.history import History, Turn
+from comind.agents.comind.conversation import History, Turn
 from comind.campaign.worker import execute
 from comind.llm.base import Message
 from comind.llm.tokens import count_tokens

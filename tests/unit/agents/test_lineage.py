@@ -1,6 +1,6 @@
 """Any solution can be traced to what it came from, and any item to what came from it."""
 
-from comind.agents.comind.lineage import graph_with_ideas
+from comind.agents.comind.pool import graph_with_ideas
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.events import CampaignEvent
 from comind.domain.draft import Draft

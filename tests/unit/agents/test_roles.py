@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
+from comind.agents.comind.analyzer import _sample
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.sampling import sample
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Think, Wait
@@ -60,13 +60,13 @@ def test_sampling_says_why_and_takes_a_stray() -> None:
         notebooks=tuple(notebook(f"a/n{n}") for n in range(10)),
         discussions=tuple(discussion(f"{n}") for n in range(6)),
     )
-    first = sample(view, set(), FEW, seed=0, number=0)
+    first = _sample(view, set(), FEW, seed=0, number=0)
     assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
     assert {each.kind for each in first} == {"notebook", "discussion"}
     assert "number 1 of 10 notebooks by rank" in first[0].why
     assert "drawn at random" in first[3].why
-    assert sample(view, set(), FEW, seed=0, number=0) == first
-    again = sample(view, {each.id for each in first}, FEW, seed=0, number=1)
+    assert _sample(view, set(), FEW, seed=0, number=0) == first
+    again = _sample(view, {each.id for each in first}, FEW, seed=0, number=1)
     assert not {each.id for each in again} & {each.id for each in first}
 
 

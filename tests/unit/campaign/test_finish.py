@@ -10,8 +10,7 @@ from comind.campaign.finish import as_csv, pick
 from comind.campaign.refit import REFIT_ROLE
 from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
-from comind.domain.blend import Blend, BlendMember
-from comind.domain.draft import Operator
+from comind.domain.draft import Blend, BlendMember, Operator
 from comind.domain.metric import Interval, Paired
 from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import CELLS, World

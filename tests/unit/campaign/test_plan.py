@@ -14,8 +14,7 @@ from pydantic import ValidationError
 from comind.campaign.events import CAMPAIGN_EVENTS, WorkFinished, WorkPlanned
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Purpose, Think
-from comind.domain.payload import Payload
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.errors import LogError
 from tests.unit.agents.rounds import state_of
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from comind.agents.aide import Aide
 from comind.agents.aide.coder import Review, Solution
-from comind.agents.aide.community import Digest, Picks
+from comind.agents.aide.notes import Digest, Picks
 from comind.agents.aide.tree import AideParameters
 from comind.campaign.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.searching import AVERAGE
+from comind.agents.baseline.agent import _AVERAGE
 from comind.baseline import Found
 from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS
@@ -87,7 +87,7 @@ def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
 def test_the_first_step_averages(problem: Problem) -> None:
     """After attempt 0 comes one average of kinds, which the searches wait for."""
     [first] = _codes(_plan(problem))
-    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, AVERAGE, Operator.ENSEMBLE)
+    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, _AVERAGE, Operator.ENSEMBLE)
     assert isinstance(_plan(problem, (first, None)), Wait)
 
 
@@ -105,7 +105,7 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
         tried += [(work, _ended(0.7, loss=len(kinds) - number)) for number, work in enumerate(planned)]
     assert sorted(kinds) == sorted(_KINDS)
     [average] = _codes(_plan(problem, *tried))
-    assert average.draft.kind == AVERAGE
+    assert average.draft.kind == _AVERAGE
     assert len(average.parents) == len(_KINDS)
     later = _codes(_plan(problem, *tried, (average, _ended(0.9))))
     assert later[0].draft.title == "trees, 16 evaluations"
@@ -118,7 +118,7 @@ def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
     while True:
         planned = _codes(_plan(problem, *tried))
-        if planned[0].draft.kind == AVERAGE:
+        if planned[0].draft.kind == _AVERAGE:
             break
         tried += [(w, failed() if w.draft.kind == "net" else _ended(0.7)) for w in planned]
     assert "net" not in planned[0].draft.method
