@@ -13,7 +13,7 @@ from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState, fold
 from comind.campaign.state import CampaignState
 from comind.domain.metric import MetricValue
-from comind.domain.optimism import optimism_of
+from comind.domain.optimism import selection_optimism
 from comind.errors import LogError
 from comind.eventlog.log import read_log
 
@@ -91,7 +91,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         error=error,
-        optimism=optimism_of(signed, error) if error is not None else None,
+        optimism=selection_optimism(signed, error) if error is not None else None,
         others=len(behind),
         near=sum(each <= error for each in behind) if error is not None else 0,
         lead=min(behind, default=0.0),

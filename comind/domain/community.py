@@ -82,7 +82,7 @@ class CommunityView(Value):
     left_out: tuple[str, ...] = ()
     """Items that could not be used, and why, in one line each."""
 
-    def over(self, older: "CommunityView") -> "CommunityView":
+    def merged_with(self, older: "CommunityView") -> "CommunityView":
         """Return this, and behind it what only an older view has; items are as they are now."""
         return self.model_copy(
             update={

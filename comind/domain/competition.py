@@ -8,7 +8,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from comind.domain.value import Name, Value
 
-__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "listed"]
+__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "join_names"]
 
 SAMPLE_SUBMISSION = "sample_submission"
 """As `target_columns`: whatever columns the sample submission has beyond the ids."""
@@ -72,7 +72,7 @@ class SplitRule(Value):
                 return f"blocks of {' and '.join(self.columns)}, {sides}"
             case "twins":
                 alike = "nearly equal" if self.sizes else "equal"
-                return f"groups of rows that are {alike} in {listed(self.columns)}"
+                return f"groups of rows that are {alike} in {join_names(self.columns)}"
             case None:
                 return f"groups of one {self.column}"
 
@@ -144,7 +144,7 @@ class Competition(Value):
         return self.folder / "private" / "answers.csv"
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """Return the first of some names, and how many more there are."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more

@@ -4,19 +4,19 @@ import math
 from collections.abc import Sequence
 from statistics import NormalDist, median
 
-__all__ = ["expected_highest", "optimism_of"]
+__all__ = ["expected_maximum", "selection_optimism"]
 
 _BLOM = 0.375
 
 
-def expected_highest(count: int) -> float:
+def expected_maximum(count: int) -> float:
     """Return the expected highest of so many standard normal values (Blom 1958), 0 for one or none."""
     if count < 2:  # noqa: PLR2004 - the highest of one value is its mean
         return 0.0
     return NormalDist().inv_cdf((count - _BLOM) / (count - 2 * _BLOM + 1))
 
 
-def optimism_of(scores: Sequence[float], error: float) -> float:
+def selection_optimism(scores: Sequence[float], error: float) -> float:
     """Return by how much the best of `scores` is expected to be better than it is on other rows.
 
     More is better in `scores`, all of them measured on the same rows; `error` is the standard error of
@@ -34,5 +34,5 @@ def optimism_of(scores: Sequence[float], error: float) -> float:
     noise = error**2 / 2
     if spread <= 0:
         return 0.0
-    highest = math.sqrt(noise) * expected_highest(len(scores))
+    highest = math.sqrt(noise) * expected_maximum(len(scores))
     return min(min(1.0, noise / spread) * (best - middle), highest)

@@ -16,7 +16,7 @@ from pydantic import (
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "wanted"]
+__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "validate_input"]
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -59,7 +59,7 @@ class Payload(RootModel[dict[str, JsonValue]]):
         return {}
 
 
-def wanted(kind: type[T], values: object, where: str) -> T:
+def validate_input(kind: type[T], values: object, where: str) -> T:
     """Return as a `kind` what a user wrote at `where`.
 
     Raises:

@@ -9,7 +9,7 @@ import yaml
 from comind.kaggle.metrics import Reading, read_metric
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, number
 from comind.kaggle.tables import Form
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 __all__ = ["competition_yaml", "description", "numbers_of", "page_named", "pages_hash"]
 
@@ -25,7 +25,7 @@ def description(facts: CompetitionFacts, pages: Sequence[Page]) -> str:
         parts.append(facts.summary)
     told = [page for page in pages if _name(page) not in _NOT_TOLD and page.content.strip()]
     told.sort(key=lambda page: _ORDER.index(_name(page)) if _name(page) in _ORDER else len(_ORDER))
-    parts += [f"## {page.name}\n\n{plain(page.content).strip()}" for page in told]
+    parts += [f"## {page.name}\n\n{html_to_text(page.content).strip()}" for page in told]
     if facts.metric:
         parts.append(f"Kaggle's name for the metric: {facts.metric}")
     return "\n\n".join(parts) + "\n"
@@ -54,7 +54,7 @@ def competition_yaml(
 
 def page_named(pages: Sequence[Page], name: str) -> str:
     """Return the text of the page of this name, or nothing."""
-    return next((plain(page.content).strip() for page in pages if _name(page) == name), "")
+    return next((html_to_text(page.content).strip() for page in pages if _name(page) == name), "")
 
 
 def pages_hash(pages: Sequence[Page], name: str | None = None) -> str:

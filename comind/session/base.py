@@ -157,7 +157,7 @@ class Sandbox(Protocol):
     python: str
     toolbox: str
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the paths at which a program sees these two folders of the host."""
         ...
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
-from comind.session.process import start_bounded
+from comind.session.mounts import SANDBOX_UID, TMP_BYTES, MountingSandbox, host_programs, prepare_mounts
+from comind.session.process import start_with_limits
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
 
@@ -25,7 +25,7 @@ _PROBE_SECONDS = 20
 _PROCESSES_OF_ALL = 16_384
 
 
-class BubblewrapSandbox(Mounting):
+class BubblewrapSandbox(MountingSandbox):
     """Runs programs in fresh namespaces that end with the program, and with us."""
 
     name = "bubblewrap"
@@ -62,7 +62,7 @@ class BubblewrapSandbox(Mounting):
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program."""
-        lay_out(spec)
+        prepare_mounts(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, self.workspace), (spec.runtime, self.runtime)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
@@ -74,7 +74,7 @@ class BubblewrapSandbox(Mounting):
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]
         argv += ["--chdir", str(self.workspace), *self._user(), *_limits(spec), *spec.argv]
         # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
-        return start_bounded(spec, argv, env={})
+        return start_with_limits(spec, argv, env={})
 
     def _namespaces(self) -> list[str]:
         common = [self._program, "--die-with-parent", "--new-session", "--clearenv"]

@@ -24,11 +24,11 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
+from comind.session.mounts import SANDBOX_UID, TMP_BYTES, MountingSandbox, host_programs, prepare_mounts
 from comind.session.program import run_program
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.process_identity import has_exited, process_identity
-from comind.system.supervised import exit_reason_of
+from comind.system.supervised import describe_exit
 from comind.system.temporary_folders import scratch_folder
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ _NO_DEVICE_DRIVER = (
 _OWNER = "comind.owner"
 
 
-class DockerSandbox(Mounting):
+class DockerSandbox(MountingSandbox):
     """Runs programs in containers that end with the program, and with us."""
 
     sealed = True
@@ -87,7 +87,7 @@ class DockerSandbox(Mounting):
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
-        lay_out(spec)
+        prepare_mounts(spec)
         with self._engine() as engine:
             container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
         return self._keep(str(container.id), spec)
@@ -239,7 +239,7 @@ class DockerHandle:
     def exit_reason(self) -> str:
         """Say in one line why the program ended."""
         code = self.exit_code()
-        return exit_reason_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
+        return describe_exit(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
     def stop(self) -> None:
         """End the program and everything it started; returns when its container is gone."""

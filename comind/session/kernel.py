@@ -17,7 +17,7 @@ from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, 
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
 from comind.session.link import Frame, Link, LinkError, Listener
 from comind.session.output import Output, bounded, plain_text
-from comind.session.packages import SEEN_AT, Packages, asked_for
+from comind.session.packages import PACKAGES_AT, Packages, asked_for
 from comind.session.program import environment, thread_settings
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.supervisor import remove_tree
@@ -79,7 +79,7 @@ class KernelSession:
         self._quota = quota
         self._packages = packages
         if packages is not None and sandbox.sealed:
-            self._inputs = (*inputs, Input(packages.folder, SEEN_AT))
+            self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
         self._link: Link | None = None
@@ -127,7 +127,7 @@ class KernelSession:
             program = resources.files("comind.session.inside") / name
             (shared / name).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
         listener = Listener(shared / "h")
-        workspace, runtime = self._sandbox.seen_as(self.workspace, shared)
+        workspace, runtime = self._sandbox.paths_inside(self.workspace, shared)
         seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
             argv=(self._sandbox.python, "-P", *seen),
@@ -153,7 +153,7 @@ class KernelSession:
         if self._packages is None:
             return {}
         # Without mounts the code sees our own folders.
-        seen = workspace / SEEN_AT if self.sealed else self._packages.folder.absolute()
+        seen = workspace / PACKAGES_AT if self.sealed else self._packages.folder.absolute()
         return {"PYTHONPATH": str(seen)}
 
     def _connect(self, listener: Listener) -> None:

@@ -8,19 +8,19 @@ from pathlib import Path
 from comind.session.base import SandboxSpec
 from comind.system.interpreter import Interpreter
 
-__all__ = ["SANDBOX_UID", "TMP_BYTES", "Mounting", "host_programs", "lay_out"]
+__all__ = ["SANDBOX_UID", "TMP_BYTES", "MountingSandbox", "host_programs", "prepare_mounts"]
 
 SANDBOX_UID = 10001  # what programs run as where we are root; nobody on the host
 TMP_BYTES = 1 << 30  # of temporary files
 
 
-class Mounting:
+class MountingSandbox:
     """A sandbox that mounts a program's two folders where it always finds them."""
 
     workspace = Path("/workspace")
     runtime = Path("/run/comind")
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the paths at which a program sees its two folders."""
         del workspace, runtime
         return self.workspace, self.runtime
@@ -34,7 +34,7 @@ def host_programs(interpreter: Interpreter) -> list[Path]:
     return sorted(path for path in outside if not any(other in path.parents for other in outside))
 
 
-def lay_out(spec: SandboxSpec) -> None:
+def prepare_mounts(spec: SandboxSpec) -> None:
     """Make the mount points of a program's inputs, and its folders the sandbox user's."""
     made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
     if os.getuid() == 0:

@@ -22,9 +22,9 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 from comind.system.files import write_atomically
 
-__all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
+__all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
 
-SEEN_AT = "input/.packages"
+PACKAGES_AT = "input/.packages"
 """Where code finds the folder of packages, below its working directory."""
 
 _ASKING = re.compile(r"^[%!]\s*(?:uv\s+|python3?\s+-m\s+)?pip3?\s+install\s+(.+?)\s*(?:#.*)?$")

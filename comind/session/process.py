@@ -10,12 +10,12 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.system.cgroups import make_group
+from comind.system.cgroups import create_control_group
 from comind.system.files import copy_plain_tree
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess, start_supervised
 
-__all__ = ["ProcessSandbox", "start_bounded"]
+__all__ = ["ProcessSandbox", "start_with_limits"]
 
 
 class ProcessSandbox:
@@ -29,7 +29,7 @@ class ProcessSandbox:
         interpreter = interpreter or interpreter_for_agents()
         self.python, self.toolbox = interpreter.python, interpreter.toolbox
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the folders themselves."""
         return workspace.absolute(), runtime.absolute()
 
@@ -45,10 +45,10 @@ class ProcessSandbox:
             elif not target.exists():
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
-        return start_bounded(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)
+        return start_with_limits(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)
 
 
-def start_bounded(
+def start_with_limits(
     spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
 ) -> SupervisedProcess:
     """Start `argv` on a leash, with the log, the folder and the limits that a program was given.
@@ -64,7 +64,7 @@ def start_bounded(
             log=spec.log,
             log_bytes=spec.log_bytes,
             scratch=spec.scratch,
-            group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+            group=create_control_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
             grace=0.0,
         )
     except OSError as error:

@@ -37,7 +37,7 @@ def run_program(
         runtime = scratch / "r"
         runtime.mkdir(mode=0o700, parents=True)
         workspace.mkdir(parents=True, exist_ok=True)
-        _, home = sandbox.seen_as(workspace, runtime)
+        _, home = sandbox.paths_inside(workspace, runtime)
         spec = SandboxSpec(
             argv=(sandbox.python, "-P", *arguments),
             env=environment(sandbox.python, home, env),

@@ -14,9 +14,9 @@ import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
-from comind.system.process_identity import started
+from comind.system.process_identity import start_ticks
 
-__all__ = ["ControlGroup", "make_group"]
+__all__ = ["ControlGroup", "create_control_group"]
 
 _PREFIX = "comind-"
 _ROOT = Path("/sys/fs/cgroup")
@@ -47,7 +47,7 @@ class ControlGroup:
             time.sleep(0.01)
 
 
-def make_group(
+def create_control_group(
     *, memory_bytes: int, processes: int, root: Path = _ROOT, own: Path = _OWN
 ) -> ControlGroup | None:
     """Return a new group with these limits, or None where none of them can be set.
@@ -55,7 +55,7 @@ def make_group(
     Memory is that of all processes in it together, with the pages of their files on tmpfs; threads count
     as processes. `root` is where control groups are mounted, `own` lists those that we are in.
     """
-    name = f"{_PREFIX}{os.getpid()}.{started(os.getpid())}-{uuid.uuid4().hex[:8]}"
+    name = f"{_PREFIX}{os.getpid()}.{start_ticks(os.getpid())}-{uuid.uuid4().hex[:8]}"
     limits = {  # by controller; the second version has one for all
         "": {"memory.max": memory_bytes, "memory.swap.max": 0, "pids.max": processes},
         "memory": {"memory.limit_in_bytes": memory_bytes, "memory.memsw.limit_in_bytes": memory_bytes},
@@ -78,7 +78,7 @@ def _swept(parent: Path) -> Path:
     """Remove the empty groups of processes that were killed together with their keepers."""
     for folder in parent.glob(f"{_PREFIX}*"):
         pid, _, start = folder.name.removeprefix(_PREFIX).rpartition("-")[0].partition(".")
-        if pid.isdigit() and started(int(pid)) != start:
+        if pid.isdigit() and start_ticks(int(pid)) != start:
             with contextlib.suppress(OSError):
                 folder.rmdir()
     return parent

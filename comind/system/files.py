@@ -14,7 +14,7 @@ from comind.errors import SubmissionError
 
 __all__ = [
     "DISK_FULL",
-    "ROOM",
+    "DISK_FULL_HINT",
     "append_durably",
     "copy_plain_tree",
     "copy_untrusted_tree",
@@ -27,7 +27,7 @@ __all__ = [
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a write fails with where there is no room for it."""
-ROOM = "make room; then go on with comind solve --resume"
+DISK_FULL_HINT = "make room; then go on with comind solve --resume"
 
 _CHUNK = 1 << 20
 

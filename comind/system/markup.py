@@ -3,7 +3,7 @@
 import re
 from html.parser import HTMLParser
 
-__all__ = ["plain"]
+__all__ = ["html_to_text"]
 
 _HTML = re.compile(
     r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>",
@@ -14,7 +14,7 @@ _BREAKS = frozenset(("p", "div", "br", "pre", "blockquote", "table", "tr", "ul",
 _UNSEEN = frozenset(("script", "style"))
 
 
-def plain(text: str) -> str:
+def html_to_text(text: str) -> str:
     """Return the words of a text, with a line for each of its blocks; what is no HTML stays."""
     if "<" not in text or _HTML.search(text) is None:
         return text

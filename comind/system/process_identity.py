@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-__all__ = ["has_exited", "process_identity", "started"]
+__all__ = ["has_exited", "process_identity", "start_ticks"]
 
 
 def process_identity() -> str:
     """Return the name of this process: the machine's start, its view of processes, its id, its start."""
-    return "/".join([_boot(), _view(), str(os.getpid()), started(os.getpid())])
+    return "/".join([_boot(), _view(), str(os.getpid()), start_ticks(os.getpid())])
 
 
 def has_exited(owner: str) -> bool:
@@ -19,7 +19,7 @@ def has_exited(owner: str) -> bool:
     boot, view, pid, start = parts
     if boot != _boot():
         return True
-    return view == _view() and started(int(pid)) != start
+    return view == _view() and start_ticks(int(pid)) != start
 
 
 def _boot() -> str:
@@ -31,7 +31,7 @@ def _view() -> str:
     return str(Path("/proc/self/ns/pid").readlink())
 
 
-def started(pid: int) -> str:
+def start_ticks(pid: int) -> str:
     """Return when a process started, in ticks; empty when there is none."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()

@@ -22,7 +22,7 @@ from typing import IO
 from comind.system.cgroups import ControlGroup
 from comind.system.supervisor import remove_tree
 
-__all__ = ["SupervisedProcess", "exit_reason_of", "start_supervised"]
+__all__ = ["SupervisedProcess", "describe_exit", "start_supervised"]
 
 _GRACE_SECONDS = 3.0
 _END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
@@ -59,7 +59,7 @@ class SupervisedProcess:
 
     def exit_reason(self) -> str:
         """Say in one line why the child ended; want of memory is named where its group has seen it."""
-        return exit_reason_of(self.exit_code(), out_of_memory=self._out_of_memory)
+        return describe_exit(self.exit_code(), out_of_memory=self._out_of_memory)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """End the child and everything it started; returns when they are gone."""
@@ -149,7 +149,7 @@ def start_supervised(  # noqa: PLR0913 - each is a fact of the child
     return SupervisedProcess(supervisor, report, group, scratch)
 
 
-def exit_reason_of(code: int | None, *, out_of_memory: bool) -> str:
+def describe_exit(code: int | None, *, out_of_memory: bool) -> str:
     """Return the reason for an exit code (128 + n: ended by signal n), for whoever wrote the program."""
     if out_of_memory:
         return "out of memory: it used more than it may, and the system ended it"

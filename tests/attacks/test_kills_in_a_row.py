@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.system.cgroups import make_group
-from comind.system.process_identity import started
+from comind.system.cgroups import create_control_group
+from comind.system.process_identity import start_ticks
 from tests.engine import ROOT, Engine, folder_of_the_run
 
 pytestmark = pytest.mark.torture
@@ -126,13 +126,13 @@ def _marked(mark: str) -> list[psutil.Process]:
 
 def _groups_of_the_dead() -> list[Path]:
     """Return the control groups whose process has ended; the next session of anyone removes them."""
-    group = make_group(memory_bytes=1 << 30, processes=10)
+    group = create_control_group(memory_bytes=1 << 30, processes=10)
     if group is not None:
         group.remove()
     found = []
     for path in Path("/sys/fs/cgroup").glob("**/comind-*"):
         pid, _, start = path.name.removeprefix("comind-").rpartition("-")[0].partition(".")
-        if pid.isdigit() and started(int(pid)) != start:
+        if pid.isdigit() and start_ticks(int(pid)) != start:
             found.append(path)
     return found
 

@@ -107,7 +107,7 @@ def run(sandbox: Sandbox, tmp_path: Path) -> Iterator[Run]:
 
     def cell(code: str, store: StoreFolders = _NO_STORE) -> CellResult:
         workspace = tmp_path / "workspace"
-        seen, _ = sandbox.seen_as(workspace, workspace)
+        seen, _ = sandbox.paths_inside(workspace, workspace)
         session = KernelSession(
             sandbox,
             workspace,

@@ -4,6 +4,6 @@ Here belongs what is tried next, and how an attempt carries it out. The programs
 they are comind.baseline's.
 """
 
-from comind.agents.baseline.agent import BaselineAgent, Nothing
+from comind.agents.baseline.agent import BaselineAgent
 
-__all__ = ["BaselineAgent", "Nothing"]
+__all__ = ["BaselineAgent"]

@@ -15,7 +15,7 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
 from comind.domain.value import Value
 
-__all__ = ["BaselineAgent", "Nothing"]
+__all__ = ["BaselineAgent"]
 
 _AVERAGE = "average"
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
@@ -32,7 +32,7 @@ _NOTHING_FITTED = "no settings of any kind could be fitted"
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
 
 
-class Nothing(Value):
+class _NoResult(Value):
     """The result of a thought that nobody had."""
 
 
@@ -60,7 +60,7 @@ class BaselineAgent(Agent):
     def think(self, work: Think, context: ThinkContext) -> Value:
         """End a thought that a campaign of a former version had begun without a model."""
         del work, context
-        return Nothing()
+        return _NoResult()
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
         """Run a search, then a program with what it found; or the program of an average alone."""

@@ -20,7 +20,7 @@ from comind.community.items import (
 from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
 from comind.community.store.engine import Engine
 from comind.community.text import is_reference
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 __all__ = ["TIERS", "items_of"]
 
@@ -80,7 +80,7 @@ def _said(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
     """Return what a row has of a line, to be cleaned as a line is; numbers and times are right here."""
     said = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _RIGHT}
     if row.get("form") == "html":
-        said["body"] = plain(row["body"] or "")
+        said["body"] = html_to_text(row["body"] or "")
     return said
 
 

@@ -199,7 +199,7 @@ class _NothingRuns:
 
     name, sealed, python = "nothing", True, "python"
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         return workspace, runtime
 
     def start(self, spec: SandboxSpec) -> Handle:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 
 @pytest.mark.parametrize(
@@ -21,10 +21,10 @@ from comind.system.markup import plain
 )
 def test_words_of_a_message(given_: str, words: str) -> None:
     """Blocks become lines, entities characters, pictures their captions; scripts vanish."""
-    assert plain(given_) == words
+    assert html_to_text(given_) == words
 
 
 @given(st.text(alphabet="<>/pab &;'\"=-!", max_size=60))
 def test_anything_can_be_read(text: str) -> None:
     """Whatever a stranger wrote, it is read to its end."""
-    assert isinstance(plain(f"<p>{text}"), str)
+    assert isinstance(html_to_text(f"<p>{text}"), str)
