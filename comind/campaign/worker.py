@@ -44,7 +44,7 @@ from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Session
 from comind.session.output import error_line
 from comind.system.failpoints import failpoint
-from comind.system.files import DISK_FULL, DISK_FULL_HINT
+from comind.system.files import DISK_FULL, ROOM_HINT
 
 __all__ = ["Dependencies", "execute"]
 
@@ -203,7 +203,7 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
     except OSError as error:
         if error.errno not in DISK_FULL:
             return nothing, _internal(error)
-        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=DISK_FULL_HINT) from None
+        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM_HINT) from None
     except Exception as error:  # noqa: BLE001 - see below
         # One attempt must not end the campaign, whatever is wrong with our own code.
         return nothing, _internal(error)

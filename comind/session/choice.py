@@ -61,11 +61,11 @@ def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[S
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return _made(wanted, interpreter), []
+        return _create(wanted, interpreter), []
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
-            sandbox = _made(name, interpreter)
+            sandbox = _create(name, interpreter)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
             continue
@@ -79,5 +79,5 @@ def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[S
 
 
 @cache
-def _made(name: str, interpreter: Interpreter) -> Sandbox:
+def _create(name: str, interpreter: Interpreter) -> Sandbox:
     return SANDBOXES[name](interpreter=interpreter)

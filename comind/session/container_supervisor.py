@@ -34,19 +34,19 @@ class _Connection(http.client.HTTPConnection):
 
     def __init__(self, path: str, timeout: float | None) -> None:
         super().__init__("localhost", timeout=timeout)
-        self._path = path
+        self._python_path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        self.sock.connect(self._python_path)
 
 
 class _Engine:
     """The few calls that a keeper needs; `base` is the prefix of the API's version."""
 
     def __init__(self, path: str, base: str, container: str) -> None:
-        self._path = path
+        self._python_path = path
         self._base = f"{base}/containers/{container}"
 
     def call(self, method: str, what: str, timeout: float | None = 60.0) -> tuple[int, Any]:
@@ -63,7 +63,7 @@ class _Engine:
         return self._open("POST", "/attach?stream=1&stdout=1&stderr=1", timeout=None)
 
     def _open(self, method: str, what: str, timeout: float | None) -> http.client.HTTPResponse:
-        connection = _Connection(self._path, timeout)
+        connection = _Connection(self._python_path, timeout)
         try:
             connection.request(method, self._base + what)
             return connection.getresponse()
@@ -81,7 +81,7 @@ class _Engine:
         raise OSError("the engine does not remove the container")
 
 
-def _say(event: str, **facts: object) -> None:
+def _emit(event: str, **facts: object) -> None:
     with contextlib.suppress(BrokenPipeError):
         print(json.dumps({"event": event, **facts}), flush=True)  # noqa: T201 - a program's output
 
@@ -133,15 +133,15 @@ def _first_process(engine: _Engine) -> int | None:
         return None
 
 
-def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
+def _supervise(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
     stream = engine.output()
     status, answer = engine.call("POST", "/start")
     if status >= _ERRORS:
-        _say("refused", reason=str(answer.get("message", status)))
+        _emit("refused", reason=str(answer.get("message", status)))
         engine.remove()
         return
     process = _first_process(engine)
-    _say("started")
+    _emit("started")
     copying = threading.Thread(target=_copy, args=(stream, log, log_bytes), daemon=True)
     copying.start()
     events: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -151,7 +151,7 @@ def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
     try:
         if event == "ended":
             copying.join(timeout=5)
-            _say("ended", **_ending(engine))
+            _emit("ended", **_ending(engine))
         # Where the engine broke off, this fails, too.
         engine.remove()
     except (OSError, ValueError, KeyError):
@@ -159,7 +159,7 @@ def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
         if process is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(process, signal.SIGKILL)
-        _say("gone")
+        _emit("gone")
 
 
 def main(path: str, base: str, container: str, log_path: str, log_bytes: str, scratch: str) -> None:
@@ -168,9 +168,9 @@ def main(path: str, base: str, container: str, log_path: str, log_bytes: str, sc
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with open(log_path, "ab") as log:  # noqa: PTH123 - pathlib costs a keeper's start time
-            _keep(_Engine(path, base, container), log, int(log_bytes))
+            _supervise(_Engine(path, base, container), log, int(log_bytes))
     except (OSError, ValueError, KeyError) as error:
-        _say("refused", reason=str(error))
+        _emit("refused", reason=str(error))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

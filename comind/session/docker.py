@@ -83,16 +83,16 @@ class DockerSandbox(MountingSandbox):
             interpreter = interpreter or interpreter_for_agents()
             self._programs = [Path("/usr"), *host_programs(interpreter)]
             self.python, self.toolbox = interpreter.python, interpreter.toolbox
-        self._try()
+        self._probe()
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
         prepare_mounts(spec)
         with self._engine() as engine:
             container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
-        return self._keep(str(container.id), spec)
+        return self._supervise(str(container.id), spec)
 
-    def _keep(self, container: str, spec: SandboxSpec) -> "DockerHandle":
+    def _supervise(self, container: str, spec: SandboxSpec) -> "DockerHandle":
         """Start the container's keeper, which starts the container."""
         argv = [
             sys.executable,
@@ -190,11 +190,11 @@ class DockerSandbox(MountingSandbox):
                 client.close()
         except (DockerException, OSError) as error:
             raise SandboxError(
-                f"the container engine at {self._socket} does not answer, or refuses: {_short(error)}",
+                f"the container engine at {self._socket} does not answer or refuses: {_first_line(error)}",
                 hint="start it, or name another one in DOCKER_HOST; comind doctor tells what works",
             ) from None
 
-    def _try(self) -> None:
+    def _probe(self) -> None:
         """Run the interpreter once, so that what does not work is known before it is needed."""
         with scratch_folder("d") as folder:
             tried = run_program(
@@ -208,7 +208,7 @@ class DockerSandbox(MountingSandbox):
             )
         if tried.status is not CellStatus.OK:
             raise SandboxError(
-                f"a container of {self.name} cannot run {self.python}: {_short(tried.error)}",
+                f"a container of {self.name} cannot run {self.python}: {_first_line(tried.error)}",
                 hint=_BUILD,
             )
 
@@ -228,8 +228,8 @@ class DockerHandle:
         Raises:
             SandboxError: the engine or the keeper is gone, and with it the container.
         """
-        while self._ended is None and (told := self._next_event(0.0)) is not None:
-            self._take(told)
+        while self._ended is None and (event := self._next_event(0.0)) is not None:
+            self._handle_event(event)
         return self._ended is None
 
     def exit_code(self) -> int | None:
@@ -265,18 +265,18 @@ class DockerHandle:
         Raises:
             SandboxError: it could not be started.
         """
-        told = self._next_event(_SUPERVISOR_SECONDS)
-        if told is None or told["event"] != "started":
+        event = self._next_event(_SUPERVISOR_SECONDS)
+        if event is None or event["event"] != "started":
             self.stop()
             self._remove()
-            reason = "its keeper says nothing" if told is None else told.get("reason", told["event"])
+            reason = "its keeper says nothing" if event is None else event.get("reason", event["event"])
             hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
-            raise SandboxError(f"the container could not be started: {_short(reason)}", hint=hint)
+            raise SandboxError(f"the container could not be started: {_first_line(reason)}", hint=hint)
 
-    def _take(self, told: dict[str, Any]) -> None:
-        if told["event"] == "ended":
-            self._ended = told
-        elif told["event"] == "gone":
+    def _handle_event(self, event: dict[str, Any]) -> None:
+        if event["event"] == "ended":
+            self._ended = event
+        elif event["event"] == "gone":
             self._ended = _KILLED
             self.stop()
             self._remove()
@@ -364,6 +364,6 @@ def _remove_leftovers(engine: "DockerClient") -> None:
                 container.remove(force=True, v=True)
 
 
-def _short(error: object) -> str:
+def _first_line(error: object) -> str:
     """Return an error's first line, not too long to be read."""
     return (str(error).strip().splitlines() or ["no reason given"])[0][:300]

@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from comind.domain.value import Value
 
-__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "duration", "find_evidence"]
+__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "_parse_duration", "find_evidence"]
 
 _LINES = 200  # of the end of the output
 _LINE_LENGTH = 300
@@ -55,14 +55,14 @@ class CellSnapshot:
         return [line[:_LINE_LENGTH] for line in lines if line.strip()]
 
 
-def find_evidence(sight: CellSnapshot) -> tuple[Evidence, ...]:
+def find_evidence(snapshot: CellSnapshot) -> tuple[Evidence, ...]:
     """Return everything that speaks against a running cell."""
-    lines = sight.lines
+    lines = snapshot.lines
     found = (
         _not_a_number(lines),
-        _no_time(lines, sight),
+        _no_time(lines, snapshot),
         _same_error(lines),
-        _silence(lines, sight),
+        _silence(lines, snapshot),
     )
     return tuple(each for each in found if each is not None)
 
@@ -147,7 +147,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])[a-z]*", re.IGNORECASE)
 _MAY_END_EARLY = re.compile(r"early|patience|callback|od_|\bbreak\b|time", re.IGNORECASE)
 
 
-def duration(text: str) -> float:
+def _parse_duration(text: str) -> float:
     """Return the seconds in `1:02:03`, `2 days, 3:00`, `1h 5m` or `12.5 minutes`."""
     days, _, clock = text.rpartition("d") if ":" in text else ("", "", text)
     if ":" not in text:
@@ -158,22 +158,22 @@ def duration(text: str) -> float:
     return seconds + 86400.0 * (int(re.findall(r"\d+", days)[0]) if days else 0)
 
 
-def _no_time(lines: list[str], sight: CellSnapshot) -> Evidence | None:
+def _no_time(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
     """Compare the time that the program itself says it needs with the time that is left."""
     for line in reversed(lines[-_RECENT:]):
         stated = [found["time"] for pattern in _STATED for found in pattern.finditer(line)]
         if not stated:
             continue
-        needed = duration(stated[-1])
-        if needed <= 1.25 * sight.left + 60:
+        needed = _parse_duration(stated[-1])
+        if needed <= 1.25 * snapshot.left + 60:
             return None
         return Evidence(
             kind=EvidenceKind.NO_TIME,
-            says=f"it says that it needs {needed:.0f} s more, and {sight.left:.0f} s are left",
+            says=f"it says that it needs {needed:.0f} s more, and {snapshot.left:.0f} s are left",
             quote=line.strip(),
-            certain=needed > 2 * sight.left + 300
-            and sight.seconds >= _WARM_UP_SECONDS
-            and _MAY_END_EARLY.search(sight.code) is None,
+            certain=needed > 2 * snapshot.left + 300
+            and snapshot.seconds >= _WARM_UP_SECONDS
+            and _MAY_END_EARLY.search(snapshot.code) is None,
         )
     return None
 
@@ -201,10 +201,10 @@ def _same_error(lines: list[str]) -> Evidence | None:
     return None
 
 
-def _silence(lines: list[str], sight: CellSnapshot) -> Evidence | None:
+def _silence(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
     """Find that a program which prints as it goes has printed nothing for long."""
-    long = max(60.0, min(_SILENCE_SECONDS, (sight.seconds + sight.left) / 4))
-    if sight.silent < long or not _PROMISE.search(sight.code):
+    long = max(60.0, min(_SILENCE_SECONDS, (snapshot.seconds + snapshot.left) / 4))
+    if snapshot.silent < long or not _PROMISE.search(snapshot.code):
         return None
-    says = f"its code prints as it goes, but nothing was printed for {sight.silent:.0f} s"
+    says = f"its code prints as it goes, but nothing was printed for {snapshot.silent:.0f} s"
     return Evidence(kind=EvidenceKind.SILENCE, says=says, quote=lines[-1].strip() if lines else "")

@@ -14,10 +14,10 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
+from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
-from comind.session.link import Frame, Link, LinkError, Listener
-from comind.session.output import Output, bounded, plain_text
-from comind.session.packages import PACKAGES_AT, Packages, asked_for
+from comind.session.output import OutputBuffer, plain_text, truncate_output
+from comind.session.packages import PACKAGES_AT, Packages, split_installs
 from comind.session.program import environment, thread_settings
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.supervisor import remove_tree
@@ -72,7 +72,7 @@ class KernelSession:
         self.threads = threads
         self._sandbox = sandbox
         self._inputs = inputs
-        self._env = {**env, **(thread_settings(threads) if threads else {})}
+        self._env = dict(env) | (thread_settings(threads) if threads else {})
         self._memory_bytes = memory_bytes
         self._log = log
         self._persistent = persistent
@@ -82,26 +82,26 @@ class KernelSession:
             self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
-        self._link: Link | None = None
+        self._link: Channel | None = None
         self._number = 0
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell, as `Session` says."""
-        asked, told = time.monotonic(), ""
+        asked, printed = time.monotonic(), ""
         if self._packages is not None:
-            wanted, code = asked_for(code)
-            told = self._packages.serve(wanted, seconds=seconds)
+            wanted, code = split_installs(code)
+            printed = self._packages.install(wanted, seconds=seconds)
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        left = seconds - (begun - asked) if told else seconds
+        left = seconds - (begun - asked) if printed else seconds
         result = self._execute(code, begun, left, watch)
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self.close()
         elapsed = round(time.monotonic() - begun, 3)
-        output = told + result.output
+        output = printed + result.output
         return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
@@ -131,7 +131,9 @@ class KernelSession:
         seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
             argv=(self._sandbox.python, "-P", *seen),
-            env=environment(self._sandbox.python, runtime, {**self._env, **self._path(workspace)}),
+            env=environment(
+                self._sandbox.python, runtime, {**self._env, **self._python_path(workspace)}
+            ),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -148,7 +150,7 @@ class KernelSession:
         finally:
             listener.close()
 
-    def _path(self, workspace: Path) -> dict[str, str]:
+    def _python_path(self, workspace: Path) -> dict[str, str]:
         """Return where the interpreter finds packages that were asked for."""
         if self._packages is None:
             return {}
@@ -163,7 +165,7 @@ class KernelSession:
         while True:
             try:
                 frame = self._link.receive(_POLL_SECONDS)
-            except LinkError as error:
+            except ChannelError as error:
                 self._await_end()
                 self._check_start(end)
                 raise SandboxError(f"the session did not start: {error}") from None
@@ -202,11 +204,11 @@ class KernelSession:
                 if frame is not None and frame.number == cell.number and cell.take(frame):
                     return cell.result()
                 if frame is None and self._handle is not None and not self._handle.alive():
-                    raise LinkError("the session ended")  # noqa: TRY301 - one end for all of these
-        except LinkError as error:
+                    raise ChannelError("the session ended")  # noqa: TRY301 - one end for all of these
+        except ChannelError as error:
             return self._killed(cell, self._why_gone(cell, error))
 
-    def _why_gone(self, cell: "_Running", error: LinkError) -> str:
+    def _why_gone(self, cell: "_Running", error: ChannelError) -> str:
         self._await_end()
         assert self._handle is not None
         if cell.gone:
@@ -233,7 +235,7 @@ class _Running:
         self, number: int, begun: float, seconds: float, watch: Watch | None, quota: QuotaWatch
     ) -> None:
         self.number = number
-        self.output = Output()
+        self.output = OutputBuffer()
         self.gone = ""
         """Why the driver gave the interpreter up."""
         self._begun = begun
@@ -250,7 +252,7 @@ class _Running:
         if frame.kind == OUTPUT:
             self.output.add(frame.text)
         elif frame.kind == ERROR:
-            self._error = bounded(frame.text)
+            self._error = truncate_output(frame.text)
         elif frame.kind == BEGUN:
             self._taken_up = True
         elif frame.kind == GONE:

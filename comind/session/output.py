@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["Output", "bounded", "error_line", "plain_text"]
+__all__ = ["OutputBuffer", "error_line", "plain_text", "truncate_output"]
 
 # A title (OSC) ends at its terminator or at the end of the line: an open one must not hide what follows.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
@@ -26,7 +26,7 @@ def _last_seen(line: str) -> str:
     return parts[-1] if parts else ""
 
 
-class Output:
+class OutputBuffer:
     """Collects text of any length in bounded memory: its beginning and its end, as plain text."""
 
     def __init__(self, head: int = 20_000, tail: int = 40_000) -> None:
@@ -78,9 +78,9 @@ class Output:
             self._tail = self._tail[surplus:]
 
 
-def bounded(text: str) -> str:
+def truncate_output(text: str) -> str:
     """Return the beginning and the end of a text that may be of any length, as plain text."""
-    kept = Output(head=4_000, tail=12_000)
+    kept = OutputBuffer(head=4_000, tail=12_000)
     kept.add(text)
     return kept.text()
 

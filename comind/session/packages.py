@@ -22,7 +22,7 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 from comind.system.files import write_atomically
 
-__all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
+__all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "read_installed", "split_installs"]
 
 PACKAGES_AT = "input/.packages"
 """Where code finds the folder of packages, below its working directory."""
@@ -45,7 +45,7 @@ class InstalledPackage(Value):
 _INSTALLED = TypeAdapter(tuple[InstalledPackage, ...])
 
 
-def asked_for(code: str) -> tuple[tuple[str, ...], str]:
+def split_installs(code: str) -> tuple[tuple[str, ...], str]:
     """Return what the first lines of a cell ask to have installed, and the cell without these lines.
 
     Empty lines and comments may stand before and between them. The lines of the rest keep their number.
@@ -70,31 +70,31 @@ class Packages:
         """Take over what is installed in `folder`, as a JSON file, its `record`, lists it."""
         self.folder = folder
         self._record = record
-        self._allowed = frozenset(map(_normal, allowed))
+        self._allowed = frozenset(map(_normalized, allowed))
         self.installed = read_installed(record)
         folder.mkdir(parents=True, exist_ok=True)
 
-    def serve(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
+    def install(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
         """Install what was asked for; return what the agent is told, one line for each."""
         end = time.monotonic() + min(seconds, _SECONDS)
-        return "".join(f"{self._served(asked, end)}\n" for asked in wanted)
+        return "".join(f"{self._install_one(asked, end)}\n" for asked in wanted)
 
-    def _served(self, asked: str, end: float) -> str:
+    def _install_one(self, asked: str, end: float) -> str:
         named = _NAME.match(asked)
         if not self._allowed:
             return f"pip install {asked[:100]}: refused, no packages can be installed in this campaign"
         if named is None:
             return f"pip install {asked[:100]}: refused, only NAME or NAME==VERSION can be asked for"
-        if _normal(named[1]) not in self._allowed:
+        if _normalized(named[1]) not in self._allowed:
             allowed = ", ".join(sorted(self._allowed))
             return f"pip install {asked}: refused, not on the list of allowed packages ({allowed})"
-        before = {package.name: package for package in self.installed}.get(_normal(named[1]))
+        before = {package.name: package for package in self.installed}.get(_normalized(named[1]))
         if before is not None and named[2] in (None, "", f"=={before.version}"):
             return f"pip install {asked}: {before.name} {before.version} is installed"
         if before is not None:
             return f"pip install {asked}: refused, {before.version} is installed and in use"
         try:
-            package = self._install(asked, end - time.monotonic())
+            package = self._install_wheel(asked, end - time.monotonic())
         except subprocess.TimeoutExpired:
             return f"pip install {asked}: failed, it took too long"
         except (OSError, ValueError) as error:
@@ -103,7 +103,7 @@ class Packages:
         write_atomically(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
         return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
 
-    def _install(self, asked: str, seconds: float) -> InstalledPackage:
+    def _install_wheel(self, asked: str, seconds: float) -> InstalledPackage:
         """Fetch a wheel and unpack it; none of its code runs."""
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
             staged, report = Path(name) / "packages", Path(name) / "report.json"
@@ -123,10 +123,10 @@ class Packages:
             if done.returncode != 0:
                 said = done.stderr.strip().splitlines() or ["pip gave no reason"]
                 raise ValueError(said[-1][:200])
-            package = _reported(report)
+            package = _read_report(report)
             for entry in sorted(staged.iterdir()):
                 if entry.name != "bin":
-                    _merge(entry, self.folder / entry.name)
+                    _move_new(entry, self.folder / entry.name)
         return package
 
 
@@ -138,24 +138,24 @@ def read_installed(record: Path) -> tuple[InstalledPackage, ...]:
         return ()
 
 
-def _normal(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _reported(report: Path) -> InstalledPackage:
+def _read_report(report: Path) -> InstalledPackage:
     try:
         (entry,) = json.loads(report.read_text())["install"]
         metadata, archive = entry["metadata"], entry["download_info"]["archive_info"]
-        name, version = _normal(metadata["name"]), metadata["version"]
+        name, version = _normalized(metadata["name"]), metadata["version"]
         return InstalledPackage(name=name, version=version, sha256=archive["hashes"]["sha256"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"pip's report cannot be read: {error}") from None
 
 
-def _merge(source: Path, target: Path) -> None:
+def _move_new(source: Path, target: Path) -> None:
     """Move in what is new; packages that share a folder each bring their part of it."""
     if source.is_dir() and target.is_dir():
         for entry in source.iterdir():
-            _merge(entry, target / entry.name)
+            _move_new(entry, target / entry.name)
     elif not target.exists():
         shutil.move(source, target)

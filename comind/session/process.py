@@ -10,7 +10,7 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.system.cgroups import create_control_group
+from comind.system.cgroups import create_cgroup
 from comind.system.files import copy_plain_tree
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess, start_supervised
@@ -64,7 +64,7 @@ def start_with_limits(
             log=spec.log,
             log_bytes=spec.log_bytes,
             scratch=spec.scratch,
-            group=create_control_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+            group=create_cgroup(memory_bytes=spec.memory_bytes, processes=spec.processes),
             grace=0.0,
         )
     except OSError as error:

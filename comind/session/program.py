@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec
-from comind.session.output import bounded
+from comind.session.output import truncate_output
 from comind.session.quota import Quota, QuotaWatch
 from comind.system.temporary_folders import scratch_folder
 
@@ -52,7 +52,7 @@ def run_program(
         begun = time.monotonic()
         status, reason = _run(sandbox.start(spec), begun + seconds, quota)
         elapsed = round(time.monotonic() - begun, 3)
-        printed = bounded((folder / "log").read_bytes().decode(errors="replace"))
+        printed = truncate_output((folder / "log").read_bytes().decode(errors="replace"))
     error = (printed.strip() or reason) if status is CellStatus.ERROR else reason
     return CellResult(status=status, output=printed, error=error, seconds=elapsed)
 

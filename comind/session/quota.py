@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.errors import DiskError
-from comind.system.files import DISK_FULL_HINT
+from comind.system.files import ROOM_HINT
 
 __all__ = ["Quota", "QuotaWatch"]
 
@@ -76,7 +76,7 @@ class QuotaWatch:
                 raise DiskError(
                     f"{folder}: only {free / (1 << 20):.0f} MiB of its disk are free, "
                     f"and code is run with {self._free / (1 << 20):.0f} or more",
-                    hint=DISK_FULL_HINT,
+                    hint=ROOM_HINT,
                 )
 
     @staticmethod

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from comind.system.process_identity import start_ticks
 
-__all__ = ["ControlGroup", "create_control_group"]
+__all__ = ["ControlGroup", "create_cgroup"]
 
 _PREFIX = "comind-"
 _ROOT = Path("/sys/fs/cgroup")
@@ -47,7 +47,7 @@ class ControlGroup:
             time.sleep(0.01)
 
 
-def create_control_group(
+def create_cgroup(
     *, memory_bytes: int, processes: int, root: Path = _ROOT, own: Path = _OWN
 ) -> ControlGroup | None:
     """Return a new group with these limits, or None where none of them can be set.

@@ -14,7 +14,7 @@ from comind.errors import SubmissionError
 
 __all__ = [
     "DISK_FULL",
-    "DISK_FULL_HINT",
+    "ROOM_HINT",
     "append_durably",
     "copy_plain_tree",
     "copy_untrusted_tree",
@@ -27,7 +27,7 @@ __all__ = [
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What a write fails with where there is no room for it."""
-DISK_FULL_HINT = "make room; then go on with comind solve --resume"
+ROOM_HINT = "make room; then go on with comind solve --resume"
 
 _CHUNK = 1 << 20
 

@@ -49,8 +49,8 @@ class SupervisedProcess:
         """Return None while the child runs, else its exit code (128 + n: ended by signal n)."""
         code = self._supervisor.poll()
         if code is not None:
-            self._let_go()
-            self._tidy()
+            self._close_pipe()
+            self._clean_up()
         return code
 
     def alive(self) -> bool:
@@ -63,20 +63,20 @@ class SupervisedProcess:
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
         """End the child and everything it started; returns when they are gone."""
-        self._let_go()
+        self._close_pipe()
         try:
             self._supervisor.wait(timeout=grace + _END_SECONDS)
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
-        self._tidy()
+        self._clean_up()
 
-    def _let_go(self) -> None:
+    def _close_pipe(self) -> None:
         """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
         if self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
 
-    def _tidy(self) -> None:
+    def _clean_up(self) -> None:
         """Take the keeper's report, and do what it was killed before it could do."""
         if self._report >= 0:
             self._out_of_memory = os.read(self._report, 16) == b"memory"

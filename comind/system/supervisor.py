@@ -75,7 +75,7 @@ class Supervisor:
         self._report = int(options["report"])
         self._log = _Log(options["log_bytes"]) if options["log_bytes"] else None
 
-    def keep(self, argv: list[str]) -> int:
+    def run(self, argv: list[str]) -> int:
         """Run the program to its end, or to ours; return its exit code."""
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
         _prctl(_SUBREAPER, 1)
@@ -83,54 +83,54 @@ class Supervisor:
         os.set_blocking(wake_end, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
-        said, said_end = os.pipe() if self._log else (-1, None)
+        output, output_end = os.pipe() if self._log else (-1, None)
         child = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
-            stdout=said_end,
-            stderr=said_end,
+            stdout=output_end,
+            stderr=output_end,
             process_group=0,
-            preexec_fn=self._enter,  # noqa: PLW1509 - we have one thread
+            preexec_fn=self._enter_child,  # noqa: PLW1509 - we have one thread
         )
-        if said_end is not None:
-            os.close(said_end)
-        self._watch(child, wake, said)
-        self._end_all(child)
+        if output_end is not None:
+            os.close(output_end)
+        self._watch(child, wake, output)
+        self._kill_descendants(child)
         if self._log is not None:
             self._log.close()
         code = child.wait()
-        self._tidy()
+        self._clean_up()
         return code if code >= 0 else 128 - code
 
-    def _enter(self) -> None:
+    def _enter_child(self) -> None:
         """Prepare the program's process: its groups, and that it goes when the keeper is killed."""
         _prctl(_PARENT_DEATH, signal.SIGKILL)
         for folder in self._groups:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))
 
-    def _watch(self, child: "subprocess.Popen[bytes]", wake: int, said: int) -> None:
+    def _watch(self, child: "subprocess.Popen[bytes]", wake: int, output: int) -> None:
         """Return when the program has ended, by itself or because the leash was let go."""
-        listened = {sys.stdin.fileno(), wake} | ({said} if said >= 0 else set())
+        watched = {sys.stdin.fileno(), wake} | ({output} if output >= 0 else set())
         while child.poll() is None:
-            ready, _, _ = select.select(list(listened), [], [], 5.0)
-            if said in ready and not self._listen(said):
-                listened.discard(said)
+            ready, _, _ = select.select(list(watched), [], [], 5.0)
+            if output in ready and not self._copy_output(output):
+                watched.discard(output)
             if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 1):
-                self._end_politely(child)
+                self._terminate(child)
                 break
             if wake in ready:
                 os.read(wake, 64)
                 self._reap(child)
-        if said in listened:
-            os.set_blocking(said, False)
+        if output in watched:
+            os.set_blocking(output, False)
             end = time.monotonic() + 1.0  # daemons may hold the pipe and write for ever
-            while time.monotonic() < end and self._listen(said):
+            while time.monotonic() < end and self._copy_output(output):
                 pass
 
-    def _listen(self, said: int) -> bool:
+    def _copy_output(self, output: int) -> bool:
         try:
-            data = os.read(said, _CHUNK)
+            data = os.read(output, _CHUNK)
         except OSError:
             return False
         assert self._log is not None
@@ -145,7 +145,7 @@ class Supervisor:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
 
-    def _end_politely(self, child: "subprocess.Popen[bytes]") -> None:
+    def _terminate(self, child: "subprocess.Popen[bytes]") -> None:
         if self._grace <= 0:
             return
         _signal_group(child.pid, signal.SIGTERM)
@@ -153,7 +153,7 @@ class Supervisor:
         while child.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
 
-    def _end_all(self, child: "subprocess.Popen[bytes]") -> None:
+    def _kill_descendants(self, child: "subprocess.Popen[bytes]") -> None:
         """Kill all that descends from the program; again, until nobody is left to start another."""
         _signal_group(child.pid, signal.SIGKILL)
         end = time.monotonic() + _END_SECONDS
@@ -175,7 +175,7 @@ class Supervisor:
                 members |= {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
         return members
 
-    def _tidy(self) -> None:
+    def _clean_up(self) -> None:
         """Say what the groups have seen, and remove what was made for the program."""
         if any(_killed_for_memory(folder) for folder in self._groups):
             os.write(self._report, b"memory")
@@ -275,4 +275,4 @@ def _emptied(folder: Path, top: Path, count: int) -> list[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(Supervisor(json.loads(sys.argv[1])).keep(sys.argv[2:]))
+    sys.exit(Supervisor(json.loads(sys.argv[1])).run(sys.argv[2:]))

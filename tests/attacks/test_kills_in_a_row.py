@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.system.cgroups import create_control_group
+from comind.system.cgroups import create_cgroup
 from comind.system.process_identity import start_ticks
 from tests.engine import ROOT, Engine, folder_of_the_run
 
@@ -126,7 +126,7 @@ def _marked(mark: str) -> list[psutil.Process]:
 
 def _groups_of_the_dead() -> list[Path]:
     """Return the control groups whose process has ended; the next session of anyone removes them."""
-    group = create_control_group(memory_bytes=1 << 30, processes=10)
+    group = create_cgroup(memory_bytes=1 << 30, processes=10)
     if group is not None:
         group.remove()
     found = []

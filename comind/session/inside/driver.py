@@ -118,33 +118,33 @@ class Driver:
         poller = zmq.Poller()
         for source in (self._shell, self._iopub, gone, self._host.fileno(), self._wake):
             poller.register(source, zmq.POLLIN)
-        self._greet()
+        self._wait_ready()
         while self._kernel.poll() is None:
             ready = dict(poller.poll(self._wait_ms()))
-            if self._host.fileno() in ready and not self._obey():
+            if self._host.fileno() in ready and not self._handle_command():
                 break
-            for source, hear in ((self._iopub, self._hear), (self._shell, self._hear_reply)):
-                for parts in self._drained(source) if source in ready else ():
+            for source, hear in ((self._iopub, self._on_iopub), (self._shell, self._on_shell_reply)):
+                for parts in self._received(source) if source in ready else ():
                     hear(parts)
             if gone in ready:
                 gone.recv_multipart()
-                self._lost()
+                self._on_disconnect()
             if self._wake in ready:
                 os.read(self._wake, 64)
-                self._go_on()
-            self._tend()
+                self._resume_kernel()
+            self._flush_due()
         self._flush()
         return self._code()
 
-    def _lost(self) -> None:
+    def _on_disconnect(self) -> None:
         """End a kernel without sockets: it will never answer again."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._kernel.wait(0.2)  # its sockets close, too, when it ends
         if self._kernel.poll() is None:
-            self._tell(GONE, "it closed its own connections, or became another program")
+            self._send_frame(GONE, "it closed its own connections, or became another program")
             self._kernel.kill()
 
-    def _go_on(self) -> None:
+    def _resume_kernel(self) -> None:
         """Wake a kernel that was told to stop, by itself or by a child."""
         with contextlib.suppress(ChildProcessError):
             flags = os.WSTOPPED | os.WNOHANG
@@ -161,7 +161,7 @@ class Driver:
         return int(1000 * _FLUSH_SECONDS) if self._pending.head or self._replied else _POLL_MS
 
     @staticmethod
-    def _drained(source: object) -> Iterator[list[bytes]]:
+    def _received(source: object) -> Iterator[list[bytes]]:
         import zmq
 
         for _ in range(200):  # then the host's words have their turn
@@ -172,12 +172,12 @@ class Driver:
 
     # --- the host ---------------------------------------------------------------------------------
 
-    def _obey(self) -> bool:
+    def _handle_command(self) -> bool:
         """Do what the host asks; False where it is gone."""
         try:
-            header = self._exactly(HEADER.size)
+            header = self._receive_exactly(HEADER.size)
             kind, number, length = HEADER.unpack(header)
-            text = self._exactly(length).decode("utf-8", "replace")
+            text = self._receive_exactly(length).decode("utf-8", "replace")
         except (OSError, EOFError):
             return False
         if kind == EXECUTE:
@@ -197,7 +197,7 @@ class Driver:
                 os.killpg(self._kernel.pid, signal.SIGINT)
         return True
 
-    def _exactly(self, count: int) -> bytes:
+    def _receive_exactly(self, count: int) -> bytes:
         data = b""
         while len(data) < count:
             more = self._host.recv(min(count - len(data), 1 << 16))
@@ -206,13 +206,13 @@ class Driver:
             data += more
         return data
 
-    def _tell(self, kind: bytes, text: str = "") -> None:
+    def _send_frame(self, kind: bytes, text: str = "") -> None:
         data = text.encode("utf-8", "replace")
         for start in range(0, max(1, len(data)), FRAME_BYTES):
             part = data[start : start + FRAME_BYTES]
             self._host.sendall(HEADER.pack(kind, self._number, len(part)) + part)
 
-    def _tend(self) -> None:
+    def _flush_due(self) -> None:
         """Pass on output that has waited long enough, and an end whose last output did not come."""
         now = time.monotonic()
         if self._replied is not None and now > self._replied[0]:
@@ -222,33 +222,33 @@ class Driver:
 
     def _flush(self) -> None:
         if self._pending.head:
-            self._tell(OUTPUT, self._pending.take())
+            self._send_frame(OUTPUT, self._pending.take())
         self._flushed = time.monotonic()
 
     def _finish(self) -> None:
         self._flush()
         status = self._replied[1] if self._replied else "ok"
         self._running, self._replied = False, None
-        self._tell(DONE, status)
+        self._send_frame(DONE, status)
 
     # --- the kernel -------------------------------------------------------------------------------
 
-    def _greet(self) -> None:
+    def _wait_ready(self) -> None:
         """Wait for the kernel's first reply."""
         request = self._send("kernel_info_request", {})
         while self._kernel.poll() is None:
             if not self._shell.poll(100):
                 continue
-            parent, _, _ = self._parsed(self._shell.recv_multipart())
+            parent, _, _ = self._parse(self._shell.recv_multipart())
             if parent == request:
-                self._tell(READY)
+                self._send_frame(READY)
                 return
 
     def _send(self, kind: str, content: dict[str, object]) -> str:
         message = self._session.send(self._shell, kind, content)
         return str(message["header"]["msg_id"])
 
-    def _parsed(self, parts: list[bytes]) -> tuple[str, str, dict[str, object]]:
+    def _parse(self, parts: list[bytes]) -> tuple[str, str, dict[str, object]]:
         """Return parent, type and content of a message; of one that is not in order, nothing."""
         try:
             _, parts = self._session.feed_identities(parts)
@@ -258,8 +258,8 @@ class Driver:
         except Exception:  # noqa: BLE001 - cells can send whatever they like
             return "", "", {}
 
-    def _hear(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parsed(parts)
+    def _on_iopub(self, parts: list[bytes]) -> None:
+        parent, kind, content = self._parse(parts)
         if parent != self._request or not self._running:
             return  # a thread or a child of an earlier cell
         if kind == "stream":
@@ -272,17 +272,17 @@ class Driver:
             lines = content.get("traceback")
             kept = _Pending()
             kept.add("\n".join(map(str, lines)) if isinstance(lines, list) else "")
-            self._tell(ERROR, kept.take())
+            self._send_frame(ERROR, kept.take())
         elif kind == "status":
             if content.get("execution_state") == "busy":
-                self._tell(BEGUN)
+                self._send_frame(BEGUN)
             elif self._replied is not None:
                 self._finish()
             else:
                 self._replied = (time.monotonic() + _IDLE_SECONDS, "ok")
 
-    def _hear_reply(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parsed(parts)
+    def _on_shell_reply(self, parts: list[bytes]) -> None:
+        parent, kind, content = self._parse(parts)
         if parent == self._request and kind == "execute_reply" and self._running:
             idle = self._replied is not None
             self._replied = (time.monotonic() + _IDLE_SECONDS, str(content.get("status"))[:16])

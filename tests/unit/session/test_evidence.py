@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, duration, find_evidence
+from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, _parse_duration, find_evidence
 
 
 def _found(
@@ -15,8 +15,8 @@ def _found(
     left: float = 1000.0,
     silent: float = 0.0,
 ) -> dict[EvidenceKind, Evidence]:
-    sight = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
-    return {each.kind: each for each in find_evidence(sight)}
+    snapshot = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
+    return {each.kind: each for each in find_evidence(snapshot)}
 
 
 def _times(line: str, count: int) -> str:
@@ -100,7 +100,7 @@ def test_several_runs_in_one_cell_are_not_certain(output: str) -> None:
 )
 def test_durations_are_understood(text: str, seconds: float) -> None:
     """The forms in which progress bars and libraries write a time."""
-    assert duration(text) == seconds
+    assert _parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(

@@ -3,13 +3,13 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.output import Output, plain_text
+from comind.session.output import OutputBuffer, plain_text
 
 _JUNK = st.text(st.sampled_from("ab\r\n\x1b[]0;mK\x07\x00\ud800é"), max_size=60)
 
 
-def _collected(parts: list[str], **sizes: int) -> Output:
-    output = Output(**sizes)
+def _collected(parts: list[str], **sizes: int) -> OutputBuffer:
+    output = OutputBuffer(**sizes)
     for part in parts:
         output.add(part)
     return output
@@ -44,7 +44,7 @@ def test_plain_text_stays_as_it_is(text: str) -> None:
 
 def test_memory_is_bounded_while_it_comes() -> None:
     """A line without end and a bar that is overwritten without end take no room."""
-    output = Output(head=10, tail=10)
+    output = OutputBuffer(head=10, tail=10)
     for number in range(2_000):
         output.add("x" * 1_000 if number % 2 else f"\r{number}%")
         assert len(output._line) <= (1 << 16)
@@ -55,7 +55,7 @@ def test_memory_is_bounded_while_it_comes() -> None:
 
 def test_a_progress_bar_is_its_last_state() -> None:
     """A bar of any length takes one line."""
-    output = Output()
+    output = OutputBuffer()
     for number in range(50_000):
         output.add(f"\r{number / 500:.1f}% of the way")
     output.add("\ndone\n")

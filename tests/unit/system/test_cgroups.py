@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.system import cgroups
-from comind.system.cgroups import create_control_group
+from comind.system.cgroups import create_cgroup
 from comind.system.process_identity import start_ticks
 
 
@@ -29,7 +29,7 @@ def test_the_second_version(tmp_path: Path, prepared: None) -> None:
     """There is one folder below our own, with all limits that it takes."""
     (tmp_path / "own").mkdir()
     (tmp_path / "self").write_text("0::/own\n")
-    group = create_control_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     (folder,) = group.folders
     assert folder.parent == tmp_path / "own"
@@ -41,7 +41,7 @@ def test_the_first_version(tmp_path: Path, prepared: None) -> None:
     """There is one folder for each controller that can be had."""
     (tmp_path / "memory" / "a").mkdir(parents=True)
     (tmp_path / "self").write_text("3:memory:/a\n2:freezer:/\n1:pids:/not-there\n")
-    group = create_control_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     assert [folder.parent for folder in group.folders] == [tmp_path / "memory" / "a"]
 
@@ -53,7 +53,7 @@ def test_groups_of_the_dead_are_swept(tmp_path: Path, prepared: None) -> None:
     for name in ("comind-999999999.5-aaaa", mine, "comind-strange", "other"):
         (own / name).mkdir(parents=True)
     (tmp_path / "self").write_text("0::/own\n")
-    group = create_control_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     left = {path.name for path in own.iterdir()} - {folder.name for folder in group.folders}
     assert left == {mine, "comind-strange", "other"}
@@ -62,6 +62,6 @@ def test_groups_of_the_dead_are_swept(tmp_path: Path, prepared: None) -> None:
 def test_nothing_is_left_where_nothing_can_be_set(tmp_path: Path) -> None:
     """A folder that takes no limit is removed again, and there is no group."""
     (tmp_path / "self").write_text("0::/\n")
-    assert create_control_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
-    assert create_control_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
+    assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
+    assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
     assert [path.name for path in tmp_path.iterdir()] == ["self"]

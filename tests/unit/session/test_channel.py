@@ -10,17 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.session.channel import Channel, ChannelError, Frame
 from comind.session.inside.driver import FRAME_BYTES, HEADER
-from comind.session.link import Frame, Link, LinkError
 
 
-def _pair() -> tuple[Link, socket.socket]:
+def _pair() -> tuple[Channel, socket.socket]:
     ours, theirs = socket.socketpair()
-    return Link(ours), theirs
+    return Channel(ours), theirs
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Link, socket.socket]]:
+def ends() -> Iterator[tuple[Channel, socket.socket]]:
     """Our end and theirs."""
     link, theirs = _pair()
     yield link, theirs
@@ -52,25 +52,25 @@ def test_noise_is_frames_or_an_error(noise: bytes) -> None:
     link, theirs = _pair()
     theirs.sendall(noise)
     theirs.close()
-    with pytest.raises(LinkError):
+    with pytest.raises(ChannelError):
         _read_on(link)
     link.close()
 
 
-def _read_on(link: Link) -> None:
+def _read_on(link: Channel) -> None:
     while True:
         assert link.receive(0.1) is not None
 
 
-def test_a_giant_is_refused_before_it_comes(ends: tuple[Link, socket.socket]) -> None:
+def test_a_giant_is_refused_before_it_comes(ends: tuple[Channel, socket.socket]) -> None:
     """A frame that says that it is too long is not waited for."""
     link, theirs = ends
     theirs.sendall(HEADER.pack(b"O", 1, FRAME_BYTES + 1))
-    with pytest.raises(LinkError, match="not in order"):
+    with pytest.raises(ChannelError, match="not in order"):
         link.receive(5)
 
 
-def test_dripping_does_not_hold_us_up(ends: tuple[Link, socket.socket]) -> None:
+def test_dripping_does_not_hold_us_up(ends: tuple[Channel, socket.socket]) -> None:
     """A frame that comes byte by byte does not keep us longer than we wanted to wait."""
     link, theirs = ends
     stop = threading.Event()
@@ -89,7 +89,7 @@ def test_dripping_does_not_hold_us_up(ends: tuple[Link, socket.socket]) -> None:
     thread.join()
 
 
-def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Link, socket.socket]) -> None:
+def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Channel, socket.socket]) -> None:
     """Somebody who shouts for seconds costs a bounded part of our time and memory."""
     link, theirs = ends
     theirs.settimeout(0.2)
@@ -117,10 +117,10 @@ def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Link, socket.socket
 
 
 def test_somebody_who_does_not_listen_is_given_up(
-    ends: tuple[Link, socket.socket], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A command that is never read does not block us for ever."""
-    monkeypatch.setattr("comind.session.link._SEND_SECONDS", 0.3)
+    monkeypatch.setattr("comind.session.channel._SEND_SECONDS", 0.3)
     link, _ = ends
-    with pytest.raises(LinkError, match="does not listen"):
+    with pytest.raises(ChannelError, match="does not listen"):
         link.send(b"X", 1, "x" * (1 << 24))

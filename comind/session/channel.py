@@ -14,7 +14,7 @@ from pathlib import Path
 
 from comind.session.inside.driver import FRAME_BYTES, HEADER
 
-__all__ = ["Frame", "Link", "LinkError", "Listener"]
+__all__ = ["Channel", "ChannelError", "Frame", "Listener"]
 
 _SEND_SECONDS = 20.0
 _CHUNK = 1 << 16
@@ -22,7 +22,7 @@ _BYTES_A_SECOND = 16 << 20
 _POLL_SECONDS = 0.1
 
 
-class LinkError(Exception):
+class ChannelError(Exception):
     """The other end is gone, or does not keep to the form; nothing more can be expected of it."""
 
 
@@ -41,14 +41,14 @@ class Listener:
 
     def __init__(self, path: Path) -> None:
         """Listen at `path`."""
-        self._path = path
+        self._python_path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         path.chmod(0o600)
         self._socket.listen(1)
         self._socket.settimeout(_POLL_SECONDS)
 
-    def accept(self, check: Callable[[], None]) -> "Link":
+    def accept(self, check: Callable[[], None]) -> "Channel":
         """Return the link to whoever comes first; `check` is called ten times a second and may raise."""
         while True:
             try:
@@ -57,14 +57,14 @@ class Listener:
                 check()
             else:
                 self.close()
-                return Link(connection)
+                return Channel(connection)
 
     def close(self) -> None:
         """Stop listening."""
         self._socket.close()
 
 
-class Link:
+class Channel:
     """Frames, one after another."""
 
     def __init__(self, connection: socket.socket) -> None:
@@ -88,10 +88,10 @@ class Link:
                 left = left[self._socket.send(left) :]
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise LinkError("the session does not listen") from None
+                    raise ChannelError("the session does not listen") from None
                 self._ready(_POLL_SECONDS, select.POLLOUT)
             except OSError:
-                raise LinkError("the session closed its connection") from None
+                raise ChannelError("the session closed its connection") from None
 
     def receive(self, seconds: float) -> Frame | None:
         """Return the next frame, or None where none is complete within `seconds`.
@@ -135,7 +135,7 @@ class Link:
         except OSError:
             data = b""
         if not data:
-            raise LinkError("the session closed its connection")
+            raise ChannelError("the session closed its connection")
         self._taken += len(data)
         self._buffer += data
 
@@ -145,7 +145,7 @@ class Link:
             return None
         kind, number, length = HEADER.unpack_from(self._buffer)
         if length > FRAME_BYTES:
-            raise LinkError("the session's messages are not in order")
+            raise ChannelError("the session's messages are not in order")
         end = HEADER.size + length
         if len(self._buffer) < end:
             return None
