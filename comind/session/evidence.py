@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from comind.domain.value import Value
 
-__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "_parse_duration", "find_evidence"]
+__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "find_evidence"]
 
 _LINES = 200  # of the end of the output
 _LINE_LENGTH = 300

@@ -14,7 +14,6 @@ from duckdb import (
 
 __all__ = [
     "CatalogException",
-    "DuckDBPyConnection",
     "Error",
     "IOException",
     "InvalidInputException",

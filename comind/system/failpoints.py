@@ -9,7 +9,7 @@ import os
 import signal
 from collections import Counter
 
-__all__ = ["CLOSING_POINTS", "COMPARING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "failpoint"]
+__all__ = ["CLOSING_POINTS", "KILL_POINTS", "failpoint"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
@@ -32,7 +32,7 @@ KILL_POINTS = (
 )
 """Of every campaign."""
 
-COMPARING_POINTS = (
+_COMPARING_POINTS = (
     "errors-compared",  # the event that says how far errors go together | the plan that rests on it
 )
 """Of a campaign whose agent asks for that, beside those of every campaign."""
@@ -46,7 +46,7 @@ CLOSING_POINTS = (
 )
 """Of a campaign with several scored attempts, beside those of every campaign."""
 
-FOLLOWING_POINTS = (
+_FOLLOWING_POINTS = (
     "slice-begun",  # the note that a campaign gets more time | the campaign
     "submission-sending",  # the note that a file is about to be handed in | the request
     "submission-taken",  # the answer | the event that names the submission
@@ -59,7 +59,7 @@ _passed_at: Counter[str] = Counter()
 
 def failpoint(point: str) -> None:
     """Say that the write named `point` is durable; ends the process where a test asked for it."""
-    assert point in KILL_POINTS + COMPARING_POINTS + CLOSING_POINTS + FOLLOWING_POINTS, point
+    assert point in KILL_POINTS + _COMPARING_POINTS + CLOSING_POINTS + _FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return

@@ -4,9 +4,9 @@ import random
 from collections.abc import Sequence
 from typing import ClassVar
 
-from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, room_in
+from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, token_limits
 from comind.agents.aide.notes import by_votes, notes_for
-from comind.agents.aide.tree import AideParameters, good, grow
+from comind.agents.aide.tree import AideParameters, next_node, scored_nodes
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext
 from comind.campaign.estimate import Expected, ExpectedCalls
@@ -47,7 +47,7 @@ class Aide(Agent):
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + max(0, free)):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - no secret hangs on it
-            work = self._node(state, nodes, *grow(nodes, self.settings, draw))
+            work = self._node(state, nodes, *next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
         if planned or len(nodes) < state.spec.steps or state.works.in_flight():
@@ -129,4 +129,4 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
 
 def _memory(nodes: Sequence[Attempt]) -> str:
     """Return plan, review and score of the good nodes, the newest last."""
-    return TEMPLATES.render("memory", nodes=good(nodes), room=room_in(_LONG_CONTEXT))
+    return TEMPLATES.render("memory", nodes=scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))

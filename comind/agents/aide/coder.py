@@ -17,7 +17,7 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["CODER", "FEEDBACK", "TEMPLATES", "Review", "Solution", "ask", "implement", "room_in"]
+__all__ = ["CODER", "FEEDBACK", "TEMPLATES", "ask", "implement", "token_limits"]
 
 CODER = "coder"
 FEEDBACK = "feedback"
@@ -54,7 +54,7 @@ class Review(BaseModel):
     summary: Text = Field(description="what the run showed, two or three sentences")
 
 
-def room_in(context_tokens: int) -> dict[str, int]:
+def token_limits(context_tokens: int) -> dict[str, int]:
     """Return how many tokens each part has in the prompts for a model that reads so many."""
     context = max(_LEAST_CONTEXT, context_tokens)
     return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
@@ -73,7 +73,7 @@ def ask(
     Raises:
         ReplyError: three replies in a row had the wrong form.
     """
-    room, review = room_in(context.context_tokens), reply_type is Review
+    room, review = token_limits(context.context_tokens), reply_type is Review
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
     prompt = Prompt(

@@ -16,7 +16,7 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.tokens import shorten
 
-__all__ = ["Digest", "Note", "Picks", "by_votes", "notes_for"]
+__all__ = ["by_votes", "notes_for"]
 
 _Voted = TypeVar("_Voted", Notebook, Discussion)
 

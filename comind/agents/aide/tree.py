@@ -14,7 +14,7 @@ from comind.domain.draft import Operator
 from comind.domain.metric import MetricValue
 from comind.domain.value import Value
 
-__all__ = ["AideParameters", "good", "grow"]
+__all__ = ["AideParameters", "next_node", "scored_nodes"]
 
 
 class AideParameters(Value):
@@ -33,12 +33,12 @@ class AideParameters(Value):
     )
 
 
-def good(nodes: Sequence[Attempt]) -> list[tuple[Attempt, MetricValue]]:
+def scored_nodes(nodes: Sequence[Attempt]) -> list[tuple[Attempt, MetricValue]]:
     """Return the nodes that have a score, each with its value."""
     return [(node, node.outcome.score.value) for node in nodes if node.outcome and node.outcome.score]
 
 
-def grow(
+def next_node(
     nodes: Sequence[Attempt], parameters: AideParameters, draw: random.Random
 ) -> tuple[Operator, Attempt | None]:
     """Return what kind of node comes next, and below which one.
@@ -50,7 +50,7 @@ def grow(
     failed = _debuggable(nodes, parameters.max_debug_depth)
     if failed and draw.random() < parameters.debug_probability:
         return Operator.DEBUG, draw.choice(failed)
-    scored = good(nodes)
+    scored = scored_nodes(nodes)
     if not scored:
         return Operator.DRAFT, None
     return Operator.IMPROVE, max(scored, key=lambda pair: pair[1])[0]

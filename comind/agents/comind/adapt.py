@@ -16,9 +16,9 @@ from comind.domain.problem import DataShape, Problem
 from comind.llm.templates import Templates
 from comind.system.syntax import parse_python
 
-__all__ = ["MOST_CHARACTERS", "Adapted", "adapt"]
+__all__ = ["MAX_CHARACTERS", "AdaptedNotebook", "adapt_notebook"]
 
-MOST_CHARACTERS = 60_000
+MAX_CHARACTERS = 60_000
 """Of a notebook; a longer one is cut, and what is cut cannot be run."""
 
 _TEMPLATES = Templates("comind.agents.comind")
@@ -57,7 +57,7 @@ _LINES = (
 _COMMENTED = re.compile(r"(?m)^([ \t]+)# [!%].*$")  # how notebooks are kept: a block may consist of it
 
 
-class Adapted(NamedTuple):
+class AdaptedNotebook(NamedTuple):
     """A notebook as three cells, or why there is none."""
 
     before: str = ""
@@ -70,15 +70,15 @@ class Adapted(NamedTuple):
     """Why it cannot be adapted, in one line."""
 
 
-def adapt(problem: Problem, draft: Draft) -> Adapted:
+def adapt_notebook(problem: Problem, draft: Draft) -> AdaptedNotebook:
     """Return the notebook that a draft starts from as cells that can be run here."""
-    refused = _obstacle(problem, draft)
+    refused = _refusal(problem, draft)
     if refused:
-        return Adapted(refused=refused)
-    program = _plain(draft.codebase)
-    fault = _fault(program)
+        return AdaptedNotebook(refused=refused)
+    program = _without_magics(draft.codebase)
+    fault = _syntax_error(program)
     if fault:
-        return Adapted(refused=f"it is no plain Python: {fault}")
+        return AdaptedNotebook(refused=f"it is no plain Python: {fault}")
     program = _WORKING.sub(".", _PACKED.sub(r"\1", _INPUT.sub(_ROOT, program)))
     mounted = {ref.partition("/")[2]: ref for ref in draft.inputs if "/" in ref}
     datasets = [(name, f"input/{ref}") for name, ref in mounted.items()]
@@ -88,16 +88,18 @@ def adapt(problem: Problem, draft: Draft) -> Adapted:
         "notebook_before",
         problem=problem,
         folder=f"{_ROOT}/{problem.competition}",
-        files=_some(name for name in named if name not in _USUAL),
-        folders=_some(_folders(program) - {problem.competition, *mounted}),
+        files=_safe_names(name for name in named if name not in _USUAL),
+        folders=_safe_names(_folders(program) - {problem.competition, *mounted}),
         datasets=datasets,
-        bare=_some((set(named) & {*_USUAL, *_READ.findall(program)}) - set(_WRITTEN.findall(program))),
+        bare=_safe_names(
+            (set(named) & {*_USUAL, *_READ.findall(program)}) - set(_WRITTEN.findall(program))
+        ),
         drawing=_DRAWING,
     )
-    return Adapted(before, program, _TEMPLATES.render("notebook_after", problem=problem))
+    return AdaptedNotebook(before, program, _TEMPLATES.render("notebook_after", problem=problem))
 
 
-def _obstacle(problem: Problem, draft: Draft) -> str:
+def _refusal(problem: Problem, draft: Draft) -> str:
     """Return why a notebook cannot be adapted, seen before it is read as a program."""
     if "python" not in draft.notebook.lower():
         return f"it is written in {draft.notebook}"
@@ -105,28 +107,28 @@ def _obstacle(problem: Problem, draft: Draft) -> str:
         return f"the competition is about {problem.shape.value}, not about tables alone"
     if problem.train_rows + problem.validation_rows + problem.test_rows > _MOST_ROWS:
         return f"the tables have more than {_MOST_ROWS} rows"
-    if len(draft.codebase) >= MOST_CHARACTERS:
-        return f"it has more than {MOST_CHARACTERS} characters"
+    if len(draft.codebase) >= MAX_CHARACTERS:
+        return f"it has more than {MAX_CHARACTERS} characters"
     if not _WRITES.search(draft.codebase):
         return "it writes no file of predictions"
     return ""
 
 
-def _plain(source: str) -> str:
+def _without_magics(source: str) -> str:
     """Return a notebook without magics and shell lines; as much is taken out as keeps it from parsing.
 
     A line that begins with `%` can also go on with an expression, so a program stays as it is.
     """
-    code = "".join(_without_cell_magic(cell) for cell in _CELL.split(source))
+    code = "".join(_without_magic(cell) for cell in _CELL.split(source))
     code = _OF_IPYTHON.sub(r"\1pass", code)
-    if not _fault(code):
+    if not _syntax_error(code):
         return code
     for pattern, plain in _LINES:
         code = pattern.sub(plain, code)
-    return _COMMENTED.sub(r"\1pass", code) if _fault(code) else code
+    return _COMMENTED.sub(r"\1pass", code) if _syntax_error(code) else code
 
 
-def _without_cell_magic(cell: str) -> str:
+def _without_magic(cell: str) -> str:
     """Return a cell without its magic; nothing of one that is no Python, such as a shell script."""
     found = _CELL_MAGIC.match(cell)
     if found is None:
@@ -135,7 +137,7 @@ def _without_cell_magic(cell: str) -> str:
     return f"{found[1]}# {found[2]}{body}"
 
 
-def _fault(code: str) -> str:
+def _syntax_error(code: str) -> str:
     """Return why a text is no Python, and in which line; empty for Python."""
     try:
         with warnings.catch_warnings():
@@ -160,5 +162,5 @@ def _folders(program: str) -> set[str]:
     return found
 
 
-def _some(names: Iterable[str]) -> list[str]:
+def _safe_names(names: Iterable[str]) -> list[str]:
     return sorted({name for name in names if ".." not in name})[:_MOST_NAMES]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
-from comind.agents.comind.analyzer import analyze, readings_of
+from comind.agents.comind.analyzer import analyze, reading_facts
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION, implement
-from comind.agents.comind.coordinator import coordinate, drafting_of
-from comind.agents.comind.idea_proposer import propose, proposing_of
+from comind.agents.comind.coordinator import coordinate, drafting_facts
+from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
@@ -111,23 +111,23 @@ class CoMind(Agent):
         rounds = state.works.thoughts(COORDINATE)
         empty = _empty_rounds(rounds)
         if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
+            return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
         if stage == PROPOSE.name and rounds and state.may_compare():
             return Compare()
         if stage == PROPOSE.name:
-            return [COORDINATE.work(drafting_of(state, pool, self.community, empty.reason))]
+            return [COORDINATE.work(drafting_facts(state, pool, self.community, empty.reason))]
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
         news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
         if state.works.in_flight() and not news:
             return Wait()
-        readings = readings_of(
+        readings = reading_facts(
             state, pool, self.community, self.settings, seed=self.seed, number=len(rounds)
         )
         if readings:
             return [ANALYZE.work(each) for each in readings]
-        return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
+        return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
 
 
 class _EmptyRounds(NamedTuple):

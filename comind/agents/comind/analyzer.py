@@ -30,7 +30,7 @@ from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 
-__all__ = ["Analysis", "analyze", "code_first", "readings_of"]
+__all__ = ["analyze", "reading_facts"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _TEXT_KEPT = 100_000  # characters; the model's context may allow for less
@@ -49,7 +49,7 @@ class Analysis(Ratings):
     code: str = Field(default="", description="the lines of its code that matter most, word for word")
 
 
-def readings_of(
+def reading_facts(
     state: CampaignState,
     pool: Pool,
     view: CommunityView,
@@ -148,7 +148,7 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
                     id=each.id,
                     kind=each.kind,
                     title=notebook.title,
-                    text=code_first(notebook.source)[:_TEXT_KEPT],
+                    text=_code_cells_first(notebook.source)[:_TEXT_KEPT],
                     claim=claim,
                     reproduced=reading.reproduced.get(each.id, ""),
                 )
@@ -161,7 +161,7 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
     return [*items, *reading.solutions]
 
 
-def code_first(source: str) -> str:
+def _code_cells_first(source: str) -> str:
     """Return a notebook's cells with those of code before those of text, each kind in its order.
 
     Cells are those of the percent format (`# %%`), in which notebooks are kept.

@@ -5,8 +5,8 @@ from typing import Self
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from comind.agents.comind.begin import Begun, begin
-from comind.agents.comind.conversation import History, Turn
+from comind.agents.comind.conversation import Conversation, Turn
+from comind.agents.comind.opening import Opening, run_opening
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.context import CodeContext, Step
@@ -21,7 +21,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "AttemptReport", "CodingStep", "implement"]
+__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
 
 OPENING_VERSION = 2
 """How the notebook begins, in campaigns whose attempts share folds: the frame reads them."""
@@ -101,37 +101,45 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
     """
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = begin(problem, work, context, _frame(problem, work.opening_version), stack)
+    begun = run_opening(problem, work, context, _frame(problem, work.opening_version), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, context)
-    opening = _opening(problem, work, context, sizes, begun=begun, stack=stack, submit=submit)
-    history = History(
-        opening,
+    first_messages = _first_messages(
+        problem, work, context, sizes, begun=begun, stack=stack, submit=submit
+    )
+    conversation = Conversation(
+        first_messages,
         context_tokens=context.context_tokens,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
     while context.steps_left > 0 and context.seconds_left > 0 and without_gain < patience:
-        prompt = Prompt(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
+        prompt = Prompt(role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply)
         answer = context.ask(prompt, CodingStep)
         if answer.value.done and (refusals == _REFUSALS or _may_end(work, context)):
-            history.add(Turn(answer.text, "", "Said that nothing is left to do."))
+            conversation.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
             refusals += 1
-            told = _TEMPLATES.render("coding_go_on", left=_left(context), best=context.state.best_score)
-            history.add(Turn(answer.text, told, "Said that it was done, and was told to go on."))
+            feedback = _TEMPLATES.render(
+                "coding_go_on", left=_left(context), best=context.state.best_score
+            )
+            conversation.add(
+                Turn(answer.text, feedback, "Said that it was done, and was told to go on.")
+            )
             continue
         refusals, before = 0, context.state.best
         step = context.step(answer.value.goal, answer.value.code, answer.value.names)
         without_gain = _steps_without_gain(step, without_gain)
-        error = _complaint(step)
+        error = _last_error_line(step)
         repeated = bool(error) and error == last_error
-        told = _feedback(step, context, sizes, history.room, repeated=repeated)
+        feedback = _feedback(step, context, sizes, conversation.room, repeated=repeated)
         best = answer.value.code if context.state.best != before else ""
-        history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, context), best))
+        conversation.add(
+            Turn(answer.text, feedback, _one_line_summary(answer.value.goal, step, context), best)
+        )
         last_error = error
-    return _report(work, context, history.messages, sizes)
+    return _report(work, context, conversation.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
@@ -185,13 +193,13 @@ def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
     return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
 
 
-def _opening(
+def _first_messages(
     problem: Problem,
     work: Code,
     context: CodeContext,
     sizes: Sizes,
     *,
-    begun: Begun,
+    begun: Opening,
     stack: str,
     submit: bool,
 ) -> tuple[Message, ...]:
@@ -250,10 +258,12 @@ def _stack(problem: Problem, work: Code) -> str:
     return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
-def _in_short(goal: str, step: Step, context: CodeContext) -> str:
+def _one_line_summary(goal: str, step: Step, context: CodeContext) -> str:
     """Return a step in one line: what it was for, what came of it, what it wrote."""
     result = step.result
-    parts = [f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _complaint(step)]
+    parts = [
+        f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _last_error_line(step)
+    ]
     if result.state_lost:
         parts.append("all variables were lost")
     if step.report is not None and step.report.score is not None:
@@ -268,7 +278,7 @@ def _in_short(goal: str, step: Step, context: CodeContext) -> str:
     return shorten(line, _LINE_TOKENS).replace("\n", " ")
 
 
-def _complaint(step: Step) -> str:
+def _last_error_line(step: Step) -> str:
     """Return the last line of what went wrong in a step, if anything did."""
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 

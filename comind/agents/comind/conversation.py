@@ -11,7 +11,7 @@ from comind.llm.base import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 
-__all__ = ["History", "Turn"]
+__all__ = ["Conversation", "Turn"]
 
 _LEAST_TOKENS = 1_000
 # Of the room, after compaction; half of it in all, so that several steps pass until the next one.
@@ -28,7 +28,7 @@ class Turn(NamedTuple):
     """One step of the conversation."""
 
     reply: str
-    told: str
+    feedback: str
     line: str
     """The step in one line: goal, score or error, files."""
     best_code: str = ""
@@ -37,10 +37,10 @@ class Turn(NamedTuple):
     @property
     def tokens(self) -> int:
         """Tokens of reply and answer."""
-        return count_tokens(self.reply) + count_tokens(self.told)
+        return count_tokens(self.reply) + count_tokens(self.feedback)
 
 
-class History:
+class Conversation:
     """What has been said in an attempt, as it is sent."""
 
     def __init__(
@@ -86,7 +86,7 @@ class History:
             for turn in self._turns
             for message in (
                 Message(role="assistant", content=turn.reply),
-                Message(role="user", content=turn.told),
+                Message(role="user", content=turn.feedback),
             )
             if message.content
         ]
@@ -96,7 +96,7 @@ class History:
         sizes = accumulate(turn.tokens for turn in reversed(self._turns))
         kept = max(1, sum(size <= _KEPT * self.room for size in sizes))
         past, self._turns = self._turns[:-kept], self._turns[-kept:]
-        self._tell([turn.line for turn in past])
+        self._append_lines([turn.line for turn in past])
         codes = [turn.best_code for turn in past if turn.best_code]
         self._best_code = codes[-1] if codes else self._best_code
         content = _TEMPLATES.render(
@@ -108,7 +108,7 @@ class History:
         )
         self._digest = (Message(role="user", content=content),)
 
-    def _tell(self, lines: list[str]) -> None:
+    def _append_lines(self, lines: list[str]) -> None:
         """Add lines at the end; where they are too many, leave out the older ones, many at once."""
         self._lines += lines
         sizes = [count_tokens(line) for line in self._lines]

@@ -8,8 +8,13 @@ from pydantic import BaseModel, Field, create_model
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
-from comind.agents.comind.adapt import MOST_CHARACTERS
-from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusals
+from comind.agents.comind.adapt import MAX_CHARACTERS
+from comind.agents.comind.ensembles import (
+    ENSEMBLE,
+    comparison_table,
+    correlation_limit,
+    invalid_ensembles,
+)
 from comind.agents.comind.idea_proposer import best_reports
 from comind.agents.comind.pool import Pool, complements, runs_of
 from comind.agents.comind.sizes import Sizes
@@ -36,12 +41,12 @@ from comind.llm.exchange import Prompt
 from comind.llm.programs import program_in
 from comind.llm.templates import Templates
 
-__all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "drafting_of"]
+__all__ = ["coordinate", "drafting_facts"]
 
 # The parts that drafts of a round play: something robust, more of what is best, something new.
-BASELINE = "baseline"
-EXTEND = "extend"
-NOVEL = "novel"
+_BASELINE = "baseline"
+_EXTEND = "extend"
+_NOVEL = "novel"
 
 _TEMPLATES = Templates("comind.agents.comind")
 _CODE_KEPT = 60_000  # longer code is nothing to start from
@@ -59,7 +64,7 @@ class DraftIdea(BaseModel):
     """One draft, as a model proposes it."""
 
     title: Text = Field(max_length=_TITLE_LENGTH)
-    kind: str = Field(default=NOVEL, description="baseline, extend or novel")
+    kind: str = Field(default=_NOVEL, description="baseline, extend or novel")
     method: Text
     ideas: list[int] = Field(default=[], description="numbers of the ideas that it uses")
     start_from: str = Field(default="", description="id of the solution or notebook to start from")
@@ -86,7 +91,7 @@ _PreparedDrafts = create_model(
 _CombiningIdea = create_model(
     "DraftIdea",
     __base__=DraftIdea,
-    kind=(str, Field(default=NOVEL, description="baseline, extend, novel or ensemble")),
+    kind=(str, Field(default=_NOVEL, description="baseline, extend, novel or ensemble")),
     combine=(list[str], Field(default=[], description="ids of what an ensemble combines")),
 )
 _CombiningDrafts = create_model(
@@ -96,9 +101,9 @@ _CombiningDrafts = create_model(
 )
 
 
-def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
+def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
     """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
-    attempts, table = state.works.attempts(), compared(state)
+    attempts, table = state.works.attempts(), comparison_table(state)
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts = [
         StartingPoint(
@@ -141,7 +146,7 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         preparation=_latest_preparation(attempts),
         folds=state.split.folds if state.split else 0,
         compared=table,
-        alike=offered_below(table),
+        alike=correlation_limit(table),
     )
 
 
@@ -182,7 +187,7 @@ def coordinate(
     reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
-    table, refused, found = _Table(view, facts), "", RoundDrafts()
+    table, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
@@ -192,7 +197,7 @@ def coordinate(
                 break
             raise
         said = answer.value.drafts
-        wrong = refusals([(each.title, _members(each)) for each in said], facts)
+        wrong = invalid_ensembles([(each.title, _members(each)) for each in said], facts)
         fine = [table.draft(each) for number, each in enumerate(said) if number not in wrong]
         drafts = table.distinct(fine)[: facts.wanted]
         if drafts:
@@ -247,7 +252,7 @@ def _is_said(idea: str, method: str) -> bool:
     return fuzz.token_set_ratio(plain, said, processor=default_process) >= _NEARLY
 
 
-class _Table:
+class _DraftBuilder:
     """What lies before the Coordinator in one round."""
 
     def __init__(self, view: CommunityView, facts: Drafting) -> None:
@@ -308,14 +313,14 @@ class _Table:
         drafts = [draft for draft in drafts if not draft.members]
         if not drafts:
             return ensembles
-        drafts = [self._extending(d) if d.kind == EXTEND else d for d in drafts]
-        room = len(drafts) >= _KINDS_NEED or any(d.kind not in (BASELINE, NOVEL) for d in drafts)
+        drafts = [self._extending(d) if d.kind == _EXTEND else d for d in drafts]
+        room = len(drafts) >= _KINDS_NEED or any(d.kind not in (_BASELINE, _NOVEL) for d in drafts)
         if room and self._best and not any(self._best in draft.sources for draft in drafts):
-            number = _closest(drafts, lambda d: d.kind not in (BASELINE, NOVEL) or not d.codebase)
+            number = _closest(drafts, lambda d: d.kind not in (_BASELINE, _NOVEL) or not d.codebase)
             drafts[number] = self._extending(drafts[number])
         if len(drafts) >= _KINDS_NEED:
-            drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
-            drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
+            drafts = _filled(drafts, _BASELINE, key=lambda d: len(d.sources))
+            drafts = _filled(drafts, _NOVEL, key=lambda d: -len(d.sources))
         return [*(_named(draft) for draft in drafts), *ensembles]
 
     def _read_by(self, start: str) -> tuple[str, ...]:
@@ -324,10 +329,10 @@ class _Table:
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
-            return _kind(draft, EXTEND) if draft.codebase else _kind(draft, NOVEL)
+            return _kind(draft, _EXTEND) if draft.codebase else _kind(draft, _NOVEL)
         ids = (self._best,)
         values = {
-            "kind": EXTEND,
+            "kind": _EXTEND,
             **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
             "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._read_by(self._best))),
@@ -348,7 +353,7 @@ class _Table:
             }
         if start in self._notebooks:
             found = self._notebooks[start]
-            return {"codebase": found.source[:MOST_CHARACTERS], "notebook": found.language}
+            return {"codebase": found.source[:MAX_CHARACTERS], "notebook": found.language}
         return {}
 
 
@@ -367,7 +372,7 @@ def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> l
     """Return the drafts with one of this kind: the lowest by `key` that extends nothing, if none is."""
     if any(draft.kind == kind for draft in drafts):
         return drafts
-    kinds = {BASELINE, EXTEND, NOVEL} - {kind}
+    kinds = {_BASELINE, _EXTEND, _NOVEL} - {kind}
     free = [d for d in drafts if not d.codebase and not _alone(d, drafts, kinds)]
     if not free:
         return drafts
@@ -381,9 +386,9 @@ def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
 
 def _named(draft: Draft) -> Draft:
     """Return the draft with a kind that we know; a model's own word gives way to what it is."""
-    if draft.kind in (BASELINE, EXTEND, NOVEL):
+    if draft.kind in (_BASELINE, _EXTEND, _NOVEL):
         return draft
-    return _kind(draft, EXTEND if draft.codebase else NOVEL)
+    return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
 
 
 def _kind(draft: Draft, kind: str) -> Draft:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from comind.agents.comind.thoughts import Comparison, Drafting
 from comind.campaign.state import CampaignState
 
-__all__ = ["ENSEMBLE", "compared", "offered_below", "refusals"]
+__all__ = ["ENSEMBLE", "comparison_table", "correlation_limit", "invalid_ensembles"]
 
 ENSEMBLE = "ensemble"
 """The part of such a draft among those of its round."""
@@ -15,7 +15,7 @@ _LEAST, _MOST = 2, 5
 _TITLE_LENGTH, _RESULT_LENGTH = 120, 80
 
 
-def compared(state: CampaignState) -> tuple[Comparison, ...]:
+def comparison_table(state: CampaignState) -> tuple[Comparison, ...]:
     """Return the table of errors as it was recorded last, for attempts that have a score."""
     table = state.compared
     if table is None or table.reason:
@@ -36,12 +36,12 @@ def compared(state: CampaignState) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def offered_below(table: Sequence[Comparison]) -> float | None:
+def correlation_limit(table: Sequence[Comparison]) -> float | None:
     """Return below which correlation solutions may be combined; None where no two of them are so far."""
     return _ALIKE if any(value < _ALIKE for each in table for value in each.correlations) else None
 
 
-def refusals(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
+def invalid_ensembles(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
     """Return the places of the ensembles that cannot be, and why; one in a round is enough.
 
     Of each draft its title and its members are given; those of other drafts are empty.

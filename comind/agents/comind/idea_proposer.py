@@ -14,7 +14,7 @@ from comind.llm.exchange import Prompt
 from comind.llm.templates import Templates
 from comind.llm.truncate import cut_prose
 
-__all__ = ["Brainstorm", "Selection", "best_reports", "propose", "proposing_of"]
+__all__ = ["best_reports", "propose", "proposing_facts"]
 
 _TEMPLATES = Templates("comind.agents.comind")
 _REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the model's context may allow for fewer
@@ -51,7 +51,7 @@ class Selection(BaseModel):
     ideas: list[KeptIdea]
 
 
-def proposing_of(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
+def proposing_facts(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
     """Return what a round has ideas about: what was reported and what is remembered."""
     ideas = [
         IdeaMemo(

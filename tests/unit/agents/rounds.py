@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from comind.agents.comind.analyzer import readings_of
-from comind.agents.comind.coordinator import drafting_of
-from comind.agents.comind.idea_proposer import proposing_of
+from comind.agents.comind.analyzer import reading_facts
+from comind.agents.comind.coordinator import drafting_facts
+from comind.agents.comind.idea_proposer import proposing_facts
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
@@ -84,15 +84,15 @@ def after_one_round(**spec: Any) -> CampaignState:
 def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
     """Return what a round reads, as it is planned; None where there is nothing new."""
     parameters = CoMindParameters(readers=1)
-    parts = readings_of(state, pool_of(state), view, parameters, seed=0, number=number)
+    parts = reading_facts(state, pool_of(state), view, parameters, seed=0, number=number)
     return ANALYZE.work(parts[0]) if parts else None
 
 
 def proposing(state: CampaignState) -> Think:
     """Return the ideation of a round, as it is planned."""
-    return PROPOSE.work(proposing_of(state, pool_of(state)))
+    return PROPOSE.work(proposing_facts(state, pool_of(state)))
 
 
 def drafting(state: CampaignState, view: CommunityView) -> Think:
     """Return the drafting of a round, as it is planned."""
-    return COORDINATE.work(drafting_of(state, pool_of(state), view))
+    return COORDINATE.work(drafting_facts(state, pool_of(state), view))

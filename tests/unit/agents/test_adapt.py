@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.agents.comind.adapt import Adapted, adapt
+from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.script import RanCell, derive
 from comind.domain.draft import Draft
@@ -90,7 +90,7 @@ def _run(program: str, root: Path) -> None:
         raise ValueError(ran.stderr)
 
 
-def _run_here(cells: Adapted, root: Path) -> None:
+def _run_here(cells: AdaptedNotebook, root: Path) -> None:
     """Run cells in this interpreter, which keeps its own packages, so nothing stands in for them."""
     before, names = Path.cwd(), {"__name__": "__main__"}
     plain = cells.before.replace("\nkaggle_stand_ins()\n", "\n")
@@ -110,7 +110,7 @@ def _rows(file: Path) -> list[list[str]]:
 def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
     """A notebook that reads Kaggle's paths and writes one file hands in both, with the right ids."""
     _lay_out(tmp_path, ["v0", "v1", "v2"], ["a0", "a1"])
-    adapted = adapt(PROBLEM, _draft())
+    adapted = adapt_notebook(PROBLEM, _draft())
     assert adapted.refused == ""
     _run("\n".join(adapted[:3]), tmp_path)
     predicted = _rows(tmp_path / "validation_submission.csv")
@@ -126,7 +126,7 @@ def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
 
 def test_the_derived_script_does_the_same(tmp_path: Path) -> None:
     """The standalone script of such an attempt, run elsewhere, writes the same two files."""
-    adapted = adapt(PROBLEM, _draft())
+    adapted = adapt_notebook(PROBLEM, _draft())
     cells = [
         RanCell(step, "a goal", code, 0, SubmissionNames())
         for step, code in enumerate(adapted[:3], start=1)
@@ -166,7 +166,7 @@ def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> N
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         _lay_out(root, ids[:cut], ids[cut:])
-        _run_here(adapt(PROBLEM, _draft(_COPIES)), root)
+        _run_here(adapt_notebook(PROBLEM, _draft(_COPIES)), root)
         for file, part in (("validation_submission.csv", ids[:cut]), ("submission.csv", ids[cut:])):
             assert _rows(root / file)[1:] == [[each, str(n)] for n, each in enumerate(part)]
 
@@ -175,7 +175,7 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     """Where a validation row and a test row have one id, nobody could tell their predictions apart."""
     _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
     with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
-        _run_here(adapt(PROBLEM, _draft()), tmp_path)
+        _run_here(adapt_notebook(PROBLEM, _draft()), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path)
     """Without predictions for all rows the last cell fails, and says what is missing."""
     _lay_out(tmp_path, ["v0"], ["a0", "a1"])
     source = _NOTEBOOK.replace("sample.to_csv('/kaggle/working/submission.csv', index=False)", written)
-    adapted = adapt(PROBLEM, _draft(source + "\n# to_csv"))
+    adapted = adapt_notebook(PROBLEM, _draft(source + "\n# to_csv"))
     with pytest.raises(ValueError, match=reason):
         _run_here(adapted, tmp_path)
 
@@ -198,7 +198,7 @@ def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path)
 def test_an_older_file_is_not_split_again(tmp_path: Path) -> None:
     """A second split takes what was written since the first, and the same cells can run twice."""
     _lay_out(tmp_path, ["v0"], ["a0"])
-    adapted = adapt(PROBLEM, _draft(_COPIES))
+    adapted = adapt_notebook(PROBLEM, _draft(_COPIES))
     _run_here(adapted, tmp_path)
     twice = adapted._replace(after=f"{adapted.after}\nsplit_submission()")
     with pytest.raises(ValueError, match="no CSV file was written"):
@@ -232,7 +232,7 @@ sub.to_csv('submission.csv', index=False)
 def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
     """Programs of other years run: what draws is left out, what packages dropped is there again."""
     _lay_out(tmp_path, ["v0"], ["a0"])
-    adapted = adapt(PROBLEM, _draft(_PLOTS))
+    adapted = adapt_notebook(PROBLEM, _draft(_PLOTS))
     _run("\n".join(adapted[:3]), tmp_path)
     assert _rows(tmp_path / "submission.csv") == [["id", "label"], ["a0", "0"]]
     cells = [RanCell(n, "g", each, 0, SubmissionNames()) for n, each in enumerate(adapted[:3])]
@@ -255,9 +255,9 @@ def test_what_cannot_be_adapted_says_why(
     source: str, values: dict[str, Any], problem: dict[str, Any], reason: str
 ) -> None:
     """A notebook in another language, on other data, or that is no program is refused in one line."""
-    adapted = adapt(PROBLEM.model_copy(update=problem), _draft(source, **values))
+    adapted = adapt_notebook(PROBLEM.model_copy(update=problem), _draft(source, **values))
     assert reason in adapted.refused
-    assert adapted == Adapted(refused=adapted.refused)
+    assert adapted == AdaptedNotebook(refused=adapted.refused)
     assert "\n" not in adapted.refused
 
 
@@ -279,4 +279,7 @@ def test_what_cannot_be_adapted_says_why(
 def test_only_what_is_not_python_changes(line: str, plain: str) -> None:
     """Magics, shell lines and Kaggle's paths are replaced; a program stays as it is."""
     source = f"x = 1\n{line}\nsub.to_csv('submission.csv')\n"
-    assert adapt(PROBLEM, _draft(source)).program == f"x = 1\n{plain}\nsub.to_csv('submission.csv')\n"
+    assert (
+        adapt_notebook(PROBLEM, _draft(source)).program
+        == f"x = 1\n{plain}\nsub.to_csv('submission.csv')\n"
+    )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import readings_of
+from comind.agents.comind.analyzer import reading_facts
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
@@ -257,7 +257,7 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     work = code().model_copy(update={"draft": draft, "parents": ("attempt-000",)})
     state = state_of(*baseline(), *attempt(1, work, outcome))
     parameters = CoMindParameters(readers=1)
-    parts = readings_of(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
+    parts = reading_facts(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
     text = parts[0].solutions[0].text
     assert "It starts from attempt-000 and adds to it." in text
     order = ["# Step 4: better (written 0.95", "# Step 3: look (ran in", "two columns"]

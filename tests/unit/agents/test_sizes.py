@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import code_first
+from comind.agents.comind.analyzer import _code_cells_first
 from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.worker import execute
@@ -84,11 +84,11 @@ def test_limits_grow_with_the_context(one: int, other: int) -> None:
 def test_code_comes_before_words() -> None:
     """Of a notebook the code cells come first, each kind in its order."""
     source = "# %% [markdown]\n# Hello\n\n# %%\na = 1\n\n# %% [markdown]\n# More\n\n# %%\nb = 2\n"
-    ordered = code_first(source)
+    ordered = _code_cells_first(source)
     assert [ordered.index(part) for part in ("a = 1", "b = 2", "Hello", "More")] == sorted(
         ordered.index(part) for part in ("a = 1", "b = 2", "Hello", "More")
     )
-    assert code_first("print(1)") == "print(1)"
+    assert _code_cells_first("print(1)") == "print(1)"
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,13 @@
 
 from typing import Literal, NamedTuple
 
-from comind.agents.comind.adapt import Adapted, adapt
+from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
 from comind.campaign.context import CodeContext
 from comind.campaign.plan import Code
 from comind.domain.problem import Problem
 from comind.session.base import CellResult, CellStatus
 
-__all__ = ["Begun", "begin"]
+__all__ = ["Opening", "run_opening"]
 
 _START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
 _PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # of an attempt's time, and the most in seconds
@@ -16,7 +16,7 @@ _FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
 _NOTEBOOK_CELLS = 3
 
 
-class Begun(NamedTuple):
+class Opening(NamedTuple):
     """What has run, so that the model writes its changes alone."""
 
     ran: Literal["codebase", "notebook", "frame", ""] = ""
@@ -32,7 +32,9 @@ class Begun(NamedTuple):
     """What came of reading what the members of an ensemble predict."""
 
 
-def begin(problem: Problem, work: Code, context: CodeContext, frame: str, stack: str = "") -> Begun:
+def run_opening(
+    problem: Problem, work: Code, context: CodeContext, frame: str, stack: str = ""
+) -> Opening:
     """Run what the attempt builds on.
 
     That is the program that the draft starts from, unscored, as its score is known; or the public
@@ -41,13 +43,13 @@ def begin(problem: Problem, work: Code, context: CodeContext, frame: str, stack:
     that the drafts of the round share or, of an ensemble, the cell `stack` that reads predictions.
     """
     if context.steps_left <= 1:
-        return Begun()
+        return Opening()
     seconds = work.draft.codebase_seconds
     if seconds is not None and seconds <= _START_SHARE * work.budget.seconds:
         result = context.run("Run the program that this draft starts from.", work.draft.codebase)
         if result.status is CellStatus.OK:
-            return Begun("codebase")
-    begun = _try_notebook(problem, work, context) if work.draft.notebook else Begun()
+            return Opening("codebase")
+    begun = _try_notebook(problem, work, context) if work.draft.notebook else Opening()
     rows = problem.train_rows + problem.validation_rows + problem.test_rows
     if begun.ran or rows > _FRAME_ROWS or context.steps_left <= 1:
         return begun
@@ -67,30 +69,30 @@ def _prepare(work: Code, context: CodeContext) -> CellResult | None:
     return context.run("Prepare features and folds.", work.draft.preparation, seconds=most)
 
 
-def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Begun:
+def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Opening:
     """Run the public notebook as far as its share of the time allows, and have its predictions scored.
 
     One that fails after it has written its predictions is scored, too. Nobody has read it, so it runs
     only where the sandbox isolates it.
     """
-    adapted = adapt(problem, work.draft)
+    adapted = adapt_notebook(problem, work.draft)
     if not adapted.refused and context.steps_left <= _NOTEBOOK_CELLS:
-        adapted = Adapted(refused="there are too few steps")
+        adapted = AdaptedNotebook(refused="there are too few steps")
     if adapted.refused:
-        return Begun(said=adapted.refused)
+        return Opening(said=adapted.refused)
     most = _START_SHARE * work.budget.seconds
     laid = context.run("Lay out the competition as on Kaggle.", adapted.before, seconds=most)
     if laid.status is not CellStatus.OK:
-        return Begun(said=laid.error.strip().rpartition("\n")[2])
+        return Opening(said=laid.error.strip().rpartition("\n")[2])
     if not context.state.sealed:
-        return Begun(said="nothing here would isolate it")
+        return Opening(said="nothing here would isolate it")
     ran = context.run(
         "Run the public notebook that this draft starts from.", adapted.program, seconds=most
     )
     if ran.status not in (CellStatus.OK, CellStatus.ERROR):
-        return Begun(said=ran.error, failed=True)
+        return Opening(said=ran.error, failed=True)
     step = context.step("Hand in what the public notebook predicts.", adapted.after)
     if step.report is not None and step.report.valid:
-        return Begun("notebook", adapted.program, ran.error, failed=bool(ran.error))
+        return Opening("notebook", adapted.program, ran.error, failed=bool(ran.error))
     said = ran.error or step.result.error or step.refused or (step.report.message if step.report else "")
-    return Begun(said=said, failed=True)
+    return Opening(said=said, failed=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind.conversation import History, Turn
+from comind.agents.comind.conversation import Conversation, Turn
 from comind.campaign.worker import execute
 from comind.llm.base import Message
 from comind.llm.tokens import count_tokens
@@ -19,8 +19,8 @@ from tests.unit.campaign.world import World
 OPENING = (Message(role="system", content="Rules."), Message(role="user", content="A task."))
 
 
-def _history(context_tokens: int) -> History:
-    return History(OPENING, context_tokens=context_tokens, reply_tokens=1_000, most_tokens=24_000)
+def _history(context_tokens: int) -> Conversation:
+    return Conversation(OPENING, context_tokens=context_tokens, reply_tokens=1_000, most_tokens=24_000)
 
 
 @given(st.lists(st.integers(1, 700), max_size=40), st.integers(3_000, 40_000))
