@@ -1,4 +1,4 @@
-"""DuckDB, the one place that connects to it: a database in memory that spills to a folder of ours."""
+"""Connect to DuckDB: databases in memory that spill to a given folder."""
 
 from pathlib import Path
 
@@ -25,9 +25,13 @@ __all__ = [
 def in_memory(
     spill: Path, *, megabytes: int, threads: int, keep_order: bool = True
 ) -> DuckDBPyConnection:
-    """Return an empty database that holds at most `megabytes` in memory and puts the rest into `spill`.
+    """Return an empty in-memory database without access to the network.
 
-    Rows keep their order unless `keep_order` is off, which takes less memory. Nothing is fetched.
+    Args:
+        spill: folder for what exceeds the memory limit.
+        megabytes: the memory limit.
+        threads: of one query.
+        keep_order: whether rows keep their insertion order, which takes more memory.
     """
     return connect(
         ":memory:",
@@ -36,7 +40,7 @@ def in_memory(
             "threads": threads,
             "temp_directory": str(spill),
             "preserve_insertion_order": keep_order,
-            # Extensions would be fetched from afar, and nothing here needs one.
+            # Extensions would be downloaded, and none is needed.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         },

@@ -1,8 +1,8 @@
-"""Named moments between two durable writes, at which a test may end the process.
+"""Kill the process at a named point between two durable writes, as a test asks for.
 
-A campaign must go on after `kill -9` at any moment; the interesting moments lie between two writes.
-Each is marked by one call of `passed`, which does nothing unless `COMIND_KILL_AT` names the point
-(`NAME`, or `NAME:3` for its third passing).
+A campaign must resume after `kill -9` at any moment; what differs is between which two writes. Each
+point is one call of `failpoint`, which returns at once unless `COMIND_KILL_AT` names the point (`NAME`,
+or `NAME:3` for its third call).
 """
 
 import os
@@ -35,7 +35,7 @@ KILL_POINTS = (
 _COMPARING_POINTS = (
     "errors-compared",  # the event that says how far errors go together | the plan that rests on it
 )
-"""Of a campaign whose agent asks for that, beside those of every campaign."""
+"""Of a campaign whose agent compares errors."""
 
 CLOSING_POINTS = (
     "folds-planned",  # the event that says who runs on folds | the plan of the first run
@@ -44,26 +44,26 @@ CLOSING_POINTS = (
     "fold-finished",  # the event that says who runs on after a fold | the plan of the next run
     "blend-judged",  # the event that says what is averaged | the plan of the blend
 )
-"""Of a campaign with several scored attempts, beside those of every campaign."""
+"""Of a campaign with several scored attempts."""
 
 _FOLLOWING_POINTS = (
     "slice-begun",  # the note that a campaign gets more time | the campaign
     "submission-sending",  # the note that a file is about to be handed in | the request
     "submission-taken",  # the answer | the event that names the submission
 )
-"""Of a day on which a competition is followed, beside those of its campaign."""
+"""Of a day on which a competition is followed."""
 
 _SWITCH = "COMIND_KILL_AT"
-_passed_at: Counter[str] = Counter()
+__calls: Counter[str] = Counter()
 
 
 def failpoint(point: str) -> None:
-    """Say that the write named `point` is durable; ends the process where a test asked for it."""
+    """Mark that the write named `point` is durable; kill the process if `COMIND_KILL_AT` names it."""
     assert point in KILL_POINTS + _COMPARING_POINTS + CLOSING_POINTS + _FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return
-    _passed_at[point] += 1
+    __calls[point] += 1
     name, _, nth = wanted.partition(":")
-    if name == point and _passed_at[point] == int(nth or 1):
+    if name == point and __calls[point] == int(nth or 1):
         os.kill(os.getpid(), signal.SIGKILL)

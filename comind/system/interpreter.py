@@ -41,12 +41,12 @@ _HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python with its packages."""
+    """A Python interpreter and its packages."""
 
     python: str
-    """Path of the program."""
+    """Path of the executable."""
     prefixes: tuple[Path, ...]
-    """The folders that hold it and all that it imports."""
+    """Folders of the interpreter and of everything that it imports."""
     toolbox: str = ""
     """Hash of the toolbox's lock file; empty for our own environment."""
 
@@ -57,13 +57,13 @@ def own_interpreter() -> Interpreter:
 
 
 def interpreter_for_agents() -> Interpreter:
-    """Return the toolbox where there is one, else our own interpreter."""
+    """Return the toolbox if it is built, else our own interpreter."""
     folder = toolbox_folder()
     return (_toolbox_at(folder) if folder else None) or own_interpreter()
 
 
 def toolbox_folder() -> Path | None:
-    """Return where the toolbox lies or would lie; None where there is to be none."""
+    """Return the folder of the toolbox, built or not; None if it is disabled."""
     named = os.environ.get(_VARIABLE)
     if named == _NONE:
         return None
@@ -71,7 +71,7 @@ def toolbox_folder() -> Path | None:
 
 
 def _toolbox_at(folder: Path) -> Interpreter | None:
-    """Return the toolbox in `folder`, or None where none was built to its end."""
+    """Return the toolbox in `folder`; None if it is incomplete."""
     python = folder / "bin" / "python"
     try:
         lock = (folder / _LOCK).read_bytes()

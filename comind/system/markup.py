@@ -1,4 +1,4 @@
-"""Text out of HTML, as people post it; Markdown stays as it is."""
+"""Convert HTML in posts to plain text; Markdown is left as it is."""
 
 import re
 from html.parser import HTMLParser
@@ -15,7 +15,7 @@ _UNSEEN = frozenset(("script", "style"))
 
 
 def html_to_text(text: str) -> str:
-    """Return the words of a text, with a line for each of its blocks; what is no HTML stays."""
+    """Return the text of HTML, one line for each block; text without HTML tags is unchanged."""
     if "<" not in text or _HTML.search(text) is None:
         return text
     reader = _Words()

@@ -1,4 +1,4 @@
-"""A name for a process that no later process can bear, to tell whose leftovers are whose."""
+"""Identify processes beyond their process id, which is reused, to find what dead ones left behind."""
 
 import os
 from pathlib import Path
@@ -7,12 +7,12 @@ __all__ = ["has_exited", "process_identity", "start_ticks"]
 
 
 def process_identity() -> str:
-    """Return the name of this process: the machine's start, its view of processes, its id, its start."""
+    """Return `boot id/pid namespace/pid/start time` of this process."""
     return "/".join([_boot(), _view(), str(os.getpid()), start_ticks(os.getpid())])
 
 
 def has_exited(owner: str) -> bool:
-    """Say whether the process of this name has certainly ended; what cannot be told is not gone."""
+    """Whether the process of this identity has certainly exited; False if that cannot be decided."""
     parts = owner.split("/")
     if len(parts) != 4 or not parts[2].isdigit():  # noqa: PLR2004 - as written above
         return False
@@ -27,15 +27,15 @@ def _boot() -> str:
 
 
 def _view() -> str:
-    """Name the set of processes that we see; ids of another set mean others."""
+    """Return the pid namespace; in another one the same id is another process."""
     return str(Path("/proc/self/ns/pid").readlink())
 
 
 def start_ticks(pid: int) -> str:
-    """Return when a process started, in ticks; empty when there is none."""
+    """Return the start time of a process in clock ticks since boot; empty if it does not run."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
         return ""
-    fields = text.rpartition(")")[2].split()  # its name, in brackets, may hold anything
+    fields = text.rpartition(")")[2].split()  # the name in parentheses may contain any character
     return "" if fields[0] in "ZX" else fields[19]
