@@ -1,4 +1,4 @@
-"""Scores that know their direction and how sure we are of them."""
+"""Define scores with a direction and a confidence interval."""
 
 import math
 from functools import total_ordering
@@ -13,7 +13,7 @@ __all__ = ["Interval", "MetricValue", "Paired", "ValidationScore"]
 
 @total_ordering
 class MetricValue(Value):
-    """A metric's value with its direction; `a < b` reads "a is worse than b"."""
+    """A metric's value and its direction; `a < b` means that a is worse than b."""
 
     value: float
     maximize: bool
@@ -31,7 +31,7 @@ class MetricValue(Value):
         return self.value < other.value if self.maximize else self.value > other.value
 
     def better_than(self, other: Self | None) -> bool:
-        """Say whether this is strictly better; anything is better than no value."""
+        """Whether this is strictly better; any value is better than None."""
         return other is None or other < self
 
     def __str__(self) -> str:
@@ -48,7 +48,7 @@ class Interval(Value):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.low > self.high:
-            raise ValueError("the lower bound lies above the upper one")
+            raise ValueError("the lower bound is above the upper one")
         return self
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class Interval(Value):
 
 
 class ValidationScore(Value):
-    """What the grader says of a validation submission; never a leaderboard score."""
+    """The grader's score of a validation submission; never a leaderboard score."""
 
     metric: str
     value: MetricValue
@@ -76,10 +76,10 @@ class Paired(Value):
 
     @property
     def tie(self) -> bool:
-        """Whether the difference is inside the noise: no more than one standard error."""
+        """Whether the difference is within the noise: at most one standard error."""
         return abs(self.difference) <= self.standard_error
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is beyond doubt: more than two standard errors."""
+        """Whether the difference is significant: more than two standard errors."""
         return abs(self.difference) > 2 * self.standard_error

@@ -1,4 +1,4 @@
-"""How much the best of many scores on the same rows promises too much."""
+"""Estimate the optimism of the best of many scores on the same rows (the winner's curse)."""
 
 import math
 from collections.abc import Sequence
@@ -10,21 +10,24 @@ _BLOM = 0.375
 
 
 def expected_maximum(count: int) -> float:
-    """Return the expected highest of so many standard normal values (Blom 1958), 0 for one or none."""
+    """Return the expected maximum of `count` standard normal values (Blom 1958); 0 for one or none."""
     if count < 2:  # noqa: PLR2004 - the highest of one value is its mean
         return 0.0
     return NormalDist().inv_cdf((count - _BLOM) / (count - 2 * _BLOM + 1))
 
 
 def selection_optimism(scores: Sequence[float], error: float) -> float:
-    """Return by how much the best of `scores` is expected to be better than it is on other rows.
+    """Return how much better the best of `scores` is expected to be here than on other rows.
 
-    More is better in `scores`, all of them measured on the same rows; `error` is the standard error of
-    the difference of two. A score is a true value and noise of variance `error ** 2 / 2`; what is
-    expected of the best one is that share of its distance from the middle that noise has in the spread
-    of all (empirical Bayes for normal values, Efron and Morris 1975). Middle and spread are the median
-    and that of the better half, so that failures count for nothing. It is never more than the expected
-    highest of so many noises.
+    A score is modelled as a true value plus noise of variance `error ** 2 / 2`. The estimate is the
+    distance of the best from the middle, times the share of noise in the variance of the scores
+    (empirical Bayes for normal values, Efron and Morris 1975), at most the expected maximum of so many
+    noises. Middle and variance are the median and that of the better half, so failed attempts do not
+    count.
+
+    Args:
+        scores: measured on the same rows; higher is better.
+        error: standard error of the difference of two scores.
     """
     if len(scores) < 2 or error <= 0:  # noqa: PLR2004 - one score was not chosen
         return 0.0

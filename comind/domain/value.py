@@ -1,4 +1,4 @@
-"""What all values have in common."""
+"""Define the base class of values, validated names and text, and typed JSON payloads."""
 
 import re
 from functools import cached_property
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
-    """A frozen record that refuses unknown fields and numbers that JSON cannot write."""
+    """A frozen model that rejects unknown fields and numbers that JSON cannot represent."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
@@ -30,7 +30,7 @@ class Value(BaseModel):
 
 
 class Payload(RootModel[dict[str, JsonValue]]):
-    """A JSON object of a type that its reader names; validated once for each type and payload."""
+    """A JSON object whose type its reader supplies; validated once for each type."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -38,14 +38,14 @@ class Payload(RootModel[dict[str, JsonValue]]):
 
     @classmethod
     def of(cls, value: BaseModel) -> Self:
-        """Return the payload that reads as `value`; by way of its JSON, as a replay will read it."""
+        """Serialise `value` through JSON, so that it reads as in a replay."""
         return cls.model_validate_json(value.model_dump_json())
 
     def read(self, kind: type[T]) -> T:
         """Return the payload as a `kind`.
 
         Raises:
-            pydantic.ValidationError: it is none.
+            pydantic.ValidationError: it does not match.
         """
         found = self.parsed.get(kind)
         if found is None:
@@ -55,12 +55,12 @@ class Payload(RootModel[dict[str, JsonValue]]):
 
     @cached_property
     def parsed(self) -> dict[type[BaseModel], BaseModel]:
-        """The values that this payload was read as, by type; a cache, no part of the payload."""
+        """Cache of the parsed values by type; not part of the payload."""
         return {}
 
 
 def validate_input(kind: type[T], values: object, where: str) -> T:
-    """Return as a `kind` what a user wrote at `where`.
+    """Validate what a user wrote at `where` as a `kind`.
 
     Raises:
         UsageError: a value is unknown or out of range.
@@ -77,10 +77,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 def check_name(text: str) -> str:
-    """Return `text` if it is a `Name`.
+    """Return `text` if it is a valid `Name`.
 
     Raises:
-        ValueError: it is none; the message says what one looks like.
+        ValueError: it is not; the message states the rules.
     """
     if not _NAME.fullmatch(text) or ".." in text or text.endswith((".", ".lock")):
         raise ValueError(
@@ -91,13 +91,13 @@ def check_name(text: str) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return text as one line without control characters; after `most` of them it ends with ` ...`."""
+    """Return text as one printable line, truncated with ` ...` after `most` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line[:most] + (" ..." if len(line) > most else "")
 
 
 Name = Annotated[str, AfterValidator(check_name)]
-"""Text that is safe as a folder name and as a part of a git ref."""
+"""Text that is safe as a folder name and in a git ref."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""Text with something in it."""
+"""Non-empty text."""

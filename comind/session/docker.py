@@ -190,7 +190,7 @@ class DockerSandbox(MountingSandbox):
                 client.close()
         except (DockerException, OSError) as error:
             raise SandboxError(
-                f"container engine at {self._socket} refuses or does not answer: {_first_line(error)}",
+                f"container engine at {self._socket} does not answer or refuses: {_first_line(error)}",
                 hint="start it, or name another one in DOCKER_HOST; comind doctor tells what works",
             ) from None
 

@@ -77,7 +77,7 @@ def create_cgroup(
 
 
 def _without_stale(parent: Path) -> Path:
-    """Return `parent` after removing empty groups whose creator was killed together with its supervisor."""
+    """Remove empty groups whose creator was killed together with its supervisor; return `parent`."""
     for folder in parent.glob(f"{_PREFIX}*"):
         pid, _, start = folder.name.removeprefix(_PREFIX).rpartition("-")[0].partition(".")
         if pid.isdigit() and start_ticks(int(pid)) != start:
