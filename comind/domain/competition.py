@@ -88,9 +88,7 @@ class SplitRule(Value):
         if bool(self.parts) != (self.by == "parts"):
             raise ValueError("'by: parts' and 'parts' require each other")
         if bool(self.columns) != over_columns:
-            raise ValueError(
-                "'columns' is required by, and allowed only with, 'by: place' and 'by: twins'"
-            )
+            raise ValueError("'columns' is required by 'by: place' and 'by: twins', and by no others")
         if over_columns and self.column is not None:
             raise ValueError(f"'by: {self.by}' uses 'columns'; 'column' is not allowed")
         if self.by == "place" and not len(self.columns) == len(self.sizes) == _AXES:

@@ -1,4 +1,4 @@
-"""Which sandbox to use: the strongest that works, and never a weaker one in silence."""
+"""Choose the strongest sandbox that works, and never fall back to a weaker one silently."""
 
 from collections.abc import Callable
 from functools import cache
@@ -17,7 +17,7 @@ SANDBOXES: dict[str, Callable[..., Sandbox]] = {
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
-"""By name, the strongest first; each takes the `interpreter` that code runs in."""
+"""Sandbox classes by name, the strongest first; each takes the `interpreter` that code runs in."""
 
 ISOLATION = {
     "docker": "isolates files, network, processes, users, system calls; "
@@ -27,25 +27,27 @@ ISOLATION = {
     "each process), temporary files, and the size of a file",
     "process": "isolates nothing; limits the size of a file",
 }
-"""What each keeps apart, for people."""
+"""What each sandbox isolates and limits, for users."""
 
 
 def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
-    """Return the sandbox of this name; `auto` means the strongest that works here.
+    """Return the sandbox of this name; `auto` for the strongest that works here.
 
-    Where only code of ours will run, `auto` falls back to a plain process. Code runs in the toolbox
-    where there is one; without `toolbox`, in our own environment.
+    Args:
+        wanted: a name of `SANDBOXES`, or `auto`.
+        own_code: whether only our own code will run, so that `auto` may fall back to a plain process.
+        toolbox: whether to run code in the toolbox, if it is built.
 
     Raises:
-        UsageError: there is no such sandbox.
-        SandboxError: the wanted one does not work here, or `auto` finds none that seals.
+        UsageError: there is no sandbox of this name.
+        SandboxError: it does not work here, or `auto` finds none that isolates.
     """
     interpreter = interpreter_for_agents() if toolbox else own_interpreter()
     return _choose(wanted, interpreter, own_code=own_code)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
-    """Say in one line which sandbox is used and why no stronger one.
+    """Return in one line which sandbox is used and why no stronger one.
 
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
@@ -57,7 +59,7 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
 
 @cache
 def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[Sandbox, list[str]]:
-    """Return a sandbox, and for each stronger one a line: its name, and what is wrong with it."""
+    """Return a sandbox, and for each stronger one its name and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")

@@ -1,11 +1,11 @@
-"""The strongest local sandbox: a container of a Docker engine; the one module that knows `docker`.
+"""Run programs in containers of a local Docker engine; the only module that imports `docker`.
 
-What it isolates: files (the image, the inputs and the working directory exist, all but the last
-read-only), processes, network (none), IPC, host name, environment, user id, system calls (the engine's
-default filter); and it limits memory, processes and temporary files of the attempt as a whole. What it
-does not: the kernel is the host's, and the working directory is watched, not limited by a file system.
+It isolates files (read-only image and inputs, and the working directory), processes, network (none),
+IPC, host name, environment, user id and system calls (the engine's default filter), and limits memory,
+processes and temporary files of the attempt as a whole. The kernel is the host's, and the size of the
+working directory is polled, not limited by its file system.
 
-The engine must be on this machine: kernels speak over Unix sockets in a mounted folder.
+The engine must run on this machine, as kernels use Unix sockets in a mounted folder.
 """
 
 import json
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["IMAGES", "DockerSandbox"]
 
 IMAGES = (f"comind-sandbox:{__version__}", "comind-sandbox-host")
-"""Images that are looked for, in this order: what `make image` builds, and `make host-image`."""
+"""Images in order of preference: of `make image`, and of `make host-image`."""
 
 _BUILD = "make image, or on this machine alone: make host-image"
 _SOCKET = "unix:///var/run/docker.sock"
@@ -55,18 +55,20 @@ _OWNER = "comind.owner"
 
 
 class DockerSandbox(MountingSandbox):
-    """Runs programs in containers that end with the program, and with us."""
+    """Run programs in containers, which end with the program and with this process."""
 
     sealed = True
 
     def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
-        """Look for engine and image, remove what dead processes of ours left, and try a container.
+        """Find engine and image, remove containers of dead processes, and run a container once.
 
-        Without a name it is the first of `IMAGES` that has been built. Where that shows this machine's
-        own programs, code runs in `interpreter`: None for the toolbox, else our own.
+        Args:
+            image: its name; None for the first of `IMAGES` that was built.
+            interpreter: that code runs in if the image mounts the host's programs; None for the toolbox,
+                or else our own.
 
         Raises:
-            SandboxError: no engine answers here, it cannot isolate, or there is no image.
+            SandboxError: no engine answers, it cannot isolate, or there is no image.
         """
         self._socket = _local_socket()
         with self._engine() as engine:
@@ -93,7 +95,7 @@ class DockerSandbox(MountingSandbox):
         return self._supervise(str(container.id), spec)
 
     def _supervise(self, container: str, spec: SandboxSpec) -> "DockerHandle":
-        """Start the container's keeper, which starts the container."""
+        """Start the container's supervisor, which starts the container."""
         argv = [
             sys.executable,
             "-I",
@@ -115,23 +117,23 @@ class DockerSandbox(MountingSandbox):
             )
         except OSError as error:
             self._remove(container)
-            raise SandboxError(f"the container's keeper could not be started: {error}") from None
+            raise SandboxError(f"the container's supervisor could not be started: {error}") from None
         handle = DockerHandle(supervisor, lambda: self._remove(container))
         handle.wait_for_start()
         return handle
 
     def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
-        """Return what the container may do and see."""
+        """Return the container's options: limits, mounts and isolation."""
         from docker.types import DeviceRequest, LogConfig, Ulimit
 
         uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
         limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
-        # A process that asks for too much gets an error and keeps its variables; the container's own
-        # limit would end it.
+        # Above this an allocation raises MemoryError and variables are kept; the container's own limit
+        # kills the process.
         limits["data"] = spec.memory_bytes
         return {
             "environment": dict(spec.env),
-            "use_config_proxy": False,  # a proxy's address may hold a password
+            "use_config_proxy": False,  # a proxy's address may contain a password
             "mounts": self._mounts(spec),
             "working_dir": str(self.workspace),
             "user": f"{uid}:{gid}",
@@ -147,7 +149,7 @@ class DockerSandbox(MountingSandbox):
             "memswap_limit": spec.memory_bytes,
             "pids_limit": spec.processes,
             "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in limits.items()],
-            "log_config": LogConfig(type="none"),  # the keeper writes the log, and bounds it
+            "log_config": LogConfig(type="none"),  # the supervisor writes the log, and limits it
             "device_requests": [
                 DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
             ]
@@ -169,7 +171,7 @@ class DockerSandbox(MountingSandbox):
         return mounts + [bind(i.source, self.workspace / i.name, read_only=True) for i in spec.inputs]
 
     def _remove(self, container: str) -> None:
-        """Remove a container whose keeper could not; without an engine it stays for the next start."""
+        """Remove a container that its supervisor did not; without an engine the next start does."""
         from docker.errors import NotFound
 
         with suppress(SandboxError), self._engine() as engine, suppress(NotFound):
@@ -177,7 +179,7 @@ class DockerSandbox(MountingSandbox):
 
     @contextmanager
     def _engine(self) -> "Iterator[DockerClient]":
-        """Give a client for the length of the block; its failures are told as ours."""
+        """Yield a client of the engine; its exceptions become SandboxError."""
         from docker import DockerClient
         from docker.errors import DockerException
 
@@ -191,11 +193,11 @@ class DockerSandbox(MountingSandbox):
         except (DockerException, OSError) as error:
             raise SandboxError(
                 f"container engine at {self._socket} does not answer or refuses: {_first_line(error)}",
-                hint="start it, or name another one in DOCKER_HOST; comind doctor tells what works",
+                hint="start it, or name another one in DOCKER_HOST; comind doctor shows what works",
             ) from None
 
     def _probe(self) -> None:
-        """Run the interpreter once, so that what does not work is known before it is needed."""
+        """Run the interpreter once, so that errors are found before the first attempt."""
         with scratch_folder("d") as folder:
             tried = run_program(
                 self,
@@ -214,7 +216,7 @@ class DockerSandbox(MountingSandbox):
 
 
 class DockerHandle:
-    """A program in its container, told of by the container's keeper."""
+    """A program in its container, as reported by the container's supervisor."""
 
     def __init__(self, supervisor: "subprocess.Popen[bytes]", remove: Callable[[], None]) -> None:
         self._supervisor = supervisor
@@ -223,10 +225,10 @@ class DockerHandle:
         self._ended: dict[str, Any] | None = None
 
     def alive(self) -> bool:
-        """Say whether the program runs.
+        """Whether the program runs.
 
         Raises:
-            SandboxError: the engine or the keeper is gone, and with it the container.
+            SandboxError: the engine or the supervisor is gone, and the container with it.
         """
         while self._ended is None and (event := self._next_event(0.0)) is not None:
             self._handle_event(event)
@@ -237,12 +239,12 @@ class DockerHandle:
         return None if self.alive() or self._ended is None else int(self._ended["code"])
 
     def exit_reason(self) -> str:
-        """Say in one line why the program ended."""
+        """Return in one line why the program exited."""
         code = self.exit_code()
         return describe_exit(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
     def stop(self) -> None:
-        """End the program and everything it started; returns when its container is gone."""
+        """Kill the program and all its descendants, and wait until its container is removed."""
         assert self._supervisor.stdin is not None
         assert self._supervisor.stdout is not None
         if self._supervisor.stdin.closed:
@@ -260,7 +262,7 @@ class DockerHandle:
             self._remove()
 
     def wait_for_start(self) -> None:
-        """Return when the container runs.
+        """Wait until the container runs.
 
         Raises:
             SandboxError: it could not be started.
@@ -269,7 +271,7 @@ class DockerHandle:
         if event is None or event["event"] != "started":
             self.stop()
             self._remove()
-            reason = "its keeper says nothing" if event is None else event.get("reason", event["event"])
+            reason = "its supervisor timed out" if event is None else event.get("reason", event["event"])
             hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
             raise SandboxError(f"the container could not be started: {_first_line(reason)}", hint=hint)
 
@@ -285,7 +287,7 @@ class DockerHandle:
             )
 
     def _next_event(self, seconds: float) -> dict[str, Any] | None:
-        """Return the keeper's next event, if one comes in time; `gone` where it has none left."""
+        """Return the supervisor's next event, None on timeout, `gone` if it has exited."""
         assert self._supervisor.stdout is not None
         end = time.monotonic() + seconds
         while b"\n" not in self._read:
@@ -315,7 +317,7 @@ def _local_socket() -> str:
 
 
 def _check_answer(path: str) -> None:
-    """Refuse a socket behind which nobody is; the client would take a second and a page to say so."""
+    """Raise if nothing listens on the socket; the client would take a second and a long message."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)
@@ -327,7 +329,7 @@ def _check_answer(path: str) -> None:
 
 
 def _check_limits(info: dict[str, Any]) -> None:
-    """Refuse an engine that would leave a limit out in silence."""
+    """Raise if the engine would silently ignore a limit."""
     options = " ".join(info.get("SecurityOptions") or [])
     missing = [name for name in ("MemoryLimit", "PidsLimit") if not info.get(name)]
     missing += [] if "seccomp" in options else ["seccomp"]
@@ -343,7 +345,7 @@ def _check_limits(info: dict[str, Any]) -> None:
 
 
 def _find_image(engine: "DockerClient", wanted: str | None) -> tuple[str, str, dict[str, str]]:
-    """Return name, digest and labels of the image; nothing is ever pulled."""
+    """Return name, digest and labels of the image; nothing is pulled."""
     from docker.errors import ImageNotFound
 
     names = (wanted,) if wanted else IMAGES
@@ -355,15 +357,15 @@ def _find_image(engine: "DockerClient", wanted: str | None) -> tuple[str, str, d
 
 
 def _remove_leftovers(engine: "DockerClient") -> None:
-    """Remove containers whose process was killed together with their keeper."""
+    """Remove containers whose process was killed together with their supervisor."""
     from docker.errors import APIError
 
     for container in engine.containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True):
         if has_exited(container.labels.get(_OWNER, "")):
-            with suppress(APIError):  # another process of ours may be removing it just now
+            with suppress(APIError):  # another process of ours may be removing it
                 container.remove(force=True, v=True)
 
 
 def _first_line(error: object) -> str:
-    """Return an error's first line, not too long to be read."""
+    """Return an error's first line, truncated to 300 characters."""
     return (str(error).strip().splitlines() or ["no reason given"])[0][:300]

@@ -1,8 +1,8 @@
-"""A persistent Jupyter kernel in a sandbox.
+"""Run cells in a persistent Jupyter kernel in a sandbox.
 
 The kernel and a driver that speaks Jupyter's protocol with it both run inside (`comind.session.inside`).
-The driver talks to us over one Unix socket in a runtime folder that sandbox and host share, so that it
-needs no network. What it says is untrusted: text and the ends of cells are taken from it, no more.
+The driver connects to us over one Unix socket in a runtime folder that sandbox and host share, so it
+needs no network. What it sends is untrusted: only text and the status of cells are used.
 """
 
 import math
@@ -28,15 +28,15 @@ __all__ = ["KernelSession"]
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 8.0  # between the interrupt and the kill
-_BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
-_END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
+_BEGIN_SECONDS = 60.0  # timeout of the start of a cell; an earlier one may still be running
+_END_SECONDS = 3.0  # timeout of a sandbox's exit after its driver disconnected
 _REASON_LENGTH = 200
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """Why a cell is interrupted, and when it is killed if it does not mind."""
+    """Why a cell is interrupted, and when the interpreter is killed if that has no effect."""
 
     status: CellStatus
     reason: str
@@ -44,9 +44,9 @@ class _Ended:
 
 
 class KernelSession:
-    """Runs cells in a kernel that is started at the first cell and again when it is lost."""
+    """Runs cells in a kernel that is started on first use and restarted when it is lost."""
 
-    def __init__(  # noqa: PLR0913 - each is a fact of the session
+    def __init__(  # noqa: PLR0913 - each is an option of the session
         self,
         sandbox: Sandbox,
         workspace: Path,
@@ -60,11 +60,19 @@ class KernelSession:
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
         packages: Packages | None = None,
     ) -> None:
-        """Prepare a session; of our environment nothing but `env` is passed on.
+        """Prepare a session.
 
-        Unless it is `persistent`, each cell starts afresh. Its libraries may use so many `threads`, with
-        0 as many as they find. What the kernel itself prints goes to `log`; what cells ask to have
-        installed is answered by `packages`, and without them run as it is.
+        Args:
+            sandbox: starts the kernel.
+            workspace: the working directory; created if missing.
+            inputs: folders to mount.
+            env: environment of the code; ours is not inherited.
+            memory_bytes: limit of the kernel and its descendants.
+            log: file for what the kernel itself prints.
+            persistent: False to restart the kernel for each cell.
+            threads: thread limit of numerical libraries; 0 for none.
+            quota: limits of disk usage.
+            packages: serves `%pip install` lines; None leaves them in the code.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -87,7 +95,7 @@ class KernelSession:
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
-        """Run one cell, as `Session` says."""
+        """Run one cell; see `Session.run`."""
         asked, printed = time.monotonic(), ""
         if self._packages is not None:
             wanted, code = split_installs(code)
@@ -105,7 +113,7 @@ class KernelSession:
         return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
-        """End the kernel and everything it started."""
+        """Terminate the kernel and all its descendants."""
         if self._link is not None:
             self._link.close()
             self._link = None
@@ -116,7 +124,7 @@ class KernelSession:
             remove_tree(str(self._runtime))
             self._runtime = None
 
-    # --- the kernel's life ------------------------------------------------------------------------
+    # --- start and connect ------------------------------------------------------------------------
 
     def _start(self) -> None:
         self.close()
@@ -151,10 +159,10 @@ class KernelSession:
             listener.close()
 
     def _python_path(self, workspace: Path) -> dict[str, str]:
-        """Return where the interpreter finds packages that were asked for."""
+        """Return the environment variable that makes installed packages importable."""
         if self._packages is None:
             return {}
-        # Without mounts the code sees our own folders.
+        # Without mounts, paths inside are those of the host.
         seen = workspace / PACKAGES_AT if self.sealed else self._packages.folder.absolute()
         return {"PYTHONPATH": str(seen)}
 
@@ -182,7 +190,7 @@ class KernelSession:
             raise SandboxError(f"the session did not start within {_START_SECONDS:.0f} seconds")
 
     def _await_end(self) -> None:
-        """Give a sandbox whose driver has hung up the time to be seen as ended."""
+        """Wait for the exit of a sandbox whose driver disconnected."""
         end = time.monotonic() + _END_SECONDS
         while self._handle is not None and self._handle.alive() and time.monotonic() < end:
             time.sleep(0.01)
@@ -229,7 +237,7 @@ class KernelSession:
 
 
 class _Running:
-    """What is known of a cell while it runs, and what may end it: time, a watch, its disk."""
+    """State of a running cell and what may stop it: timeout, watch, disk quota."""
 
     def __init__(
         self, number: int, begun: float, seconds: float, watch: Watch | None, quota: QuotaWatch
@@ -237,7 +245,7 @@ class _Running:
         self.number = number
         self.output = OutputBuffer()
         self.gone = ""
-        """Why the driver gave the interpreter up."""
+        """Why the driver gave up on the interpreter."""
         self._begun = begun
         self._seconds = seconds
         self._watch = watch
@@ -248,7 +256,7 @@ class _Running:
         self._status = ""
 
     def take(self, frame: Frame) -> bool:
-        """Take in what was said about this cell; True where that was its end."""
+        """Process a frame of this cell; return whether the cell is done."""
         if frame.kind == OUTPUT:
             self.output.add(frame.text)
         elif frame.kind == ERROR:
@@ -261,7 +269,7 @@ class _Running:
         return frame.kind == DONE
 
     def wait(self) -> float:
-        """Return how long to wait for a message before looking at the clock again."""
+        """Return how many seconds to wait for a frame before the next check of deadlines."""
         if self._ended is not None:
             end = self._ended.kill_at
         else:
@@ -270,7 +278,7 @@ class _Running:
         return max(0.0, min(_POLL_SECONDS, end - time.monotonic()))
 
     def has_to_end(self) -> bool:
-        """Say, once, that the cell has to be interrupted now."""
+        """Return True once, when the cell must be interrupted."""
         if self._ended is not None:
             return False
         elapsed = time.monotonic() - self._begun
@@ -285,7 +293,7 @@ class _Running:
         return self._ended is not None
 
     def overdue(self) -> str:
-        """Return why the interpreter has to be killed now; empty where it need not."""
+        """Return why the interpreter must be killed now; empty if it need not."""
         if self._ended is not None and time.monotonic() >= self._ended.kill_at:
             return f"{self._ended.reason}, and it did not react to an interrupt"
         if not self._taken_up and time.monotonic() > self._begun + _BEGIN_SECONDS:
@@ -295,7 +303,7 @@ class _Running:
         return ""
 
     def result(self) -> CellResult:
-        """Return how the cell ended."""
+        """Return the result of a cell that is done."""
         output = self.output.text()
         if self._ended is not None:  # the traceback is that of the interrupt
             return CellResult(status=self._ended.status, output=output, error=self._ended.reason)

@@ -1,4 +1,4 @@
-"""What a sandbox shows of the host: folders that are mounted, and whose they are."""
+"""Prepare the host folders that a sandbox mounts."""
 
 import os
 from collections.abc import Iterable
@@ -10,24 +10,24 @@ from comind.system.interpreter import Interpreter
 
 __all__ = ["SANDBOX_UID", "TMP_BYTES", "MountingSandbox", "host_programs", "prepare_mounts"]
 
-SANDBOX_UID = 10001  # what programs run as where we are root; nobody on the host
+SANDBOX_UID = 10001  # user id of programs if we are root; unused on the host
 TMP_BYTES = 1 << 30  # of temporary files
 
 
 class MountingSandbox:
-    """A sandbox that mounts a program's two folders where it always finds them."""
+    """Base class of sandboxes that mount the program's two folders at fixed paths."""
 
     workspace = Path("/workspace")
     runtime = Path("/run/comind")
 
     def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
-        """Return the paths at which a program sees its two folders."""
+        """Return the paths of the two folders inside the sandbox."""
         del workspace, runtime
         return self.workspace, self.runtime
 
 
 def host_programs(interpreter: Interpreter) -> list[Path]:
-    """Return the folders of an interpreter and its packages, as far as they lie outside /usr."""
+    """Return the folders of an interpreter and its packages that are outside of /usr."""
     usr = Path("/usr")
     resolved = {path.resolve() for path in interpreter.prefixes}
     outside = {path for path in resolved if path != usr and usr not in path.parents}
@@ -35,14 +35,14 @@ def host_programs(interpreter: Interpreter) -> list[Path]:
 
 
 def prepare_mounts(spec: SandboxSpec) -> None:
-    """Make the mount points of a program's inputs, and its folders the sandbox user's."""
+    """Create the mount points of the inputs; as root, give the folders to the sandbox user."""
     made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
     if os.getuid() == 0:
         _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
 
 
 def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
-    """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
+    """Create the folders of a mount point, replacing links of earlier code, which could redirect it."""
     folder, made = workspace, []
     for part in name.parts:
         folder = folder / part
@@ -54,9 +54,9 @@ def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
 
 
 def _give_away(folders: Iterable[Path]) -> None:
-    """Make the code's user the owner of its folders and of what we laid in them.
+    """Change the owner of folders and of what we put in them to the sandbox user.
 
-    A folder that was given away before may hold anything by now; what is in it is the code's already.
+    The content of a folder that the user owns already is left alone: it may be anything.
     """
     for folder in folders:
         if folder.lstat().st_uid == SANDBOX_UID:

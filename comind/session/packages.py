@@ -1,9 +1,8 @@
-"""Packages that an agent asks for, installed by us, outside the sandbox, and only those allowed.
+"""Install packages that an agent's code requests, outside the sandbox, from a list of allowed ones.
 
-An agent asks as it would in a notebook: with lines `%pip install NAME` at the start of a cell. They
-are taken out of the cell and answered here. Only wheels are taken, so nothing of a package runs
-outside; each name has to be allowed, the dependencies' too. What is installed lies in a folder of the
-attempt that its code can read and not change.
+Code requests them as in a notebook, with lines `%pip install NAME` at the start of a cell, which are
+removed from the cell. Only wheels are installed, so no code of a package runs outside; each name must be
+allowed, those of dependencies too. The folder of packages is read-only for the code.
 """
 
 import json
@@ -25,7 +24,7 @@ from comind.system.files import write_atomically
 __all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "read_installed", "split_installs"]
 
 PACKAGES_AT = "input/.packages"
-"""Where code finds the folder of packages, below its working directory."""
+"""Folder of the packages, relative to the working directory."""
 
 _ASKING = re.compile(r"^[%!]\s*(?:uv\s+|python3?\s+-m\s+)?pip3?\s+install\s+(.+?)\s*(?:#.*)?$")
 _NAME = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)((?:==|>=|<=|~=|<|>)[\w.!+]+)?$")
@@ -35,7 +34,7 @@ _PASSED_ON = re.compile(r"^(PATH|PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_C
 
 
 class InstalledPackage(Value):
-    """One package as it was installed; the hash is that of the wheel."""
+    """An installed package and the hash of its wheel."""
 
     name: str
     version: str
@@ -46,9 +45,9 @@ _INSTALLED = TypeAdapter(tuple[InstalledPackage, ...])
 
 
 def split_installs(code: str) -> tuple[tuple[str, ...], str]:
-    """Return what the first lines of a cell ask to have installed, and the cell without these lines.
+    """Split a cell into the requirements of its first `pip install` lines and the remaining code.
 
-    Empty lines and comments may stand before and between them. The lines of the rest keep their number.
+    Empty lines and comments may precede these lines. The other lines keep their numbers.
     """
     wanted: list[str] = []
     lines = code.split("\n")
@@ -64,10 +63,16 @@ def split_installs(code: str) -> tuple[tuple[str, ...], str]:
 
 
 class Packages:
-    """The installer of one attempt, and the folder that its code finds the packages in."""
+    """Installer of one attempt."""
 
     def __init__(self, folder: Path, record: Path, *, allowed: Sequence[str] = ()) -> None:
-        """Take over what is installed in `folder`, as a JSON file, its `record`, lists it."""
+        """Load what is installed.
+
+        Args:
+            folder: the packages; created if missing.
+            record: JSON file that lists them.
+            allowed: names that may be installed.
+        """
         self.folder = folder
         self._record = record
         self._allowed = frozenset(map(_normalized, allowed))
@@ -75,7 +80,7 @@ class Packages:
         folder.mkdir(parents=True, exist_ok=True)
 
     def install(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
-        """Install what was asked for; return what the agent is told, one line for each."""
+        """Install requirements; return the answer to the agent, one line for each."""
         end = time.monotonic() + min(seconds, _SECONDS)
         return "".join(f"{self._install_one(asked, end)}\n" for asked in wanted)
 
@@ -104,7 +109,7 @@ class Packages:
         return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
 
     def _install_wheel(self, asked: str, seconds: float) -> InstalledPackage:
-        """Fetch a wheel and unpack it; none of its code runs."""
+        """Download a wheel and unpack it, without running any of its code."""
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
             staged, report = Path(name) / "packages", Path(name) / "report.json"
             command = [sys.executable, "-m", "pip", "install", asked, "--target", str(staged)]
@@ -131,7 +136,7 @@ class Packages:
 
 
 def read_installed(record: Path) -> tuple[InstalledPackage, ...]:
-    """Return what the record of an attempt lists; nothing where there is none."""
+    """Return the packages in a record; none if it is missing or invalid."""
     try:
         return _INSTALLED.validate_json(record.read_bytes())
     except (OSError, ValueError):
@@ -153,7 +158,7 @@ def _read_report(report: Path) -> InstalledPackage:
 
 
 def _move_new(source: Path, target: Path) -> None:
-    """Move in what is new; packages that share a folder each bring their part of it."""
+    """Move entries that do not exist yet; namespace packages share folders."""
     if source.is_dir() and target.is_dir():
         for entry in source.iterdir():
             _move_new(entry, target / entry.name)

@@ -1,7 +1,7 @@
-"""No sandbox: a plain process of the same user, with a clean environment.
+"""Run programs as plain processes of the same user, without isolation.
 
-For our own baseline and for an explicit, loud choice of the user. It isolates nothing: the code can
-read every file that we can, sealed labels and keys among them, and reach the network.
+For our own baseline, and for users who choose it explicitly: the code can read every file that we can,
+sealed labels and keys among them, and use the network.
 """
 
 import shutil
@@ -19,13 +19,13 @@ __all__ = ["ProcessSandbox", "start_with_limits"]
 
 
 class ProcessSandbox:
-    """Runs programs beside us; whatever comes of it is marked unsealed."""
+    """Runs programs as plain processes; results are marked as not sealed."""
 
     name = "process"
     sealed = False
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
-        """Prepare to run programs in `interpreter`; None for the toolbox, else our own."""
+        """Prepare to run programs in `interpreter`; None for the toolbox, or else our own."""
         interpreter = interpreter or interpreter_for_agents()
         self.python, self.toolbox = interpreter.python, interpreter.toolbox
 
@@ -34,13 +34,13 @@ class ProcessSandbox:
         return workspace.absolute(), runtime.absolute()
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
-        """Start a program; its inputs are copied or linked, since nothing can be mounted."""
+        """Start a program; its inputs are copied or linked, as nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
             if given.linked:
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    target.unlink(missing_ok=True)  # a link to where the store lay before
+                    target.unlink(missing_ok=True)  # a link to the store's former folder
                     target.symlink_to(given.source.absolute())
             elif not target.exists():
                 copy_plain_tree(given.source, target)
@@ -51,7 +51,7 @@ class ProcessSandbox:
 def start_with_limits(
     spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
 ) -> SupervisedProcess:
-    """Start `argv` on a leash, with the log, the folder and the limits that a program was given.
+    """Start `argv` supervised, with the log, scratch folder and limits of `spec`.
 
     Raises:
         SandboxError: it could not be started.

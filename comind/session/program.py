@@ -1,4 +1,4 @@
-"""Run one program to its end in a sandbox."""
+"""Run one program to its exit in a sandbox, and define the environment of programs."""
 
 import time
 from collections.abc import Mapping
@@ -25,15 +25,22 @@ def run_program(
     seconds: float,
     memory_bytes: int,
 ) -> CellResult:
-    """Return what `python ARGUMENTS` printed and how it ended; after so many seconds it is ended.
+    """Run `python ARGUMENTS` and return what it printed and how it ended.
 
-    Paths in `arguments` are relative to the working directory, which is untrusted afterwards.
+    Args:
+        sandbox: starts the program.
+        arguments: paths in them are relative to the working directory.
+        workspace: the working directory; untrusted afterwards.
+        inputs: folders to mount.
+        env: added to the environment.
+        seconds: timeout.
+        memory_bytes: limit.
 
     Raises:
         SandboxError: it could not be started.
     """
     with scratch_folder("p") as folder:
-        scratch = folder / "s"  # gone when the program is; what it printed is not
+        scratch = folder / "s"  # removed with the program, before its output is read
         runtime = scratch / "r"
         runtime.mkdir(mode=0o700, parents=True)
         workspace.mkdir(parents=True, exist_ok=True)
@@ -58,7 +65,7 @@ def run_program(
 
 
 def _run(handle: Handle, end: float, quota: QuotaWatch) -> tuple[CellStatus, str]:
-    """Wait for a program, at most until `end`; say how it ended and, where that was badly, why."""
+    """Wait for a program until `end`; return its status and, on failure, the reason."""
     try:
         while handle.alive():
             if time.monotonic() > end:
@@ -74,7 +81,7 @@ def _run(handle: Handle, end: float, quota: QuotaWatch) -> tuple[CellStatus, str
 
 
 def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a program; it may fill `home`, which is removed with it."""
+    """Return the environment of a program without our own variables; `home` is its home folder."""
     return {
         "PATH": f"{Path(python).parent}:/usr/bin:/bin",
         "HOME": str(home),
@@ -84,20 +91,20 @@ def environment(python: str, home: Path, extra: Mapping[str, str]) -> dict[str, 
         "MPLCONFIGDIR": str(home / "matplotlib"),
         "MPLBACKEND": "agg",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUNBUFFERED": "1",  # what a program prints is seen at once, by the monitor too
-        "PYTHONWARNINGS": "ignore",  # of libraries: they would fill the output that a model reads
+        "PYTHONUNBUFFERED": "1",  # the monitor reads output at once
+        "PYTHONWARNINGS": "ignore",  # warnings of libraries would fill the model's context
         "NUMBA_CACHE_DIR": str(home / "numba"),
-        # There is no network: what would ask for one says so at once, instead of after many tries.
+        # There is no network: fail at once instead of after many retries.
         "HF_HUB_OFFLINE": "1",
         "TRANSFORMERS_OFFLINE": "1",
         "NO_ALBUMENTATIONS_UPDATE": "1",
-        "HF_MODULES_CACHE": str(home / "modules"),  # HF_HOME may be a store, which is read-only
+        "HF_MODULES_CACHE": str(home / "modules"),  # HF_HOME may be a read-only store
         **extra,
     }
 
 
 def thread_settings(threads: int) -> dict[str, str]:
-    """Return what keeps the libraries of a program to this many threads."""
+    """Return the environment variables that limit the threads of numerical libraries."""
     names = (*(f"{library}_NUM_THREADS" for library in _THREADED), "LOKY_MAX_CPU_COUNT")
-    # Threads that wait for each other sleep: spinning made small fits many times slower.
+    # Waiting threads sleep: spinning made small fits many times slower.
     return {**dict.fromkeys(names, str(threads)), "OMP_WAIT_POLICY": "PASSIVE"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.adapt import adapt
+from comind.agents.comind.adapt import adapt_notebook
 from comind.agents.comind.pool import pool_of, runs_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.outcome import CodeOutcome
@@ -38,7 +38,7 @@ from tests.unit.campaign.world import CELLS, World, hand_in
 
 _SOURCE = "sub.to_csv('../input/../submission.csv')"
 _STRANGERS = Draft(title="t", method="m", codebase=_SOURCE, notebook="python", sources=("a/n",))
-_ADAPTED = adapt(PROBLEM, _STRANGERS)
+_ADAPTED = adapt_notebook(PROBLEM, _STRANGERS)
 _LARGE, _SMALL = 131_072, 8_192
 
 
@@ -389,7 +389,7 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     if kind in ("stacked", "unread"):
         values = {"members": members, "inputs": members}
     draft = Draft(title="t", method=_LONG, **values)
-    adapted = adapt(PROBLEM, draft)
+    adapted = adapt_notebook(PROBLEM, draft)
     runs = prints if kind in ("ran", "prepared", "stacked") else breaks
     stack = Templates("comind.agents.comind").render("coding_stack", problem=PROBLEM, members=members)
     cells: dict[str, object] = {FRAME: prints, _LONG: runs, stack: runs, adapted.after: hand_in("0.7")}

@@ -296,7 +296,7 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "split by a column and columns",
         "a split by twins names a column beside its columns",
         describe(split={"kind": "group", "by": "twins", "columns": ["x"], "column": "id"}),
-        "{folder}/competition.yaml: split: 'by: twins' uses 'columns'; 'column' is not allowed it",
+        "{folder}/competition.yaml: split: 'by: twins' uses 'columns'; 'column' is not allowed",
     ),
     BadFolder(
         "split column missing",
