@@ -1,4 +1,4 @@
-"""What AIDE does next, given the tree so far."""
+"""Plan AIDE's next nodes from the tree so far."""
 
 import random
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ from comind.llm.settings import ModelSettings
 
 __all__ = ["Aide"]
 
-_LONG_CONTEXT = 131_072  # of a model that can read all that a plan may hold
+_LONG_CONTEXT = 131_072  # tokens, at which a plan reaches its maximum size
 _SETTINGS = ModelSettings(temperature=0.5)
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
 _REVIEW = Usage(prompt_tokens=2_500, completion_tokens=150)
@@ -31,7 +31,7 @@ _READING = Usage(prompt_tokens=8_000, completion_tokens=1_000)  # of the communi
 
 
 class Aide(Agent):
-    """A tree of programs: draft, debug or improve the best, one reply and one run a node (AIDE)."""
+    """Tree search over programs: draft, debug or improve; one reply and one run for each node (AIDE)."""
 
     parameters = AideParameters
     roles: ClassVar = {
@@ -41,12 +41,12 @@ class Aide(Agent):
     prompts = ("comind.agents.aide",)
 
     def plan(self, state: CampaignState) -> Decision:
-        """Let the tree grow into the free slots, until it has as many nodes as the spec has steps."""
+        """Plan nodes for the free slots, until the tree has as many as the spec has steps."""
         nodes = _nodes(state)
         free = min(state.free_slots(), state.spec.steps - len(nodes))
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + max(0, free)):
-            draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - no secret hangs on it
+            draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
             work = self._node(state, nodes, *next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
@@ -62,7 +62,7 @@ class Aide(Agent):
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
-        """Return the tree, and plan and review of each node, for people."""
+        """Return the tree, and plan and review of each node, as Markdown."""
         lines = [journal_of(state), "## Plans", ""]
         variant = state.spec.parameters.get("community", "none")
         if variant != "none" and not (community.notebooks or community.discussions):
@@ -72,7 +72,7 @@ class Aide(Agent):
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
-        """Return what the nodes of the tree will about ask for."""
+        """Return the expected model calls of the tree."""
         parameters = AideParameters.model_validate(spec.parameters)
         drafts = min(parameters.drafts, spec.steps)
         calls = (
@@ -108,12 +108,12 @@ class Aide(Agent):
 
 
 def _nodes(state: CampaignState) -> list[Attempt]:
-    """Return the nodes in the order of planning; the platform's baseline is none."""
+    """Return the nodes in the order of planning, without the platform's baseline."""
     return [each for each in state.works.attempts() if each.work.role != BASELINE_ROLE]
 
 
 def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Draft:
-    """Return a draft that goes on from the program of `parent`: it carries all that is told of it."""
+    """Return a draft that starts from the program of `parent`, with its score, review or error."""
     outcome = parent.outcome
     assert outcome is not None
     assert outcome.last is not None, "what is scored or debugged has run"
@@ -128,5 +128,5 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
 
 
 def _memory(nodes: Sequence[Attempt]) -> str:
-    """Return plan, review and score of the good nodes, the newest last."""
+    """Return plan, review and score of the scored nodes, the newest last."""
     return TEMPLATES.render("memory", nodes=scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))

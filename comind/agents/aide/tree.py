@@ -1,6 +1,7 @@
-"""The search policy: which node grows next.
+"""Choose which node to expand (AIDE's search policy).
 
-A node is an attempt of this agent: good if the grader scored it, else, once it has ended, buggy.
+A node is an attempt of this agent; it is good if the grader scored it, and buggy if it ended without a
+score.
 """
 
 import random
@@ -18,7 +19,7 @@ __all__ = ["AideParameters", "next_node", "scored_nodes"]
 
 
 class AideParameters(Value):
-    """How the tree grows: section `agents.aide` of params.yaml; the defaults are AIDE's own."""
+    """Hyperparameters of the search: section `agents.aide` of params.yaml, with AIDE's own defaults."""
 
     drafts: int = Field(default=5, ge=1, description="drafts before anything else")
     debug_probability: float = Field(
@@ -41,9 +42,12 @@ def scored_nodes(nodes: Sequence[Attempt]) -> list[tuple[Attempt, MetricValue]]:
 def next_node(
     nodes: Sequence[Attempt], parameters: AideParameters, draw: random.Random
 ) -> tuple[Operator, Attempt | None]:
-    """Return what kind of node comes next, and below which one.
+    """Return operator and parent of the next node.
 
-    `nodes` are those so far in the order of planning, also those in flight.
+    Args:
+        nodes: all so far in the order of planning, also those in flight.
+        parameters: of the search.
+        draw: random generator, seeded by the caller.
     """
     if sum(not node.work.parents for node in nodes) < parameters.drafts:
         return Operator.DRAFT, None
@@ -57,7 +61,7 @@ def next_node(
 
 
 def _debuggable(nodes: Sequence[Attempt], deepest: int) -> list[Attempt]:
-    """Return the buggy leaves that are not too deep; one without a program has nothing to debug."""
+    """Return buggy leaves within the depth limit that have a program to debug."""
     depths: dict[str, int] = {}
     for node in nodes:
         debug = node.work.operator is Operator.DEBUG

@@ -1,4 +1,11 @@
-"""What the baseline does as an agent; which step comes next is said in searching.py."""
+"""Plan and run the baseline's hyperparameter search as a function of the campaign's log.
+
+The first step averages several kinds of models with default settings. Then each round tunes the settings
+of each kind, in one attempt each, with a fixed number of evaluations that doubles from round to round,
+and averages the best of all kinds. The time that is left decides which steps begin and when a search is
+stopped; all of that is in the log. The search ends on timeout, or early after a round without
+improvement.
+"""
 
 import math
 from statistics import median
@@ -19,30 +26,30 @@ __all__ = ["BaselineAgent"]
 
 _AVERAGE = "average"
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
-_KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
-_BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
+_KINDS = (5, 4, 3, 3)  # kinds of lowest loss that rounds after the first try
+_BESIDE_ROUNDS = 2  # iterations that are no rounds: attempt 0 and the first average
 _MEMBERS = 6  # of an average
-_FIRST_MEMBERS = 3  # of the first average, where there is little time
-_IMPORT_SECONDS = 15.0  # what a recipe takes at most that does little but import libraries
+_FIRST_MEMBERS = 3  # of the first average if little time is left
+_IMPORT_SECONDS = 15.0  # the most of a recipe that does little but import libraries
 _LEAST_SECONDS = 10.0  # of an attempt
-_START_SECONDS = 5.0  # of an interpreter of its own
-_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
-_REFIT_FACTOR = 1.5  # of what code took, for more rows
+_START_SECONDS = 5.0  # of an interpreter
+_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign, to compare, blend and pick
+_REFIT_FACTOR = 1.5  # of the code's run time, as a refit has more rows
 _NOTHING_FITTED = "no settings of any kind could be fitted"
 _SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
 
 
 class _NoResult(Value):
-    """The result of a thought that nobody had."""
+    """Empty result of a thought without a model."""
 
 
 class BaselineAgent(Agent):
-    """The platform's baseline alone, without a language model: a search that ends when time does."""
+    """The platform's baseline without a language model: a search until the time is over."""
 
     needs_model = False
 
     def plan(self, state: CampaignState) -> Decision:
-        """Plan what the search tries next; by the log alone, so that a replay plans the same."""
+        """Plan the next step of the search from the log alone, so that a replay plans the same."""
         if state.spec.iterations is not None and state.spec.iterations <= 1:
             return Done(
                 reason="one iteration: the first recipe is all that runs without a language model"
@@ -58,12 +65,12 @@ class BaselineAgent(Agent):
         return _Search(self.problem, self.seed, state, kinds).next()
 
     def think(self, work: Think, context: ThinkContext) -> Value:
-        """End a thought that a campaign of a former version had begun without a model."""
+        """Complete a thought of a campaign that a former version planned without a model."""
         del work, context
         return _NoResult()
 
     def code(self, work: Code, context: CodeContext) -> CodeResult:
-        """Run a search, then a program with what it found; or the program of an average alone."""
+        """Run a search, then a program with its best settings; of an average the program alone."""
         draft = work.draft
         if not draft.codebase:
             return CodeResult(report="Nobody implements drafts without a language model.")
@@ -83,7 +90,7 @@ class BaselineAgent(Agent):
 
 
 class _Tried(NamedTuple):
-    """An attempt of the search, and what it found; nothing where it failed or still runs."""
+    """An attempt of the search and its best settings; None while it runs or if it failed."""
 
     attempt: Attempt
     found: Found | None
@@ -94,22 +101,22 @@ class _Tried(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long all of it took; 0 while it runs."""
+        """Duration of the attempt; 0 while it runs."""
         return self.attempt.outcome.spend.seconds if self.attempt.outcome else 0.0
 
     @property
     def fit_seconds(self) -> float:
-        """How long its program takes that hands in."""
+        """Run time of the program that it submits."""
         return self.attempt.outcome.code_seconds if self.attempt.outcome else 0.0
 
 
 class _Search:
-    """Plans one step of a search."""
+    """Plans one step of the search."""
 
     def __init__(
         self, problem: Problem, seed: int, state: CampaignState, kinds: tuple[str, ...]
     ) -> None:
-        """Read what was tried from the state; `kinds` are in the order in which to try them."""
+        """Read the attempts so far; `kinds` are in the order in which to try them."""
         self._problem = problem
         self._seed = seed
         self._state = state
@@ -119,10 +126,10 @@ class _Search:
         self._ends = [n for n, each in enumerate(self._tried) if each.kind == _AVERAGE]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
-        self._rounds = len(self._ends) - 1  # that were made; the first average ends none
+        self._rounds = len(self._ends) - 1  # complete rounds; the first average ends none
 
     def next(self) -> Decision:
-        """Return the attempts to begin now, or why the search is over."""
+        """Return the attempts to start now, or why the search is over."""
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
         if not self._tried:
@@ -147,13 +154,13 @@ class _Search:
         return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
 
     def _slots(self) -> int:
-        """Return how many attempts to begin at once: a core each, as each is busy all the time."""
+        """Return how many attempts to start: at most one for each core, as each keeps one busy."""
         given = self._state.resources()
         running = sum(each.attempt.outcome is None for each in self._now)
         return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
 
     def _why_no_round(self) -> str:
-        """Return why no round is to follow those that were made; empty if one is."""
+        """Return why no further round begins; empty if one does."""
         given = self._state.spec.iterations
         limit = math.inf if given is None else given - _BESIDE_ROUNDS
         if self._rounds >= min(len(_EVALUATIONS), limit):
@@ -165,7 +172,7 @@ class _Search:
         return ""
 
     def _gained(self) -> bool:
-        """Whether the last round has a better score than all before it."""
+        """Whether the last round improved on the best score of all before it."""
         last = self._before[self._ends[-2] + 1 :]
         scores = [each.attempt.score.value for each in last if each.attempt.score]
         latest = {each.attempt.id for each in last}
@@ -188,7 +195,7 @@ class _Search:
         return self._search_seconds(kind) + self._average_seconds() <= self._room()
 
     def _search_seconds(self, kind: str) -> float:
-        """Return about how long the next search of a kind takes."""
+        """Return the expected duration of the next search of a kind."""
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
         if same:
             return 2 * same[-1]
@@ -233,7 +240,7 @@ class _Search:
         return best
 
     def _members(self) -> dict[str, Found | None]:
-        """Return the best settings that were found, and kinds that are still to be searched."""
+        """Return the best settings found, and None for kinds that are still to be searched."""
         best = self._best(self._tried)
         found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
         searched = {each.kind for each in self._tried}
@@ -243,14 +250,14 @@ class _Search:
         return dict(list(members.items())[: _FIRST_MEMBERS if few else _MEMBERS])
 
     def _is_short(self) -> bool:
-        """Whether there is little time, as seen from what the recipe took."""
+        """Whether little time is left compared with the recipe's run time."""
         recipe = self._recipe_seconds()
         return recipe > _IMPORT_SECONDS and self._state.seconds_left() < _MEMBERS * recipe
 
     def _average_seconds(self) -> float:
-        """Return about how long it takes to fit one more average."""
+        """Return the expected run time of one more average."""
         averages = [each.fit_seconds for each in self._before if each.kind == _AVERAGE]
-        if not averages:  # like the recipe's, which averages models, too
+        if not averages:  # assume that of the recipe, which also averages models
             recipe = self._recipe_seconds()
             return max(_START_SECONDS, recipe / 2 if self._is_short() else recipe)
         if not averages[0]:
@@ -276,14 +283,14 @@ class _Search:
         return self._code(draft, Operator.ENSEMBLE, parents)
 
     def _recipe_seconds(self) -> float:
-        """Return how long the program of attempt 0 took."""
+        """Return the run time of attempt 0's program."""
         recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
         return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
 
     def _room(self) -> float:
-        """Return the seconds that are left beside what the campaign's end needs.
+        """Return the seconds that are left after reserving those of the campaign's end.
 
-        The refit may be that of a blend of an average and the recipe; then its script is proved.
+        The refit may be that of a blend of an average and the recipe, whose script is then proved.
         """
         state = self._state
         average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
@@ -292,9 +299,10 @@ class _Search:
         return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
 
     def _first_room(self) -> float:
-        """Return the same for the first average, which little time shall not keep from being made.
+        """Return the same for the first average, with a smaller reserve.
 
-        What is left for the refit is what the slower one takes, as most of that is to import libraries.
+        For the refit it reserves the run time of the slower program, as most of that is to import
+        libraries.
         """
         slower = max(self._average_seconds(), self._recipe_seconds())
         refit = slower if self._state.spec.refit else 0.0

@@ -1,4 +1,4 @@
-"""What CoMind does next, given what has happened."""
+"""Plan CoMind's next work from the campaign's state, and dispatch it to the roles."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -33,9 +33,9 @@ __all__ = ["CoMind"]
 class CoMind(Agent):
     """A community of roles around a shared pool of solutions (CoMind paper, section 4).
 
-    Rounds of reading, ideas and drafts are followed by attempts. There is no barrier between rounds: a
-    slot that becomes free is refilled from the drafts that wait, and when none does, the next round
-    begins while other attempts are still running.
+    Each round reads items, proposes ideas and writes drafts, which attempts implement. Rounds overlap: a
+    free slot takes the next draft, and when none is left the next round begins while other attempts are
+    running.
     """
 
     parameters = CoMindParameters
@@ -59,7 +59,7 @@ class CoMind(Agent):
         super().__init__(problem, parameters, seed=seed, community=community or CommunityView())
 
     def plan(self, state: CampaignState) -> Decision:
-        """Fill free slots with drafts; think again when they run out."""
+        """Plan attempts at waiting drafts for free slots, or else the next thought."""
         if not state.free_slots():
             return Wait()
         pool = pool_of(state)
@@ -89,7 +89,7 @@ class CoMind(Agent):
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
-        """Return what was read, thought and tried so far, for people."""
+        """Return what was read, thought and tried so far as Markdown."""
         return journal_of(state, community)
 
     @classmethod
@@ -99,13 +99,13 @@ class CoMind(Agent):
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
-        """Return what the rounds of a campaign will about ask for."""
+        """Return the expected model calls of a campaign."""
         return estimate(spec)
 
     def _next_thought(self, state: CampaignState, pool: Pool, last: WorkRecord | None) -> Decision:
-        """Go on with the round, or begin the next one.
+        """Continue the round, or begin the next one.
 
-        A stage that failed does not end the round: what it would have brought is missing in the next.
+        A failed stage does not end the round; the next stage has nothing new from it.
         """
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
         rounds = state.works.thoughts(COORDINATE)
@@ -131,14 +131,14 @@ class CoMind(Agent):
 
 
 class _EmptyRounds(NamedTuple):
-    """The latest rounds in a row that brought no draft, and why the last of them did not."""
+    """How many of the latest rounds in a row had no draft, and why the last one had none."""
 
     number: int
     reason: str
 
 
 def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRounds:
-    """Return how many of the latest rounds brought no draft."""
+    """Count the latest rounds without a draft."""
     empty = list(takewhile(lambda each: not (each.result and each.result.drafts), reversed(rounds)))
     if not empty:
         return _EmptyRounds(0, "")
@@ -148,7 +148,7 @@ def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRou
 
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
-    """Say why no other round follows, if none does; a community that was read again begins anew."""
+    """Return why no further round begins, if none does; counts restart when the community is re-read."""
     rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
     empty = _empty_rounds(rounds)
     with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
@@ -160,7 +160,7 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
 
 
 def _knows_newest(state: CampaignState, work_id: str) -> bool:
-    """Whether the community has not been read again since this was planned."""
+    """Whether the community was not re-read since this work was planned."""
     return state.known_to(work_id) == state.communities[::-1]
 
 

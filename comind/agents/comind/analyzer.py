@@ -1,4 +1,4 @@
-"""The Analyzer: community items and published solutions become rated reports (paper, section 4.2)."""
+"""The Analyzer: turn community items and published solutions into rated reports (paper, section 4.2)."""
 
 import random
 import re
@@ -33,10 +33,10 @@ from comind.llm.templates import Templates
 __all__ = ["analyze", "reading_facts"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_TEXT_KEPT = 100_000  # characters; the model's context may allow for less
+_TEXT_KEPT = 100_000  # characters; the context window may allow for less
 _CELL = re.compile(r"(?m)^(?=# %%)")
 _TEXT_CELL = "# %% [markdown]"
-_UNPROVEN = 5  # the most confidence in what nobody has reproduced here
+_UNPROVEN = 5  # maximum confidence in what was not reproduced here
 
 
 class Analysis(Ratings):
@@ -58,7 +58,7 @@ def reading_facts(
     seed: int,
     number: int,
 ) -> list[Reading]:
-    """Return what the readers of round `number` read, each a part of it; empty where nothing is new."""
+    """Return the facts of each reader of round `number`; empty if there are no new items."""
     read = {report.item for report in pool.reports}
     sampled = _sample(view, read, parameters, seed=seed, number=number)
     unread = [a for a in _published(state) if a.id not in read]
@@ -82,12 +82,11 @@ def reading_facts(
 def _sample(
     view: CommunityView, read: set[str], parameters: CoMindParameters, *, seed: int, number: int
 ) -> list[Sampled]:
-    """Return the items of round `number`: the best ranked that are unread, and strays from the rest.
+    """Sample the items of round `number`: the best ranked unread ones, and random ones of the others.
 
-    Ranks come from the view; a stray is drawn at random, so that what the ranking overlooks has a
-    chance. The same round of the same campaign always draws the same.
+    Random items give a chance to what the ranking underrates. The sample depends only on seed and round.
     """
-    draw = random.Random(f"{seed}:{number}")  # noqa: S311 - no secret hangs on it
+    draw = random.Random(f"{seed}:{number}")  # noqa: S311 - not for security
     found = []
     for kind, names, best in (
         ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
@@ -105,7 +104,7 @@ def _sample(
 
 
 def analyze(problem: Problem, view: CommunityView, reading: Reading, context: ThinkContext) -> Reports:
-    """Read the items of one reader; one that the model cannot report on is left out."""
+    """Report on the items of one reader; skip those without a valid reply."""
     reports: list[Report] = []
     skipped: list[str] = []
     sizes = Sizes.of(context.context_tokens)
@@ -135,7 +134,7 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
 
 
 def _items(view: CommunityView, reading: Reading) -> list[Item]:
-    """Return what a round reads, with its text, as the view and the work's facts have it."""
+    """Return the items of a reading with their text."""
     notebooks = {each.ref: each for each in view.notebooks}
     discussions = {each.id: each for each in view.discussions}
     items = []
@@ -162,9 +161,9 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
 
 
 def _code_cells_first(source: str) -> str:
-    """Return a notebook's cells with those of code before those of text, each kind in its order.
+    """Move code cells before text cells, each kind in its order.
 
-    Cells are those of the percent format (`# %%`), in which notebooks are kept.
+    Cells are in the percent format (`# %%`), in which notebooks are stored.
     """
     cells = _CELL.split(source)
     texts = [cell for cell in cells if cell.startswith(_TEXT_CELL)]
@@ -173,7 +172,7 @@ def _code_cells_first(source: str) -> str:
 
 
 def _published(state: CampaignState) -> list[Attempt]:
-    """Return attempts whose solution is published, the latest first; ours by its recipe last."""
+    """Return attempts with a published solution, the latest first, and the baseline last."""
     attempts = [
         a for a in state.works.attempts() if a.outcome is not None and a.outcome.score is not None
     ]

@@ -1,4 +1,4 @@
-"""The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
+"""The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
 from typing import Self
@@ -24,22 +24,22 @@ from comind.session.base import CellStatus
 __all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
 
 OPENING_VERSION = 2
-"""How the notebook begins, in campaigns whose attempts share folds: the frame reads them."""
+"""Version of the opening in campaigns whose attempts share folds, which its frame reads."""
 UNSHARED_VERSION = 1
-"""The same without shared folds; 0 in old logs, whose frame hands in pairs alone."""
+"""Version without shared folds; 0 in old logs, whose frame submits pairs only."""
 
 _TEMPLATES = Templates("comind.agents.comind")
-_SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
-_FEW_STEPS = 2  # with no more left none is spent on a function
-_LARGE_CONTEXT = 16_384  # tokens, from which on prompts give advice that small models do not follow
+_SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
+_FEW_STEPS = 2  # with so few left, none is used to define `submit`
+_LARGE_CONTEXT = 16_384  # tokens, below which prompts omit advice that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
-_LONG_MINUTES = 20  # from here on seconds do not matter
+_LONG_MINUTES = 20  # from which durations omit seconds
 _TITLE_LENGTH = 120
-_LINE_TOKENS = 60  # of a step that is told in short
+_LINE_TOKENS = 60  # of a step's one-line summary
 _CHARACTERS_PER_TOKEN = 4  # about
-_REFUSALS = 2  # how often in a row a model is told to go on that says it is done
-# With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
+_REFUSALS = 2  # how often in a row a model that is done too early is asked to continue
+# With less than this left the model may end an attempt: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
 
 
@@ -66,13 +66,13 @@ class CodingStep(BaseModel):
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing to run."""
+        """Whether there is no code to run."""
         lines = (line.strip() for line in self.code.splitlines())
         return all(not line or line.startswith("#") for line in lines)
 
     @property
     def names(self) -> SubmissionNames | None:
-        """The files that this step hands in, where they have other names than usual."""
+        """The submissions of this step, if they have other names than usual."""
         if self.validation_submission is None or self.submission is None:
             return None
         return SubmissionNames(validation=self.validation_submission, test=self.submission)
@@ -85,7 +85,7 @@ class AttemptReport(BaseModel):
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
-# Attempts of version 0 ask for a report without a title, to the last byte.
+# Attempts of version 0 request a report without a title; their fingerprints must not change.
 _TitledReport = create_model(
     "AttemptReport",
     __base__=AttemptReport,
@@ -94,7 +94,7 @@ _TitledReport = create_model(
 
 
 def implement(problem: Problem, work: Code, context: CodeContext, patience: int) -> CodeResult:
-    """Work on the draft until steps or time are over, scores reach a plateau, or the model is done.
+    """Implement a draft until steps or time run out, the model is done, or scores reach a plateau.
 
     A plateau (early stopping) is `patience` scored steps in a row, none of which gains more than the
     standard error of its paired difference to the best before it.
@@ -143,7 +143,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
-    """Return how many of the latest scored steps in a row have gained nothing real."""
+    """Return how many of the latest scored steps in a row had no significant gain."""
     if step.gain is None:  # nothing was scored, or nothing before it
         return before
     return 0 if step.gain.difference > step.gain.standard_error else before + 1
@@ -156,7 +156,7 @@ def _may_end(work: Code, context: CodeContext) -> bool:
 
 
 def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
-    """Ask for a report on what was scored; without one, say how far it came."""
+    """Ask for a report on what was scored; without a valid reply, return the score alone."""
     said = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
         return CodeResult(report=said)
@@ -180,7 +180,7 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
 
 
 def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
-    """Define `submit` unless the program that has run does; returns whether it is defined."""
+    """Define `submit` unless the program that ran has; return whether it is defined."""
     if _SUBMIT in work.draft.codebase:
         return True
     if (
@@ -215,7 +215,7 @@ def _first_messages(
         begun=begun,
         scored=context.state.best_score,
         opening_version=work.opening_version,
-        # Small models are not told of the folds; what runs is the same.
+        # Prompts of small models omit the folds; the code is the same.
         frame=_frame(problem, work.opening_version if folds else unshared),
         stack=stack,
         folds=folds,
@@ -236,9 +236,9 @@ def _first_messages(
 
 
 def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
-    """Return where an input lies, and what it is; community items are `owner/name`.
+    """Return path and description of an input; community items are `owner/name`.
 
-    Of a solution whose code has run in the notebook only what it kept is news.
+    Of a solution whose code ran in the notebook only its checkpoints are described.
     """
     if "/" in item:
         return f"input/{item}/", "from the community"
@@ -248,18 +248,18 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
 
 
 def _frame(problem: Problem, opening_version: int) -> str:
-    """Return the cell that reads the tables, as notebooks of a version begin with it."""
+    """Return the cell that reads the tables, in a version of the opening."""
     return _TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
 
 
 def _stack(problem: Problem, work: Code) -> str:
-    """Return the cell that reads what an ensemble's members predict; nothing for other drafts."""
+    """Return the cell that reads the predictions of an ensemble's members; empty for other drafts."""
     members = work.draft.members
     return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
 def _one_line_summary(goal: str, step: Step, context: CodeContext) -> str:
-    """Return a step in one line: what it was for, what came of it, what it wrote."""
+    """Return goal, result, score and files of a step in one line."""
     result = step.result
     parts = [
         f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _last_error_line(step)
@@ -279,7 +279,7 @@ def _one_line_summary(goal: str, step: Step, context: CodeContext) -> str:
 
 
 def _last_error_line(step: Step) -> str:
-    """Return the last line of what went wrong in a step, if anything did."""
+    """Return the last line of a step's error or refusal; empty if it has none."""
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
@@ -301,13 +301,13 @@ def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repe
 
 
 def _left(context: CodeContext) -> str:
-    """Return what is left of an attempt, in words."""
+    """Return the steps and time left of an attempt, in words."""
     steps = "1 step" if context.steps_left == 1 else f"{context.steps_left} steps"
     return f"{steps}, {format_duration(context.seconds_left)}"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time as a model should read it: minutes, and seconds where they matter."""
+    """Return a duration in minutes, and in seconds below 20 minutes."""
     if seconds >= 60 * _LONG_MINUTES:
         return f"{round(seconds / 60)} min"
     minutes, rest = divmod(max(0, int(seconds)), 60)

@@ -1,4 +1,4 @@
-"""The Coordinator: selected ideas become distinct drafts, each with something to start from."""
+"""The Coordinator: turn selected ideas into distinct drafts, each with something to start from."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -43,21 +43,21 @@ from comind.llm.templates import Templates
 
 __all__ = ["coordinate", "drafting_facts"]
 
-# The parts that drafts of a round play: something robust, more of what is best, something new.
+# Kinds of a round's drafts: something robust, an extension of the best solution, something new.
 _BASELINE = "baseline"
 _EXTEND = "extend"
 _NOVEL = "novel"
 
 _TEMPLATES = Templates("comind.agents.comind")
-_CODE_KEPT = 60_000  # longer code is nothing to start from
-_SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the model's context may allow for fewer
+_CODE_KEPT = 60_000  # characters; longer code is no starting point
+_SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
 _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
 _IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
-_TRIES = 2  # of a list in which nothing is new
-_ABSTRACT = 100  # tokens of a report's code; where there are fewer, prompts keep to the least
-_NEARLY = 90  # of 100, how alike the words of an idea and those of a method are
-_KINDS_NEED = 3  # with fewer drafts there is no room for every part
+_TRIES = 2  # requests of a list of drafts
+_ABSTRACT = 100  # tokens of a report's code, below which prompts have their shortest form
+_NEARLY = 90  # similarity of idea and method, of 100, above which the method contains the idea
+_KINDS_NEED = 3  # drafts for which all kinds are enforced
 
 
 class DraftIdea(BaseModel):
@@ -78,8 +78,8 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-# Drafts, and a cell that those begin with which start from no program. Where none is asked for, as in
-# older logs, the request is the same as before there was such a cell, down to the name of the reply.
+# Drafts with a preparation for fresh ones. Without it, as in older logs, the request is unchanged,
+# down to the name of the reply type.
 _PreparedDrafts = create_model(
     "Drafts",
     __base__=Drafts,
@@ -87,7 +87,7 @@ _PreparedDrafts = create_model(
 )
 
 
-# Where solutions may be combined, a draft can name them.
+# Drafts that may combine solutions.
 _CombiningIdea = create_model(
     "DraftIdea",
     __base__=DraftIdea,
@@ -102,7 +102,7 @@ _CombiningDrafts = create_model(
 
 
 def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
-    """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
+    """Return the facts of a round's drafting: ideas, reports, starting points, earlier attempts."""
     attempts, table = state.works.attempts(), comparison_table(state)
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts = [
@@ -151,7 +151,7 @@ def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refuse
 
 
 def _tried(attempt: Attempt) -> Tried:
-    """Return an attempt in short: what it scored or why it failed, or its plan while it is running."""
+    """Return an attempt in short: its score or failure, or its method while it is running."""
     return Tried(
         title=attempt.title[:_TITLE_LENGTH],
         result=" ".join(attempt.result.split())[:_TEXT_SHOWN],
@@ -160,7 +160,7 @@ def _tried(attempt: Attempt) -> Tried:
 
 
 def _latest_preparation(attempts: list[Attempt]) -> str:
-    """Return the preparation that ran well in the latest attempt that has ended, if one did."""
+    """Return the preparation that ran without error in the latest attempt that has ended; else empty."""
     ran = (a.work.draft.preparation for a in reversed(attempts) if a.outcome and a.outcome.prepared)
     return next(ran, "")
 
@@ -168,13 +168,13 @@ def _latest_preparation(attempts: list[Attempt]) -> str:
 def coordinate(
     problem: Problem, view: CommunityView, facts: Drafting, context: ThinkContext
 ) -> RoundDrafts:
-    """Ask for drafts, then make sure that they differ and that each part is played.
+    """Ask for drafts; make them distinct and give each kind of the round to one of them.
 
-    A list in which nothing is new, or with an ensemble that cannot be, is asked for once more, with the
-    reason. Without an answer to that the first list is taken as far as it goes.
+    A list without a new draft, or with an invalid ensemble, is requested once more with the reason. If
+    the second reply is invalid, the first list is used as far as possible.
 
     Raises:
-        ReplyError: the replies did not have the promised form, and there is no draft.
+        ReplyError: the replies did not match the schema, and there is no draft.
     """
     sizes = Sizes.of(context.context_tokens)
     asked = _TEMPLATES.render(
@@ -226,19 +226,19 @@ def _nothing_new(said: Sequence[DraftIdea]) -> str:
 
 
 def _preparation(said: Drafts, facts: Drafting) -> str:
-    """Return what fresh drafts of a round begin with: the cell in the reply, else the one there is."""
+    """Return the preparation of a round's fresh drafts: that of the reply, else the latest one."""
     known = facts.preparation or ""
     given = str(getattr(said, "preparation", ""))
     if not given.strip():
         return known
     try:
         return program_in(given)[:_CODE_KEPT]
-    except ReplyError:  # no Python: it could not run
+    except ReplyError:  # not Python
         return known
 
 
 def _prepared(draft: Draft, preparation: str) -> Draft:
-    """Return a draft with the preparation, unless it starts from a program or from predictions."""
+    """Add the preparation to a draft, unless it starts from a program or from predictions."""
     return (
         draft
         if draft.codebase or draft.members
@@ -247,13 +247,13 @@ def _prepared(draft: Draft, preparation: str) -> Draft:
 
 
 def _is_said(idea: str, method: str) -> bool:
-    """Whether a method has nearly all words of an idea, whatever the numbers."""
+    """Whether a method has nearly all words of an idea, ignoring numbers."""
     plain, said = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
     return fuzz.token_set_ratio(plain, said, processor=default_process) >= _NEARLY
 
 
 class _DraftBuilder:
-    """What lies before the Coordinator in one round."""
+    """Builds drafts from a model's reply and the facts of a round."""
 
     def __init__(self, view: CommunityView, facts: Drafting) -> None:
         self._starts = {each.id: each for each in facts.solutions}
@@ -266,7 +266,7 @@ class _DraftBuilder:
         self._titles = {title.casefold() for title in facts.titles}
 
     def draft(self, said: DraftIdea) -> Draft:
-        """Return what a model said as a draft: ids looked up, code of its start put in."""
+        """Convert a proposed draft: look up ids, and add the code that it starts from."""
         ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
         members = _members(said)
         start = "" if members else said.start_from.strip()
@@ -281,7 +281,7 @@ class _DraftBuilder:
         if said.code.strip():
             parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
         mounted = [start, *self._read_by(start)] if base else members
-        if start in self._notebooks:  # what its author read
+        if start in self._notebooks:  # the datasets that it reads
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
             title=" ".join(said.title.split())[:_TITLE_LENGTH],
@@ -294,7 +294,7 @@ class _DraftBuilder:
         )
 
     def distinct(self, drafts: list[Draft]) -> list[Draft]:
-        """Return the drafts whose title was neither tried before nor said twice."""
+        """Drop drafts whose title is a duplicate or was tried before."""
         seen = set(self._titles)
         kept = []
         for draft in drafts:
@@ -304,10 +304,10 @@ class _DraftBuilder:
         return kept
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
-        """Return the drafts with, where there is room, one that extends the best and one of each kind.
+        """Assign kinds, so that one draft extends the best solution and, with room, each kind occurs.
 
-        A model that forgets a part gets it filled by the draft that comes closest to it; of one or two
-        drafts, those that are to be a baseline or new stay so.
+        A kind that the model omitted goes to the closest draft; of one or two drafts, `baseline` and
+        `novel` ones keep their kind.
         """
         ensembles = [draft for draft in drafts if draft.members]
         drafts = [draft for draft in drafts if not draft.members]
@@ -324,7 +324,7 @@ class _DraftBuilder:
         return [*(_named(draft) for draft in drafts), *ensembles]
 
     def _read_by(self, start: str) -> tuple[str, ...]:
-        """Return what the code of a solution may read beside the competition's data."""
+        """Return the inputs that the code of a solution may read besides the competition's data."""
         return self._starts[start].inputs if start in self._starts else ()
 
     def _extending(self, draft: Draft) -> Draft:
@@ -340,9 +340,9 @@ class _DraftBuilder:
         return draft.model_copy(update=values)
 
     def _base(self, start: str) -> dict[str, Any]:
-        """Return a draft's values about the code that it starts from; nothing for what is unknown.
+        """Return a draft's fields on the code that it starts from; empty for an unknown id.
 
-        A public notebook is as its author left it: the attempt adapts and runs it.
+        A public notebook is unchanged: the attempt adapts it.
         """
         if start in self._starts:
             known = self._starts[start]
@@ -358,18 +358,18 @@ class _DraftBuilder:
 
 
 def _members(said: DraftIdea) -> list[str]:
-    """Return the solutions that a draft combines, each once."""
+    """Return the distinct solutions that a draft combines."""
     named = getattr(said, "combine", ())
     return list(dict.fromkeys(each.strip() for each in named if each.strip()))
 
 
 def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:
-    """Return the number of the first draft that fits, else the first one's."""
+    """Return the index of the first draft that fits, else 0."""
     return next((number for number, draft in enumerate(drafts) if fits(draft)), 0)
 
 
 def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:
-    """Return the drafts with one of this kind: the lowest by `key` that extends nothing, if none is."""
+    """Give `kind` to the draft with the lowest `key` that extends nothing, unless a draft has it."""
     if any(draft.kind == kind for draft in drafts):
         return drafts
     kinds = {_BASELINE, _EXTEND, _NOVEL} - {kind}
@@ -385,7 +385,7 @@ def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
 
 
 def _named(draft: Draft) -> Draft:
-    """Return the draft with a kind that we know; a model's own word gives way to what it is."""
+    """Replace an unknown kind."""
     if draft.kind in (_BASELINE, _EXTEND, _NOVEL):
         return draft
     return _kind(draft, _EXTEND if draft.codebase else _NOVEL)

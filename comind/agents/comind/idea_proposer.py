@@ -1,4 +1,4 @@
-"""The Idea Proposer: brainstorm, then filter and rebuild; memory only grows (paper, section 4.2)."""
+"""The Idea Proposer: brainstorm, filter and rebuild ideas; memory only grows (paper, section 4.2)."""
 
 from pydantic import BaseModel, Field
 
@@ -17,9 +17,9 @@ from comind.llm.truncate import cut_prose
 __all__ = ["best_reports", "propose", "proposing_facts"]
 
 _TEMPLATES = Templates("comind.agents.comind")
-_REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the model's context may allow for fewer
+_REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the context window may allow for fewer
 _RAW_SHOWN = 40
-# Of what a work's facts hold, in characters; prompts show what fits.
+# Maximum characters in the facts; prompts may truncate further.
 _TITLE_KEPT, _TEXT_KEPT, _IDEA_KEPT = 300, 5_000, 1_500
 _IDEAS_A_REPORT = 6
 
@@ -52,7 +52,7 @@ class Selection(BaseModel):
 
 
 def proposing_facts(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
-    """Return what a round has ideas about: what was reported and what is remembered."""
+    """Return the facts of a round's ideas: the best reports and the remembered ideas."""
     ideas = [
         IdeaMemo(
             id=idea.id,
@@ -73,7 +73,7 @@ def proposing_facts(state: CampaignState, pool: Pool, refused: str = "") -> Prop
 
 
 def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
-    """Return the reports that promise most by their ratings, of equals the latest first."""
+    """Return the reports with the highest ratings, of equals the latest first."""
     latest_first = pool.reports[::-1]
     ranked = sorted(latest_first, key=lambda report: -(report.effectiveness + report.confidence))
     return tuple(
@@ -92,7 +92,7 @@ def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
 
 
 def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
-    """Brainstorm over the reports, then keep what is worth trying; each idea says where it is from."""
+    """Brainstorm over the reports, then select the ideas worth trying, each with its sources."""
     sizes = Sizes.of(context.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
     paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
@@ -117,9 +117,9 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
 
 
 def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
-    """Return where each numbered idea came from: memory by its id, a new one from the reports it echoes.
+    """Return the sources of each numbered idea: its id in memory, or the reports that it echoes.
 
-    A model that names its sources freely invents some; words that an idea shares with a report do not.
+    Models invent sources; words that an idea shares with a report are reliable.
     """
     texts = _reported(facts)
     origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
@@ -128,12 +128,12 @@ def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
 
 
 def _reported(facts: Proposing) -> dict[str, str]:
-    """Return what the reports of a round say, by item."""
+    """Return the text of each report by item."""
     return {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
 
 
 def _echoed(idea: str, reports: dict[str, str]) -> tuple[str, ...]:
-    """Return the items of up to two reports that share the most telling words with an idea."""
+    """Return the items of up to two reports that share the most words with an idea."""
     words = _telling(idea)
     shared = {item: len(words & _telling(text)) for item, text in reports.items()}
     ranked = sorted(shared, key=lambda item: (-shared[item], item))

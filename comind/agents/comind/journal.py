@@ -1,4 +1,4 @@
-"""The journal of a campaign: what was read and why, what came of it, in the order of the rounds."""
+"""Write the journal of a campaign: what was read, proposed and tried in each round."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,7 @@ _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 
 
 def journal_of(state: CampaignState, view: CommunityView) -> str:
-    """Return the journal as Markdown; what strangers wrote in it is cut and made plain."""
+    """Return the journal as Markdown; untrusted text in it is truncated and escaped."""
     pool = pool_of(state)
     stages = _stages(state, pool)
     readings = {each.id for each in state.works.thoughts(ANALYZE)}
@@ -26,7 +26,7 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
     for record in state.works:
         if record.id not in stages:
             continue
-        goes_on = reading and record.id in readings  # the readers of a round are several
+        goes_on = reading and record.id in readings  # a round has several readers
         reading = record.id in readings
         if number == 0 or (reading and not goes_on):
             number += 1
@@ -40,7 +40,7 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
 
 
 def _stages(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
-    """Return what came of each finished thought, by its id."""
+    """Return the lines of each finished thought by its id."""
     works, stages = state.works, {}
     for read in works.thoughts(ANALYZE):
         if read.result is not None:
@@ -96,7 +96,7 @@ def _report(report: Report, why: str) -> str:
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
-    """Say for each community item how many drafts and solutions came from it, the most first."""
+    """Yield the number of drafts and solutions that came from each community item, most first."""
     graph = graph_with_ideas(state, view)
     counted = []
     for node in graph:

@@ -1,4 +1,4 @@
-"""What an attempt begins with: a program, a stranger's notebook, or the tables and a preparation."""
+"""Run an attempt's opening: a program, a public notebook, or the tables and a preparation."""
 
 from typing import Literal, NamedTuple
 
@@ -10,37 +10,37 @@ from comind.session.base import CellResult, CellStatus
 
 __all__ = ["Opening", "run_opening"]
 
-_START_SHARE = 0.25  # of an attempt's time that the program it starts from may take to run
-_PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # of an attempt's time, and the most in seconds
-_FRAME_ROWS = 1_000_000  # more are not read before anyone has thought about it
+_START_SHARE = 0.25  # of an attempt's time, timeout of the program that it starts from
+_PREPARATION_SHARE, _PREPARATION_SECONDS = 0.1, 120  # timeout: of an attempt's time, and at most
+_FRAME_ROWS = 1_000_000  # more are not read without the model's decision
 _NOTEBOOK_CELLS = 3
 
 
 class Opening(NamedTuple):
-    """What has run, so that the model writes its changes alone."""
+    """What ran before the model's first cell, so that the model writes only its changes."""
 
     ran: Literal["codebase", "notebook", "frame", ""] = ""
     notebook: str = ""
     """The public notebook as it ran."""
     said: str = ""
-    """Why the notebook was not run, or the traceback of its end."""
+    """Why the notebook was not run, or the traceback that it ended with."""
     failed: bool = False
-    """Whether the notebook was run and failed; it may have handed in before."""
+    """Whether the notebook ran and raised; its predictions may have been scored."""
     prepared: CellResult | None = None
-    """What came of the preparation that all fresh drafts of the round share."""
+    """Result of the preparation that all fresh drafts of the round share."""
     stacked: CellResult | None = None
-    """What came of reading what the members of an ensemble predict."""
+    """Result of reading the predictions of an ensemble's members."""
 
 
 def run_opening(
     problem: Problem, work: Code, context: CodeContext, frame: str, stack: str = ""
 ) -> Opening:
-    """Run what the attempt builds on.
+    """Run what an attempt builds on.
 
     That is the program that the draft starts from, unscored, as its score is known; or the public
-    notebook, adapted to our split and scored. Where there is neither, where it fails, or where it would
-    take too much of the attempt's time, it is the frame that reads the tables, and then the preparation
-    that the drafts of the round share or, of an ensemble, the cell `stack` that reads predictions.
+    notebook, adapted to our split and scored. If there is none, or it fails or would take too much of
+    the attempt's time, it is the cell `frame` that reads the tables, followed by the round's preparation
+    or, for an ensemble, the cell `stack` that reads predictions.
     """
     if context.steps_left <= 1:
         return Opening()
@@ -62,7 +62,7 @@ def run_opening(
 
 
 def _prepare(work: Code, context: CodeContext) -> CellResult | None:
-    """Run the preparation, for a bounded time; None where there is none."""
+    """Run the preparation with a timeout; None if there is none."""
     if not work.draft.preparation or context.steps_left <= 1:
         return None
     most = min(_PREPARATION_SECONDS, _PREPARATION_SHARE * work.budget.seconds)
@@ -70,10 +70,10 @@ def _prepare(work: Code, context: CodeContext) -> CellResult | None:
 
 
 def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Opening:
-    """Run the public notebook as far as its share of the time allows, and have its predictions scored.
+    """Run the public notebook with a timeout, and score its predictions.
 
-    One that fails after it has written its predictions is scored, too. Nobody has read it, so it runs
-    only where the sandbox isolates it.
+    One that raises after writing its predictions is scored, too. It is untrusted, so it runs only in a
+    sandbox that isolates.
     """
     adapted = adapt_notebook(problem, work.draft)
     if not adapted.refused and context.steps_left <= _NOTEBOOK_CELLS:

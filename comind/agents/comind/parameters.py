@@ -8,7 +8,7 @@ __all__ = ["CoMindParameters"]
 
 
 class CoMindParameters(Value):
-    """What a round of CoMind reads."""
+    """Limits of CoMind's rounds and attempts."""
 
     notebooks_per_round: int = Field(default=10, ge=0, description="best ranked unread notebooks")
     discussions_per_round: int = Field(default=10, ge=0, description="best ranked unread discussions")

@@ -1,7 +1,7 @@
-"""What the roles have found so far: reports, ideas and drafts, collected from the campaign's thoughts.
+"""Collect the reports, ideas and drafts of all rounds, and the graph of what came from what.
 
-Nothing is ever taken out: memory is the union of all rounds, with where an idea came from and what
-became of the attempts that used it.
+The pool only grows: memory is the union of all rounds, with the sources of each idea and the results of
+the attempts that used it.
 """
 
 from collections.abc import Iterator
@@ -34,13 +34,13 @@ class Pool:
     drafts: tuple[Draft, ...] = ()
 
     def uses_of(self, idea: str, state: CampaignState) -> list[str]:
-        """Return what became of the attempts that used an idea, in words."""
+        """Return the results of the attempts that used an idea, in words."""
         attempts = (a for a in state.works.attempts() if idea in a.work.draft.sources)
         return [f"{attempt.id}: {attempt.result}" for attempt in attempts]
 
 
 def runs_of(item: str, state: CampaignState) -> list[str]:
-    """Return what attempts that started from a community item have scored here, in words."""
+    """Return the scores of attempts that started from a community item, in words."""
     found = []
     for attempt in state.works.attempts():
         if item in attempt.work.draft.sources and attempt.outcome and attempt.outcome.score:
@@ -51,7 +51,7 @@ def runs_of(item: str, state: CampaignState) -> list[str]:
 
 
 def pool_of(state: CampaignState) -> Pool:
-    """Return what the finished thoughts of `state` amount to; each was validated once."""
+    """Collect the results of finished thoughts."""
     works = state.works
     proposed = [each.result.ideas for each in works.thoughts(PROPOSE) if each.result]
     selected = [tuple(idea.id for idea in ideas) for ideas in proposed if ideas]
@@ -66,10 +66,10 @@ def pool_of(state: CampaignState) -> Pool:
 
 
 def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
-    """Return the community's graph with the campaign's ideas, drafts and solutions in it.
+    """Return the community's graph with the campaign's ideas, drafts and solutions.
 
-    A round's ideas come from attempts that had ended by then, and its drafts from its ideas, so both
-    follow the order in which the work was planned.
+    Ideas come from attempts that ended before their round, and drafts from ideas, so both follow the
+    order in which work was planned.
     """
     found = {each.id: each.result.ideas for each in state.works.thoughts(PROPOSE) if each.result}
 
@@ -85,7 +85,7 @@ def complements(state: CampaignState, view: CommunityView, pool: Pool) -> tuple[
     """Return what the best solution did not come from: solutions, community items and ideas.
 
     The best scored, best rated and most valued come first, the kinds in turns. Ideas of the latest round
-    are left out, as whoever writes drafts sees them anyway.
+    are omitted, as the prompt for drafts has them already.
     """
     graph = graph_with_ideas(state, view)
     best = node_id(NodeKind.SOLUTION, state.best.work_id) if state.best else ""
@@ -137,7 +137,7 @@ def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Compl
 
 
 def _parts(report: Report | None) -> tuple[str, ...]:
-    """Return the components of a report, the most effective first, each in a line."""
+    """Return the components of a report in one line each, the most effective first."""
     components = sorted(report.components, key=lambda each: -each.effectiveness) if report else ()
     return tuple(
         " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]

@@ -1,4 +1,4 @@
-"""How much fits into the prompts and replies of CoMind's roles, as shares of a model's context."""
+"""Limit the tokens in prompts and replies of CoMind's roles, and estimate a campaign's model calls."""
 
 from typing import ClassVar
 
@@ -11,10 +11,10 @@ from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = ["Sizes", "estimate"]
 
-_LARGE = 131_072  # tokens of context at which the ceilings are reached
-_CACHED = 0.85  # of an attempt's prompts
-_USED = 0.5  # of what a prompt may show
-_CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and of what it may have
+_LARGE = 131_072  # tokens of context at which limits reach their ceiling
+_CACHED = 0.85  # share of an attempt's prompts that the server reads from its cache
+_USED = 0.5  # expected share of a prompt's limits
+_CELL, _CELL_SHARE = 600, 0.1  # tokens of a cell: at least, and as a share of its limit
 _THOUGHT = 800  # tokens of a thought's reply
 _THOUGHTS_A_ROUND = 3  # brainstorm, selection, drafts
 _MINUTES_A_STEP = 1.5
@@ -22,51 +22,51 @@ _MOST_ITEMS = 22  # read in a first round
 
 
 class Sizes(Value):
-    """Limits for one size of context; in tokens, unless a name ends in `_shown`: those are counts.
+    """Token limits for one context window; limits that end in `_shown` are counts.
 
-    Each limit is the ceiling of `_BOUNDS` times the share that the context has of 131,072 tokens, and
-    never less than the floor, which is what a model of 8,192 tokens can bear.
+    Each limit is the ceiling of `_BOUNDS` times the context window's share of 131,072 tokens, and at
+    least the floor, which fits a window of 8,192 tokens.
     """
 
     cell_reply: int
     thought_reply: int
     description: int
-    """In an attempt's opening, which is sent with every step."""
+    """In the first messages of an attempt, which are sent with every step."""
     preview: int
     method: int
     start_code: int
     output: int
     error: int
     steps: int
-    """Of all steps of an attempt together, word for word."""
+    """Of all steps of an attempt together, verbatim."""
     outline: int
-    """The description where a role thinks about many things beside it."""
+    """Of the description in the prompts of other roles."""
     data_outline: int
-    """The preview, in the same prompts."""
+    """Of the preview in those prompts."""
     item: int
-    """One notebook, thread or solution to be reported on."""
+    """Of a notebook, discussion or solution to report on."""
     summary: int
-    """Of a report, where many reports are shown."""
+    """Of a report, in a list of reports."""
     abstract: int
-    """Of a report's code, in the same place."""
+    """Of a report's code, in a list of reports."""
     suggestion: int
-    """One idea of a report."""
+    """Of one idea of a report."""
     idea: int
-    """One idea of the team's."""
+    """Of one idea in memory."""
     solution_code: int
-    """The best solution's, where drafts are written."""
+    """Of the best solution's code in the prompt for drafts."""
     neighbour: int
-    """Of another attempt's title, and of what its best step was for."""
+    """Of another attempt's title, and of the goal of its best step."""
     preparation: int
-    """The cell that fresh drafts share."""
+    """Of the cell that fresh drafts share."""
     reports_shown: int
     ideas_shown: int
     solutions_shown: int
     tried_shown: int
     parts_shown: int
-    """Of a score, by target or by block of rows."""
+    """Of a score's parts by target or block of rows."""
     complements_shown: int
-    """What is not in the best solution yet."""
+    """Of what the best solution did not come from."""
 
     _BOUNDS: ClassVar[dict[str, tuple[int, int]]] = {
         "cell_reply": (2_000, 16_384),
@@ -98,7 +98,7 @@ class Sizes(Value):
 
     @classmethod
     def of(cls, context_tokens: int) -> "Sizes":
-        """Return the limits for a model that reads `context_tokens`, prompt and reply together."""
+        """Return the limits for a context window of `context_tokens`, prompt and reply together."""
         share = min(1.0, context_tokens / _LARGE)
         return cls.model_validate(
             {name: max(least, int(share * most)) for name, (least, most) in cls._BOUNDS.items()}
@@ -106,7 +106,11 @@ class Sizes(Value):
 
 
 def estimate(spec: CampaignSpec) -> Expected:
-    """Return what a campaign will about ask for if its attempts use all their steps."""
+    """Return the expected model calls of a campaign whose attempts use all their steps.
+
+    Tokens of a call, and the growth of an attempt's prompt with each step, are those of
+    benchmarks/prefix.py and of the recorded campaigns in docs/lab-notes.md.
+    """
     rounds, guess = spec.iterations, ""
     if rounds is None:
         minutes = (spec.budget.seconds or spec.attempt_seconds) / 60
@@ -131,7 +135,7 @@ def estimate(spec: CampaignSpec) -> Expected:
 
 
 def _attempt(spec: CampaignSpec) -> Usage:
-    """Return what one attempt that uses all its steps will about take."""
+    """Return the expected usage of an attempt that uses all its steps."""
     sizes = _sizes(spec, "coding_agent")
     cell = max(_CELL, int(_CELL_SHARE * sizes.cell_reply))
     opening = int(_USED * (sizes.description + sizes.preview + sizes.method + sizes.start_code))

@@ -1,7 +1,7 @@
-"""What CoMind thinks about and finds: the facts and results of its three purposes.
+"""Define facts and results of CoMind's three purposes.
 
-A round reads (ANALYZE), has ideas (PROPOSE) and writes drafts (COORDINATE). Facts are cut to size when
-the work is planned, so that a replay sees what was seen at first.
+A round reads (ANALYZE), proposes ideas (PROPOSE) and writes drafts (COORDINATE). Facts are truncated
+when work is planned, so that a replay sees the same.
 """
 
 from pydantic import Field
