@@ -18,7 +18,6 @@ class Operator(StrEnum):
     DEBUG = "debug"
     IMPROVE = "improve"
     ENSEMBLE = "ensemble"
-    ABLATE = "ablate"
     REFIT = "refit"
     BLEND = "blend"
     FOLD = "fold"

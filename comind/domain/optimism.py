@@ -19,15 +19,12 @@ def expected_maximum(count: int) -> float:
 def selection_optimism(scores: Sequence[float], error: float) -> float:
     """Return how much better the best of `scores` is expected to be here than on other rows.
 
-    A score is modelled as a true value plus noise of variance `error ** 2 / 2`. The estimate is the
-    distance of the best from the middle, times the share of noise in the variance of the scores
+    Higher is better in `scores`, all on the same rows; `error` is the standard error of the difference
+    of two. A score is modelled as a true value plus noise of variance `error ** 2 / 2`. The estimate is
+    the distance of the best from the middle, times the share of noise in the variance of the scores
     (empirical Bayes for normal values, Efron and Morris 1975), at most the expected maximum of so many
     noises. Middle and variance are the median and that of the better half, so failed attempts do not
     count.
-
-    Args:
-        scores: measured on the same rows; higher is better.
-        error: standard error of the difference of two scores.
     """
     if len(scores) < 2 or error <= 0:  # noqa: PLR2004 - one score was not chosen
         return 0.0

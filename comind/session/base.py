@@ -49,9 +49,7 @@ class Watch(Protocol):
     def look(self, output: str, seconds: float) -> str | None:
         """Return the reason to stop the cell, or None; must not block.
 
-        Args:
-            output: printed so far, in the form of a result's output.
-            seconds: since the start of the cell.
+        `output` is what it has printed so far, in the form of a result's output.
         """
         ...
 

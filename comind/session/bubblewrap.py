@@ -32,10 +32,7 @@ class BubblewrapSandbox(MountingSandbox):
     sealed = True
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
-        """Find bubblewrap and run it once.
-
-        Args:
-            interpreter: that code runs in; None for the toolbox, or else our own.
+        """Find bubblewrap and run it once; code runs in `interpreter`, else in the toolbox or our own.
 
         Raises:
             SandboxError: bubblewrap is not installed or does not work on this machine.

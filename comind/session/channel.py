@@ -100,7 +100,7 @@ class Channel:
         """
         end = time.monotonic() + seconds
         while True:
-            frame = self._taken_frame()
+            frame = self.__next_frame()
             if frame is not None:
                 return frame
             left = end - time.monotonic()
@@ -108,7 +108,7 @@ class Channel:
                 return None
             self._read()
             if left <= 0:
-                return self._taken_frame()  # also when a frame arrives byte by byte
+                return self.__next_frame()  # also when a frame arrives byte by byte
 
     def close(self) -> None:
         """Disconnect."""
@@ -138,8 +138,7 @@ class Channel:
         self._taken += len(data)
         self._buffer += data
 
-    def _taken_frame(self) -> Frame | None:
-        """Return the next complete frame of the buffer, or None."""
+    def __next_frame(self) -> Frame | None:
         if len(self._buffer) < HEADER.size:
             return None
         kind, number, length = HEADER.unpack_from(self._buffer)

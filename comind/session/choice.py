@@ -33,10 +33,8 @@ ISOLATION = {
 def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
     """Return the sandbox of this name; `auto` for the strongest that works here.
 
-    Args:
-        wanted: a name of `SANDBOXES`, or `auto`.
-        own_code: whether only our own code will run, so that `auto` may fall back to a plain process.
-        toolbox: whether to run code in the toolbox, if it is built.
+    If only our own code will run, `auto` may fall back to a plain process. Code runs in the toolbox if
+    it is built; without `toolbox`, in our own environment.
 
     Raises:
         UsageError: there is no sandbox of this name.

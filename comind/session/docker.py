@@ -62,10 +62,8 @@ class DockerSandbox(MountingSandbox):
     def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
         """Find engine and image, remove containers of dead processes, and run a container once.
 
-        Args:
-            image: its name; None for the first of `IMAGES` that was built.
-            interpreter: that code runs in if the image mounts the host's programs; None for the toolbox,
-                or else our own.
+        Without `image`, the first of `IMAGES` that was built is used. If it mounts the host's programs,
+        code runs in `interpreter`; None for the toolbox, or else our own.
 
         Raises:
             SandboxError: no engine answers, it cannot isolate, or there is no image.
@@ -95,20 +93,12 @@ class DockerSandbox(MountingSandbox):
         return self._supervise(str(container.id), spec)
 
     def _supervise(self, container: str, spec: SandboxSpec) -> "DockerHandle":
-        """Start the container's supervisor, which starts the container."""
-        argv = [
-            sys.executable,
-            "-I",
-            "-S",
-            str(_SUPERVISOR),
-            self._socket,
-            f"/v{self._version}",
-            container,
-        ]
+        argv = [sys.executable, "-I", "-S", str(_SUPERVISOR), self._socket, f"/v{self._version}"]
+        argv += [container, str(spec.log), str(spec.log_bytes), str(spec.scratch)]
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             supervisor = subprocess.Popen(
-                [*argv, str(spec.log), str(spec.log_bytes), str(spec.scratch)],
+                argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -123,7 +113,6 @@ class DockerSandbox(MountingSandbox):
         return handle
 
     def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
-        """Return the container's options: limits, mounts and isolation."""
         from docker.types import DeviceRequest, LogConfig, Ulimit
 
         uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
@@ -306,7 +295,6 @@ class DockerHandle:
 
 
 def _local_socket() -> str:
-    """Return the path of the engine's socket."""
     address = os.environ.get("DOCKER_HOST") or _SOCKET
     if not address.startswith("unix://"):
         raise SandboxError(

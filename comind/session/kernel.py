@@ -60,19 +60,11 @@ class KernelSession:
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
         packages: Packages | None = None,
     ) -> None:
-        """Prepare a session.
+        """Prepare a session; the code's environment is `env`, and ours is not inherited.
 
-        Args:
-            sandbox: starts the kernel.
-            workspace: the working directory; created if missing.
-            inputs: folders to mount.
-            env: environment of the code; ours is not inherited.
-            memory_bytes: limit of the kernel and its descendants.
-            log: file for what the kernel itself prints.
-            persistent: False to restart the kernel for each cell.
-            threads: thread limit of numerical libraries; 0 for none.
-            quota: limits of disk usage.
-            packages: serves `%pip install` lines; None leaves them in the code.
+        Unless `persistent`, each cell starts a new kernel. `threads` limits numerical libraries; 0: no
+        limit. `log` receives what the kernel itself prints. `packages` serve `%pip install` lines, which
+        without them are part of the code.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name

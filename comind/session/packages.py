@@ -66,13 +66,7 @@ class Packages:
     """Installer of one attempt."""
 
     def __init__(self, folder: Path, record: Path, *, allowed: Sequence[str] = ()) -> None:
-        """Load what is installed.
-
-        Args:
-            folder: the packages; created if missing.
-            record: JSON file that lists them.
-            allowed: names that may be installed.
-        """
+        """Load what is installed in `folder` from its `record`, a JSON file."""
         self.folder = folder
         self._record = record
         self._allowed = frozenset(map(_normalized, allowed))

@@ -25,16 +25,9 @@ def run_program(
     seconds: float,
     memory_bytes: int,
 ) -> CellResult:
-    """Run `python ARGUMENTS` and return what it printed and how it ended.
+    """Run `python ARGUMENTS` with a timeout, and return what it printed and how it ended.
 
-    Args:
-        sandbox: starts the program.
-        arguments: paths in them are relative to the working directory.
-        workspace: the working directory; untrusted afterwards.
-        inputs: folders to mount.
-        env: added to the environment.
-        seconds: timeout.
-        memory_bytes: limit.
+    Paths in `arguments` are relative to the working directory, which is untrusted afterwards.
 
     Raises:
         SandboxError: it could not be started.

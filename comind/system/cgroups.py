@@ -51,11 +51,8 @@ def create_cgroup(
 ) -> ControlGroup | None:
     """Create a control group with these limits; None if none of them can be set.
 
-    Args:
-        memory_bytes: of all its processes together, with pages of their files on tmpfs.
-        processes: the most processes and threads.
-        root: mount point of the control groups.
-        own: file that lists the groups of this process.
+    Memory is that of all its processes with pages of their files on tmpfs; threads count as processes.
+    `root` is where control groups are mounted, `own` the file that lists our own.
     """
     name = f"{_PREFIX}{os.getpid()}.{start_ticks(os.getpid())}-{uuid.uuid4().hex[:8]}"
     limits = {  # by controller; version 2 has one for all

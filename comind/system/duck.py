@@ -25,13 +25,10 @@ __all__ = [
 def in_memory(
     spill: Path, *, megabytes: int, threads: int, keep_order: bool = True
 ) -> DuckDBPyConnection:
-    """Return an empty in-memory database without access to the network.
+    """Return an empty in-memory database, of at most `megabytes`, that spills to the folder `spill`.
 
-    Args:
-        spill: folder for what exceeds the memory limit.
-        megabytes: the memory limit.
-        threads: of one query.
-        keep_order: whether rows keep their insertion order, which takes more memory.
+    Rows keep their insertion order unless `keep_order` is off, which takes less memory. The network is
+    not accessed.
     """
     return connect(
         ":memory:",

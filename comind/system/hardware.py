@@ -91,10 +91,8 @@ class Cores:
     def lease(self, name: str, wanted: int = 0) -> int:
         """Return the number of cores that `name` may use until its `present` block ends.
 
-        Args:
-            name: the holder; one that is not present gets all cores, as if it were alone.
-            wanted: cores to give, as before an interruption, up to those of the machine; 0: a fair
-                share.
+        A holder that is not present gets all cores. `wanted`, as before an interruption, is given up to
+        the cores of the machine; 0 is a fair share.
         """
         with self._lock:
             if name not in self._held:
@@ -148,11 +146,9 @@ class Gpus:
     def __init__(
         self, devices: Callable[[], tuple[str, ...]] = _list_gpus, folder: Path | None = None
     ) -> None:
-        """Prepare to lease.
+        """Prepare to lease; `devices` is called at each holder's first lease.
 
-        Args:
-            devices: lists the devices; called at the first lease of each holder.
-            folder: of the lock files, the same for all processes; None for one in the temporary folder.
+        The lock files are in `folder`, which must be the same for all processes.
         """
         self._devices = devices
         self._folder = folder or Path(tempfile.gettempdir()) / "comind-gpus"

@@ -44,10 +44,7 @@ def next_node(
 ) -> tuple[Operator, Attempt | None]:
     """Return operator and parent of the next node.
 
-    Args:
-        nodes: all so far in the order of planning, also those in flight.
-        parameters: of the search.
-        draw: random generator, seeded by the caller.
+    `nodes` are all so far in the order of planning, also those in flight.
     """
     if sum(not node.work.parents for node in nodes) < parameters.drafts:
         return Operator.DRAFT, None

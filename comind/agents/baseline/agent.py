@@ -195,7 +195,6 @@ class _Search:
         return self._search_seconds(kind) + self._average_seconds() <= self._room()
 
     def _search_seconds(self, kind: str) -> float:
-        """Return the expected duration of the next search of a kind."""
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
         if same:
             return 2 * same[-1]
@@ -232,7 +231,6 @@ class _Search:
     # --- averages ---------------------------------------------------------------------------------
 
     def _best(self, tried: list[_Tried]) -> dict[str, Found]:
-        """Return the best settings of each kind."""
         best: dict[str, Found] = {}
         for each in tried:
             if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
@@ -283,7 +281,6 @@ class _Search:
         return self._code(draft, Operator.ENSEMBLE, parents)
 
     def _recipe_seconds(self) -> float:
-        """Return the run time of attempt 0's program."""
         recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
         return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
 

@@ -11,9 +11,9 @@ import warnings
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from comind.agents.comind.conversation import TEMPLATES
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape, Problem
-from comind.llm.templates import Templates
 from comind.system.syntax import parse_python
 
 __all__ = ["MAX_CHARACTERS", "AdaptedNotebook", "adapt_notebook"]
@@ -21,7 +21,6 @@ __all__ = ["MAX_CHARACTERS", "AdaptedNotebook", "adapt_notebook"]
 MAX_CHARACTERS = 60_000
 """Length at which a notebook is truncated, and so cannot be run."""
 
-_TEMPLATES = Templates("comind.agents.comind")
 _MOST_ROWS = 1_000_000
 _ROOT = "kaggle/input"
 _TABLES = (DataShape.TABLE, DataShape.TEXT, DataShape.TEXT_TO_TEXT, DataShape.PANEL)
@@ -84,7 +83,7 @@ def adapt_notebook(problem: Problem, draft: Draft) -> AdaptedNotebook:
     datasets = [(name, f"input/{ref}") for name, ref in mounted.items()]
     datasets += [(f"datasets/{ref}", f"input/{ref}") for ref in mounted.values()]
     named = _CSV.findall(program)
-    before = _TEMPLATES.render(
+    before = TEMPLATES.render(
         "notebook_before",
         problem=problem,
         folder=f"{_ROOT}/{problem.competition}",
@@ -96,7 +95,7 @@ def adapt_notebook(problem: Problem, draft: Draft) -> AdaptedNotebook:
         ),
         drawing=_DRAWING,
     )
-    return AdaptedNotebook(before, program, _TEMPLATES.render("notebook_after", problem=problem))
+    return AdaptedNotebook(before, program, TEMPLATES.render("notebook_after", problem=problem))
 
 
 def _refusal(problem: Problem, draft: Draft) -> str:

@@ -5,6 +5,7 @@ import re
 
 from pydantic import Field
 
+from comind.agents.comind.conversation import TEMPLATES, first_messages
 from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sizes import Sizes
@@ -26,13 +27,10 @@ from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.llm.templates import Templates
 
 __all__ = ["analyze", "reading_facts"]
 
-_TEMPLATES = Templates("comind.agents.comind")
 _TEXT_KEPT = 100_000  # characters; the context window may allow for less
 _CELL = re.compile(r"(?m)^(?=# %%)")
 _TEXT_CELL = "# %% [markdown]"
@@ -112,15 +110,8 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
         if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
-        asked = _TEMPLATES.render("analyzer", problem=problem, item=item, sizes=sizes)
-        prompt = Prompt(
-            role=ANALYZE.role,
-            messages=(
-                Message(role="system", content=_TEMPLATES.render("analyzer_system")),
-                Message(role="user", content=asked),
-            ),
-            max_tokens=sizes.thought_reply,
-        )
+        asked = first_messages("analyzer_system", "analyzer", problem=problem, item=item, sizes=sizes)
+        prompt = Prompt(role=ANALYZE.role, messages=asked, max_tokens=sizes.thought_reply)
         try:
             said = context.ask(prompt, Analysis).value
         except ReplyError as error:
@@ -134,7 +125,6 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
 
 
 def _items(view: CommunityView, reading: Reading) -> list[Item]:
-    """Return the items of a reading with their text."""
     notebooks = {each.ref: each for each in view.notebooks}
     discussions = {each.id: each for each in view.discussions}
     items = []
@@ -183,7 +173,7 @@ def _published(state: CampaignState) -> list[Attempt]:
 def _solution(attempt: Attempt) -> Item:
     assert attempt.outcome is not None
     draft, outcome = attempt.work.draft, attempt.outcome
-    text = _TEMPLATES.render(
+    text = TEMPLATES.render(
         "solution",
         draft=draft,
         outcome=outcome,

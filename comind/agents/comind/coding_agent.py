@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from comind.agents.comind.conversation import Conversation, Turn
+from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, first_messages
 from comind.agents.comind.opening import Opening, run_opening
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.attempt import SubmissionNames
@@ -17,7 +17,6 @@ from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
@@ -28,7 +27,6 @@ OPENING_VERSION = 2
 UNSHARED_VERSION = 1
 """Version without shared folds; 0 in old logs, whose frame submits pairs only."""
 
-_TEMPLATES = Templates("comind.agents.comind")
 _SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
 _FEW_STEPS = 2  # with so few left, none is used to define `submit`
 _LARGE_CONTEXT = 16_384  # tokens, below which prompts omit advice that small models do not follow
@@ -103,11 +101,8 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
     stack = _stack(problem, work)
     begun = run_opening(problem, work, context, _frame(problem, work.opening_version), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, context)
-    first_messages = _first_messages(
-        problem, work, context, sizes, begun=begun, stack=stack, submit=submit
-    )
     conversation = Conversation(
-        first_messages,
+        _task_messages(problem, work, context, sizes, begun=begun, stack=stack, submit=submit),
         context_tokens=context.context_tokens,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
@@ -121,7 +116,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
             break
         if answer.value.done:
             refusals += 1
-            feedback = _TEMPLATES.render(
+            feedback = TEMPLATES.render(
                 "coding_go_on", left=_left(context), best=context.state.best_score
             )
             conversation.add(
@@ -135,9 +130,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, patience: int)
         repeated = bool(error) and error == last_error
         feedback = _feedback(step, context, sizes, conversation.room, repeated=repeated)
         best = answer.value.code if context.state.best != before else ""
-        conversation.add(
-            Turn(answer.text, feedback, _one_line_summary(answer.value.goal, step, context), best)
-        )
+        conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
         last_error = error
     return _report(work, context, conversation.messages, sizes)
 
@@ -160,7 +153,7 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
     said = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
         return CodeResult(report=said)
-    last = _TEMPLATES.render(
+    last = TEMPLATES.render(
         "coding_report", best=context.state.best_score, opening_version=work.opening_version
     )
     prompt = Prompt(
@@ -189,11 +182,11 @@ def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
         or _OTHER_SUBMIT.search(work.draft.codebase)
     ):
         return False
-    cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
+    cell = TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
 
 
-def _first_messages(
+def _task_messages(
     problem: Problem,
     work: Code,
     context: CodeContext,
@@ -207,7 +200,8 @@ def _first_messages(
     large = context.context_tokens >= _LARGE_CONTEXT
     folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
     unshared = min(work.opening_version, UNSHARED_VERSION)
-    task = _TEMPLATES.render(
+    return first_messages(
+        "coding_system",
         "coding_task",
         problem=problem,
         draft=work.draft,
@@ -229,10 +223,6 @@ def _first_messages(
         time=format_duration(work.budget.seconds),
         cell_time=format_duration(work.budget.cell_seconds),
     )
-    return (
-        Message(role="system", content=_TEMPLATES.render("coding_system")),
-        Message(role="user", content=task),
-    )
 
 
 def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
@@ -248,17 +238,16 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
 
 
 def _frame(problem: Problem, opening_version: int) -> str:
-    """Return the cell that reads the tables, in a version of the opening."""
-    return _TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
+    return TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
 
 
 def _stack(problem: Problem, work: Code) -> str:
     """Return the cell that reads the predictions of an ensemble's members; empty for other drafts."""
     members = work.draft.members
-    return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
+    return TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
-def _one_line_summary(goal: str, step: Step, context: CodeContext) -> str:
+def _summary(goal: str, step: Step, context: CodeContext) -> str:
     """Return goal, result, score and files of a step in one line."""
     result = step.result
     parts = [
@@ -285,7 +274,7 @@ def _last_error_line(step: Step) -> str:
 
 def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool) -> str:
     most = int(_SHOWN_SHARE * room)
-    return _TEMPLATES.render(
+    return TEMPLATES.render(
         "coding_feedback",
         step=step,
         repeated=repeated,

@@ -11,7 +11,7 @@ from comind.llm.base import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 
-__all__ = ["Conversation", "Turn"]
+__all__ = ["TEMPLATES", "Conversation", "Turn", "first_messages"]
 
 _LEAST_TOKENS = 1_000
 # Shares of the room after compaction; together half of it, so that compaction stays rare.
@@ -21,7 +21,16 @@ _CODE = 0.15  # of the best cell
 _MARGIN = 0.9  # token counts are approximate
 _FORM_TOKENS = 300  # of the client's instructions on the format of a reply
 
-_TEMPLATES = Templates("comind.agents.comind")
+TEMPLATES = Templates("comind.agents.comind")
+"""The prompts of all roles."""
+
+
+def first_messages(system: str, user: str, **values: object) -> tuple[Message, ...]:
+    """Render the system prompt and the first user prompt of a conversation."""
+    return (
+        Message(role="system", content=TEMPLATES.render(system)),
+        Message(role="user", content=TEMPLATES.render(user, **values)),
+    )
 
 
 class Turn(NamedTuple):
@@ -99,7 +108,7 @@ class Conversation:
         self._append_lines([turn.line for turn in past])
         codes = [turn.best_code for turn in past if turn.best_code]
         self._best_code = codes[-1] if codes else self._best_code
-        content = _TEMPLATES.render(
+        content = TEMPLATES.render(
             "coding_digest",
             steps="\n".join(self._lines),
             left_out=self._left_out,

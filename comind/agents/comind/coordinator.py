@@ -1,6 +1,7 @@
 """The Coordinator: turn selected ideas into distinct drafts, each with something to start from."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
 from comind.agents.comind.adapt import MAX_CHARACTERS
+from comind.agents.comind.conversation import TEMPLATES, first_messages
 from comind.agents.comind.ensembles import (
     ENSEMBLE,
     comparison_table,
@@ -39,7 +41,6 @@ from comind.errors import ReplyError
 from comind.llm.base import Message
 from comind.llm.exchange import Prompt
 from comind.llm.programs import program_in
-from comind.llm.templates import Templates
 
 __all__ = ["coordinate", "drafting_facts"]
 
@@ -47,8 +48,8 @@ __all__ = ["coordinate", "drafting_facts"]
 _BASELINE = "baseline"
 _EXTEND = "extend"
 _NOVEL = "novel"
+_KINDS = (_BASELINE, _EXTEND, _NOVEL)
 
-_TEMPLATES = Templates("comind.agents.comind")
 _CODE_KEPT = 60_000  # characters; longer code is no starting point
 _SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
 _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
@@ -177,13 +178,8 @@ def coordinate(
         ReplyError: the replies did not match the schema, and there is no draft.
     """
     sizes = Sizes.of(context.context_tokens)
-    asked = _TEMPLATES.render(
-        "coordinator", problem=problem, sizes=sizes, resources=context.resources, **dict(facts)
-    )
-    messages: tuple[Message, ...] = (
-        Message(role="system", content=_TEMPLATES.render("coordinator_system")),
-        Message(role="user", content=asked),
-    )
+    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
+    messages = first_messages("coordinator_system", "coordinator", **known)
     reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
@@ -209,7 +205,7 @@ def coordinate(
         if found.drafts and not wrong:
             break
         refused = "; ".join(wrong.values()) or _nothing_new(said)
-        again = _TEMPLATES.render(
+        again = TEMPLATES.render(
             "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
         )
         messages = (
@@ -314,9 +310,11 @@ class _DraftBuilder:
         if not drafts:
             return ensembles
         drafts = [self._extending(d) if d.kind == _EXTEND else d for d in drafts]
-        room = len(drafts) >= _KINDS_NEED or any(d.kind not in (_BASELINE, _NOVEL) for d in drafts)
+        fixed = (_BASELINE, _NOVEL)
+        room = len(drafts) >= _KINDS_NEED or any(draft.kind not in fixed for draft in drafts)
         if room and self._best and not any(self._best in draft.sources for draft in drafts):
-            number = _closest(drafts, lambda d: d.kind not in (_BASELINE, _NOVEL) or not d.codebase)
+            fits = (n for n, d in enumerate(drafts) if d.kind not in fixed or not d.codebase)
+            number = next(fits, 0)
             drafts[number] = self._extending(drafts[number])
         if len(drafts) >= _KINDS_NEED:
             drafts = _filled(drafts, _BASELINE, key=lambda d: len(d.sources))
@@ -329,7 +327,7 @@ class _DraftBuilder:
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
-            return _kind(draft, _EXTEND) if draft.codebase else _kind(draft, _NOVEL)
+            return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
         ids = (self._best,)
         values = {
             "kind": _EXTEND,
@@ -363,30 +361,19 @@ def _members(said: DraftIdea) -> list[str]:
     return list(dict.fromkeys(each.strip() for each in named if each.strip()))
 
 
-def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:
-    """Return the index of the first draft that fits, else 0."""
-    return next((number for number, draft in enumerate(drafts) if fits(draft)), 0)
-
-
 def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:
     """Give `kind` to the draft with the lowest `key` that extends nothing, unless a draft has it."""
-    if any(draft.kind == kind for draft in drafts):
-        return drafts
-    kinds = {_BASELINE, _EXTEND, _NOVEL} - {kind}
-    free = [d for d in drafts if not d.codebase and not _alone(d, drafts, kinds)]
-    if not free:
+    counts = Counter(draft.kind for draft in drafts)
+    free = [d for d in drafts if not d.codebase and (d.kind not in _KINDS or counts[d.kind] > 1)]
+    if counts[kind] or not free:
         return drafts
     chosen = min(free, key=key)
     return [_kind(draft, kind) if draft is chosen else draft for draft in drafts]
 
 
-def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
-    return draft.kind in kinds and sum(each.kind == draft.kind for each in drafts) == 1
-
-
 def _named(draft: Draft) -> Draft:
     """Replace an unknown kind."""
-    if draft.kind in (_BASELINE, _EXTEND, _NOVEL):
+    if draft.kind in _KINDS:
         return draft
     return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
 

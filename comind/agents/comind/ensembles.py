@@ -42,11 +42,9 @@ def correlation_limit(table: Sequence[Comparison]) -> float | None:
 
 
 def invalid_ensembles(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
-    """Return the indices of invalid ensembles with the reason; at most one in a round is valid.
+    """Return the index of each invalid ensemble and why; at most one in a round is valid.
 
-    Args:
-        proposed: title and members of each draft; no members for other drafts.
-        facts: of the round.
+    `proposed` are title and members of each draft; other drafts have no members.
     """
     wrong, first = dict[int, str](), ""
     for number, (title, members) in enumerate(proposed):

@@ -2,6 +2,7 @@
 
 from pydantic import BaseModel, Field
 
+from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
@@ -9,14 +10,11 @@ from comind.campaign.context import ThinkContext
 from comind.campaign.state import CampaignState
 from comind.domain.problem import Problem
 from comind.domain.value import Text
-from comind.llm.base import Message
 from comind.llm.exchange import Prompt
-from comind.llm.templates import Templates
 from comind.llm.truncate import cut_prose
 
 __all__ = ["best_reports", "propose", "proposing_facts"]
 
-_TEMPLATES = Templates("comind.agents.comind")
 _REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the context window may allow for fewer
 _RAW_SHOWN = 40
 # Maximum characters in the facts; prompts may truncate further.
@@ -105,7 +103,7 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
         sources = [origins[n] for n in each.made_from if n in origins]
-        sources = sources or [_echoed(each.text, _reported(facts))]
+        sources = sources or [_echoed(each.text, __report_texts(facts))]
         idea = Idea(
             id=f"idea-{number:03d}",
             text=" ".join(each.text.split()),
@@ -121,14 +119,13 @@ def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
 
     Models invent sources; words that an idea shares with a report are reliable.
     """
-    texts = _reported(facts)
+    texts = __report_texts(facts)
     origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
     remembered = enumerate(facts.ideas, start=len(raw) + 1)
     return origins | {number: (idea.id,) for number, idea in remembered}
 
 
-def _reported(facts: Proposing) -> dict[str, str]:
-    """Return the text of each report by item."""
+def __report_texts(facts: Proposing) -> dict[str, str]:
     return {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
 
 
@@ -149,13 +146,6 @@ def _prompt(
     name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
 ) -> Prompt:
     sizes = Sizes.of(context.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": context.resources}
-    asked = _TEMPLATES.render(name, **known, **dict(facts), **more)
-    return Prompt(
-        role=PROPOSE.role,
-        messages=(
-            Message(role="system", content=_TEMPLATES.render("idea_proposer_system")),
-            Message(role="user", content=asked),
-        ),
-        max_tokens=sizes.thought_reply,
-    )
+    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
+    messages = first_messages("idea_proposer_system", name, **known, **more)
+    return Prompt(role=PROPOSE.role, messages=messages, max_tokens=sizes.thought_reply)

@@ -1,6 +1,6 @@
 """Limit the tokens in prompts and replies of CoMind's roles, and estimate a campaign's model calls."""
 
-from typing import ClassVar
+from typing import Annotated
 
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE
 from comind.campaign.estimate import Expected, ExpectedCalls
@@ -24,85 +24,56 @@ _MOST_ITEMS = 22  # read in a first round
 class Sizes(Value):
     """Token limits for one context window; limits that end in `_shown` are counts.
 
-    Each limit is the ceiling of `_BOUNDS` times the context window's share of 131,072 tokens, and at
-    least the floor, which fits a window of 8,192 tokens.
+    Each field states floor and ceiling. A limit is the ceiling times the context window's share of
+    131,072 tokens, and at least the floor, which fits a window of 8,192 tokens.
     """
 
-    cell_reply: int
-    thought_reply: int
-    description: int
+    cell_reply: Annotated[int, (2_000, 16_384)]
+    thought_reply: Annotated[int, (2_000, 8_192)]
+    description: Annotated[int, (600, 9_000)]
     """In the first messages of an attempt, which are sent with every step."""
-    preview: int
-    method: int
-    start_code: int
-    output: int
-    error: int
-    steps: int
+    preview: Annotated[int, (800, 4_000)]
+    method: Annotated[int, (700, 4_000)]
+    start_code: Annotated[int, (1_600, 16_000)]
+    output: Annotated[int, (600, 3_000)]
+    error: Annotated[int, (500, 2_000)]
+    steps: Annotated[int, (24_000, 65_536)]
     """Of all steps of an attempt together, verbatim."""
-    outline: int
+    outline: Annotated[int, (400, 9_000)]
     """Of the description in the prompts of other roles."""
-    data_outline: int
+    data_outline: Annotated[int, (400, 4_000)]
     """Of the preview in those prompts."""
-    item: int
+    item: Annotated[int, (1_500, 25_000)]
     """Of a notebook, discussion or solution to report on."""
-    summary: int
+    summary: Annotated[int, (65, 600)]
     """Of a report, in a list of reports."""
-    abstract: int
+    abstract: Annotated[int, (0, 400)]
     """Of a report's code, in a list of reports."""
-    suggestion: int
+    suggestion: Annotated[int, (32, 120)]
     """Of one idea of a report."""
-    idea: int
+    idea: Annotated[int, (65, 400)]
     """Of one idea in memory."""
-    solution_code: int
+    solution_code: Annotated[int, (1_200, 12_000)]
     """Of the best solution's code in the prompt for drafts."""
-    neighbour: int
+    neighbour: Annotated[int, (12, 30)]
     """Of another attempt's title, and of the goal of its best step."""
-    preparation: int
+    preparation: Annotated[int, (400, 4_000)]
     """Of the cell that fresh drafts share."""
-    reports_shown: int
-    ideas_shown: int
-    solutions_shown: int
-    tried_shown: int
-    parts_shown: int
+    reports_shown: Annotated[int, (10, 30)]
+    ideas_shown: Annotated[int, (20, 80)]
+    solutions_shown: Annotated[int, (3, 8)]
+    tried_shown: Annotated[int, (12, 40)]
+    parts_shown: Annotated[int, (4, 12)]
     """Of a score's parts by target or block of rows."""
-    complements_shown: int
+    complements_shown: Annotated[int, (0, 5)]
     """Of what the best solution did not come from."""
-
-    _BOUNDS: ClassVar[dict[str, tuple[int, int]]] = {
-        "cell_reply": (2_000, 16_384),
-        "thought_reply": (2_000, 8_192),
-        "description": (600, 9_000),
-        "preview": (800, 4_000),
-        "method": (700, 4_000),
-        "start_code": (1_600, 16_000),
-        "output": (600, 3_000),
-        "error": (500, 2_000),
-        "steps": (24_000, 65_536),
-        "outline": (400, 9_000),
-        "data_outline": (400, 4_000),
-        "item": (1_500, 25_000),
-        "summary": (65, 600),
-        "abstract": (0, 400),
-        "suggestion": (32, 120),
-        "idea": (65, 400),
-        "solution_code": (1_200, 12_000),
-        "neighbour": (12, 30),
-        "preparation": (400, 4_000),
-        "reports_shown": (10, 30),
-        "ideas_shown": (20, 80),
-        "solutions_shown": (3, 8),
-        "tried_shown": (12, 40),
-        "parts_shown": (4, 12),
-        "complements_shown": (0, 5),
-    }
 
     @classmethod
     def of(cls, context_tokens: int) -> "Sizes":
         """Return the limits for a context window of `context_tokens`, prompt and reply together."""
         share = min(1.0, context_tokens / _LARGE)
-        return cls.model_validate(
-            {name: max(least, int(share * most)) for name, (least, most) in cls._BOUNDS.items()}
-        )
+        bounds = ((name, *field.metadata[0]) for name, field in cls.model_fields.items())
+        return cls.model_validate({name: max(least, int(share * most)) for name, least, most in bounds})
 
 
 def estimate(spec: CampaignSpec) -> Expected:
@@ -126,7 +97,7 @@ def estimate(spec: CampaignSpec) -> Expected:
             Usage(prompt_tokens=shown, completion_tokens=_THOUGHT),
             rounds * _THOUGHTS_A_ROUND,
         ),
-        ExpectedCalls("coding_agent", _attempt(spec), rounds * spec.coders),
+        ExpectedCalls("coding_agent", _attempt_usage(spec), rounds * spec.coders),
     )
     plural = "s" if rounds != 1 else ""
     return Expected(
@@ -134,8 +105,7 @@ def estimate(spec: CampaignSpec) -> Expected:
     )
 
 
-def _attempt(spec: CampaignSpec) -> Usage:
-    """Return the expected usage of an attempt that uses all its steps."""
+def _attempt_usage(spec: CampaignSpec) -> Usage:
     sizes = _sizes(spec, "coding_agent")
     cell = max(_CELL, int(_CELL_SHARE * sizes.cell_reply))
     opening = int(_USED * (sizes.description + sizes.preview + sizes.method + sizes.start_code))
