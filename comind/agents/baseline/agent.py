@@ -133,11 +133,11 @@ class _Search:
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
         if not self._tried:
-            fits = self._average_seconds() <= self._first_room()
-            return [self._average()] if fits else self._late()
+            fits = self._average_seconds() <= self._available_seconds_at_first()
+            return [self._average()] if fits else self._out_of_time()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        fitting, slots = [kind for kind in self._wanted() if self._fits(kind)], self._slots()
+        fitting, slots = [kind for kind in self._remaining_kinds() if self._fits(kind)], self._slots()
         if fitting and slots > 0:
             planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
             return planned
@@ -145,11 +145,11 @@ class _Search:
             return Wait()
         if not self._members():
             return Done(reason=_NOTHING_FITTED)
-        if self._now and self._average_seconds() <= self._room():
+        if self._now and self._average_seconds() <= self._available_seconds():
             return [self._average()]
-        return self._late()
+        return self._out_of_time()
 
-    def _late(self) -> Done:
+    def _out_of_time(self) -> Done:
         left = self._state.seconds_left()
         return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
 
@@ -167,11 +167,11 @@ class _Search:
             return f"all {self._rounds} rounds of the search are made"
         if not self._members():
             return _NOTHING_FITTED
-        if self._rounds > 1 and not self._gained():
+        if self._rounds > 1 and not self._improved():
             return f"round {self._rounds} of the search found nothing better"
         return ""
 
-    def _gained(self) -> bool:
+    def _improved(self) -> bool:
         """Whether the last round improved on the best score of all before it."""
         last = self._before[self._ends[-2] + 1 :]
         scores = [each.attempt.score.value for each in last if each.attempt.score]
@@ -182,7 +182,7 @@ class _Search:
 
     # --- searches ---------------------------------------------------------------------------------
 
-    def _wanted(self) -> list[str]:
+    def _remaining_kinds(self) -> list[str]:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
         if not self._rounds:
@@ -192,7 +192,7 @@ class _Search:
         return [kind for kind in ordered if kind not in begun]
 
     def _fits(self, kind: str) -> bool:
-        return self._search_seconds(kind) + self._average_seconds() <= self._room()
+        return self._search_seconds(kind) + self._average_seconds() <= self._available_seconds()
 
     def _search_seconds(self, kind: str) -> float:
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
@@ -216,7 +216,7 @@ class _Search:
     def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
         budget = self._state.work_budget()
         reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
-        room = self._room() if self._tried else self._first_room()
+        room = self._available_seconds() if self._tried else self._available_seconds_at_first()
         seconds = max(1.0, min(budget.seconds, room - reserve))
         return Code(
             operator=operator,
@@ -284,7 +284,7 @@ class _Search:
         recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
         return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
 
-    def _room(self) -> float:
+    def _available_seconds(self) -> float:
         """Return the seconds that are left after reserving those of the campaign's end.
 
         The refit may be that of a blend of an average and the recipe, whose script is then proved.
@@ -293,9 +293,9 @@ class _Search:
         average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
         refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
         proof = average if state.spec.prove else 0.0
-        return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
+        return self._seconds_beside(max(self._closing() + refit + proof, state.closing_seconds()))
 
-    def _first_room(self) -> float:
+    def _available_seconds_at_first(self) -> float:
         """Return the same for the first average, with a smaller reserve.
 
         For the refit it reserves the run time of the slower program, as most of that is to import
@@ -303,12 +303,12 @@ class _Search:
         """
         slower = max(self._average_seconds(), self._recipe_seconds())
         refit = slower if self._state.spec.refit else 0.0
-        return self._left_beside(self._closing() + refit)
+        return self._seconds_beside(self._closing() + refit)
 
     def _closing(self) -> float:
         return min(_CLOSING_SECONDS, _CLOSING_SHARE * (self._state.budget.seconds or 0.0))
 
-    def _left_beside(self, kept: float) -> float:
+    def _seconds_beside(self, kept: float) -> float:
         limit = self._state.budget.seconds
         return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
 

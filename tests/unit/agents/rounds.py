@@ -1,4 +1,4 @@
-"""States of a campaign in the course of its rounds."""
+"""Helpers that build campaign states round by round."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def baseline(outcome: CodeOutcome | None = None) -> list[CampaignEvent]:
 
 
 def after_one_round(**spec: Any) -> CampaignState:
-    """Return a campaign that has read, had an idea, and tried it once."""
+    """Return a campaign with one report, one idea and one attempt at it."""
     draft = Draft(title="a forest", method="Extra trees.", kind="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     values = {"code": "forest.fit(x, y)", "code_seconds": 2.0, "report": "Trees do well."}
@@ -82,17 +82,17 @@ def after_one_round(**spec: Any) -> CampaignState:
 
 
 def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
-    """Return what a round reads, as it is planned; None where there is nothing new."""
+    """Return the planned reading of a round; None without new items."""
     parameters = CoMindParameters(readers=1)
     parts = reading_facts(state, pool_of(state), view, parameters, seed=0, number=number)
     return ANALYZE.work(parts[0]) if parts else None
 
 
 def proposing(state: CampaignState) -> Think:
-    """Return the ideation of a round, as it is planned."""
+    """Return the planned ideation of a round."""
     return PROPOSE.work(proposing_facts(state, pool_of(state)))
 
 
 def drafting(state: CampaignState, view: CommunityView) -> Think:
-    """Return the drafting of a round, as it is planned."""
+    """Return the planned drafting of a round."""
     return COORDINATE.work(drafting_facts(state, pool_of(state), view))

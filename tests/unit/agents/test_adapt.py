@@ -1,4 +1,4 @@
-"""A stranger's notebook, adapted to our split and really run: one run predicts both sets of rows."""
+"""A public notebook, adapted to our split and really run, predicts both sets of rows in one run."""
 
 import contextlib
 import csv
@@ -68,7 +68,7 @@ def _write(file: Path, header: list[str], rows: list[list[object]]) -> None:
 
 
 def _lay_out(root: Path, validation: list[str], test: list[str]) -> None:
-    """Write what an attempt finds below `input/`."""
+    """Write an attempt's files below `input/`."""
     data = root / "input" / "demo"
     data.mkdir(parents=True)
     _write(data / "train.csv", ["id", "x", "label"], [[f"t{n}", n, 2 * n + 1] for n in range(5)])
@@ -83,7 +83,7 @@ def _lay_out(root: Path, validation: list[str], test: list[str]) -> None:
 
 
 def _run(program: str, root: Path) -> None:
-    """Run a program in a folder, in an interpreter of its own."""
+    """Run a program in a folder in a new interpreter."""
     command = [sys.executable, "-W", "ignore", "-c", program]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if ran.returncode:
@@ -91,7 +91,7 @@ def _run(program: str, root: Path) -> None:
 
 
 def _run_here(cells: AdaptedNotebook, root: Path) -> None:
-    """Run cells in this interpreter, which keeps its own packages, so nothing stands in for them."""
+    """Run cells in this interpreter with its own packages, without doubles."""
     before, names = Path.cwd(), {"__name__": "__main__"}
     plain = cells.before.replace("\nkaggle_stand_ins()\n", "\n")
     os.chdir(root)
@@ -108,7 +108,7 @@ def _rows(file: Path) -> list[list[str]]:
 
 
 def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
-    """A notebook that reads Kaggle's paths and writes one file hands in both, with the right ids."""
+    """A notebook that reads Kaggle's paths and writes one file submits both, with the right ids."""
     _lay_out(tmp_path, ["v0", "v1", "v2"], ["a0", "a1"])
     adapted = adapt_notebook(PROBLEM, _draft())
     assert adapted.refused == ""
@@ -125,7 +125,7 @@ def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
 
 
 def test_the_derived_script_does_the_same(tmp_path: Path) -> None:
-    """The standalone script of such an attempt, run elsewhere, writes the same two files."""
+    """The derived script of such an attempt writes the same two files elsewhere."""
     adapted = adapt_notebook(PROBLEM, _draft())
     cells = [
         RanCell(step, "a goal", code, 0, SubmissionNames())
@@ -161,7 +161,7 @@ with open('mine.csv', 'w', newline='', encoding='utf-8') as file:
 @given(ids=_IDS, data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> None:
-    """Whatever the ids, each row that was asked for is in one of the two files, with its prediction."""
+    """For any ids, each requested row is in exactly one of the two files, with its prediction."""
     cut = data.draw(st.integers(1, len(ids) - 1))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
@@ -172,7 +172,7 @@ def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> N
 
 
 def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
-    """Where a validation row and a test row have one id, nobody could tell their predictions apart."""
+    """Validation and test rows with the same id are refused, as their predictions cannot be split."""
     _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
     with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
         _run_here(adapt_notebook(PROBLEM, _draft()), tmp_path)
@@ -187,7 +187,7 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path) -> None:
-    """Without predictions for all rows the last cell fails, and says what is missing."""
+    """Without predictions for all rows the last cell fails and states what is missing."""
     _lay_out(tmp_path, ["v0"], ["a0", "a1"])
     source = _NOTEBOOK.replace("sample.to_csv('/kaggle/working/submission.csv', index=False)", written)
     adapted = adapt_notebook(PROBLEM, _draft(source + "\n# to_csv"))
@@ -196,7 +196,7 @@ def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path)
 
 
 def test_an_older_file_is_not_split_again(tmp_path: Path) -> None:
-    """A second split takes what was written since the first, and the same cells can run twice."""
+    """A second split takes the file written since the first, and the same cells can run twice."""
     _lay_out(tmp_path, ["v0"], ["a0"])
     adapted = adapt_notebook(PROBLEM, _draft(_COPIES))
     _run_here(adapted, tmp_path)
@@ -230,7 +230,7 @@ sub.to_csv('submission.csv', index=False)
 
 
 def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
-    """Programs of other years run: what draws is left out, what packages dropped is there again."""
+    """Old programs run: plotting packages are stubbed, and names that packages dropped are restored."""
     _lay_out(tmp_path, ["v0"], ["a0"])
     adapted = adapt_notebook(PROBLEM, _draft(_PLOTS))
     _run("\n".join(adapted[:3]), tmp_path)
@@ -254,7 +254,7 @@ def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_adapted_says_why(
     source: str, values: dict[str, Any], problem: dict[str, Any], reason: str
 ) -> None:
-    """A notebook in another language, on other data, or that is no program is refused in one line."""
+    """A notebook in another language, for other data or with a syntax error is refused in one line."""
     adapted = adapt_notebook(PROBLEM.model_copy(update=problem), _draft(source, **values))
     assert reason in adapted.refused
     assert adapted == AdaptedNotebook(refused=adapted.refused)
@@ -277,7 +277,7 @@ def test_what_cannot_be_adapted_says_why(
     ],
 )
 def test_only_what_is_not_python_changes(line: str, plain: str) -> None:
-    """Magics, shell lines and Kaggle's paths are replaced; a program stays as it is."""
+    """Magics, shell lines and Kaggle's paths are replaced; other code is unchanged."""
     source = f"x = 1\n{line}\nsub.to_csv('submission.csv')\n"
     assert (
         adapt_notebook(PROBLEM, _draft(source)).program

@@ -1,6 +1,6 @@
-"""What models are asked changes only together with the reviewed text in snapshots/.
+"""CoMind's prompts match the reviewed snapshots.
 
-Run with UPDATE_SNAPSHOTS=1 to write the present text there, and read the difference.
+Run with UPDATE_SNAPSHOTS=1 to rewrite snapshots/, and review the diff.
 """
 
 import json
@@ -94,7 +94,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
     ],
 )
 def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
-    """Each role's prompt, over the same small campaign, is the text in snapshots/."""
+    """Each role's prompt in the same small campaign matches its snapshot."""
     request = _requests(name, tmp_path)
     asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
     snapshot = _SNAPSHOTS / f"{name}.txt"

@@ -1,4 +1,4 @@
-"""Packages that an agent asks for: from a local folder of wheels, never from the network."""
+"""Packages that an agent requests are installed from a local folder of wheels, without the network."""
 
 import base64
 import hashlib
@@ -47,7 +47,7 @@ def installer(root: Path, *allowed: str) -> Packages:
 
 
 def test_lines_that_ask_are_taken_out() -> None:
-    """Asking lines at the start go, in each of their forms; the rest keeps its line numbers."""
+    """Install lines at the start are removed, in each of their forms; other lines keep their numbers."""
     asking = "# first\n%pip install -q 'a' b==1.0\n\n!python -m pip install c  # why\n"
     code = f"{asking}import a\n!pip install d"
     wanted, rest = split_installs(code)
@@ -57,14 +57,14 @@ def test_lines_that_ask_are_taken_out() -> None:
 
 @given(st.text(st.sampled_from("%!pip instal\nx=1.-#'"), max_size=80))
 def test_other_cells_stay_as_they_are(code: str) -> None:
-    """No line is lost, and a cell that asks for nothing is not touched."""
+    """A cell without install lines is unchanged."""
     wanted, rest = split_installs(code)
     assert rest.count("\n") == code.count("\n")
     assert wanted or rest == code or "install" in code
 
 
 def test_what_is_allowed_is_installed_and_recorded(tmp_path: Path) -> None:
-    """The wheel is unpacked, its hash is kept, and the next installer of the attempt knows of it."""
+    """The wheel is unpacked, its hash recorded, and the next installer reads the record."""
     wheel = make_wheel(tmp_path / "wheels", "tiny_thing", requires="another")
     printed = installer(tmp_path, "Tiny.Thing").install(["tiny-thing"])
     assert printed == "pip install tiny-thing: installed tiny-thing 1.0, without dependencies\n"
@@ -94,7 +94,7 @@ def test_what_is_allowed_is_installed_and_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused_in_one_line(tmp_path: Path, asked: str) -> None:
-    """Other names, options, paths, addresses and extras are refused, and nothing is made."""
+    """Other names, options, paths, addresses and extras are refused, and nothing is created."""
     make_wheel(tmp_path / "wheels", "tiny_thing")
     printed = installer(tmp_path, "tiny-thing").install([asked])
     assert "refused" in printed
@@ -103,7 +103,7 @@ def test_what_is_not_allowed_is_refused_in_one_line(tmp_path: Path, asked: str) 
 
 
 def test_it_is_off_where_nothing_is_allowed(tmp_path: Path) -> None:
-    """Without a list the answer says so."""
+    """Without an allow list the answer says so."""
     printed = installer(tmp_path).install(["tiny_thing"])
     assert printed == (
         "pip install tiny_thing: refused, no packages can be installed in this campaign\n"
@@ -111,7 +111,7 @@ def test_it_is_off_where_nothing_is_allowed(tmp_path: Path) -> None:
 
 
 def test_a_source_is_never_built(tmp_path: Path) -> None:
-    """A package without a wheel fails: its set-up program would run outside the sandbox."""
+    """A package without a wheel fails, as its build would run outside the sandbox."""
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / "tiny_thing-1.0.tar.gz").write_bytes(b"not looked at")
     printed = installer(tmp_path, "tiny-thing").install(["tiny_thing"])

@@ -1,4 +1,4 @@
-"""What an interpreter finds is told the same from inside and from outside."""
+"""Version and packages of an interpreter are the same from inside and outside."""
 
 import json
 import subprocess
@@ -8,14 +8,14 @@ from comind.system.interpreter import OWN_PYTHON, PROGRAM, python_and_packages
 
 
 def _told(*options: str, **env: str) -> tuple[str, list[str]]:
-    """Return what the program says of an interpreter that does not have CoMind in its path."""
+    """Run the program in an interpreter without CoMind in its path; return its output."""
     command = [OWN_PYTHON, *options, "-c", PROGRAM]
     version, packages = json.loads(subprocess.check_output(command, env=env, cwd="/"))
     return version, packages
 
 
 def test_the_program_says_what_we_say() -> None:
-    """Run as a program in this interpreter, it tells this interpreter's version and packages."""
+    """Run as a program, it prints the version and packages of this interpreter."""
     version, packages = _told("-P")
     own_version, own_packages = python_and_packages()
     assert version == own_version
@@ -24,7 +24,7 @@ def test_the_program_says_what_we_say() -> None:
 
 
 def test_the_first_folder_wins(tmp_path: Path) -> None:
-    """Of two versions of a package, the one that an import would take is told, by its normal name."""
+    """Of two versions of a package, the one that an import would find is listed, by normalised name."""
     for folder, version in (("a", "1.0"), ("b", "2.0")):
         (tmp_path / folder / f"Some_Package-{version}.dist-info").mkdir(parents=True)
     _, packages = _told("-S", PYTHONPATH=f"{tmp_path / 'a'}:{tmp_path / 'b'}")

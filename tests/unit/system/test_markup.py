@@ -1,4 +1,4 @@
-"""Words out of HTML; what is no HTML stays as it is."""
+"""HTML becomes text; other text is unchanged."""
 
 import pytest
 from hypothesis import given
@@ -20,11 +20,11 @@ from comind.system.markup import html_to_text
     ],
 )
 def test_words_of_a_message(given_: str, words: str) -> None:
-    """Blocks become lines, entities characters, pictures their captions; scripts vanish."""
+    """Blocks become lines, entities characters, pictures their captions; scripts are dropped."""
     assert html_to_text(given_) == words
 
 
 @given(st.text(alphabet="<>/pab &;'\"=-!", max_size=60))
 def test_anything_can_be_read(text: str) -> None:
-    """Whatever a stranger wrote, it is read to its end."""
+    """Any text can be converted."""
     assert isinstance(html_to_text(f"<p>{text}"), str)

@@ -1,4 +1,4 @@
-"""Whatever a model says to a node, it ends with a whole outcome and the tree grows on."""
+"""Any reply of a model gives a node a valid outcome, and the tree continues to grow."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,7 +30,7 @@ _CALLS = {Operator.DRAFT: 3 * (1 + 4 + 1 + 1), Operator.DEBUG: 3 * 2, Operator.I
 @given(data=st.data())
 @settings(max_examples=30)
 def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None:
-    """An outcome that is no fault of ours, after a bounded number of calls, that the tree can take."""
+    """A node ends with a valid outcome after a bounded number of calls, whatever the replies."""
     agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=VIEW)
     with TemporaryDirectory() as name:
         world = World(Path(name))
@@ -52,7 +52,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
 @given(data=st.data())
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
-    """What is parsed can be written down again; what is not has a reason of a bounded length."""
+    """A reply that parses can be serialised; one that does not is refused with a short reason."""
     reply = Babbling(data).complete(request_for(Prompt(role="x", messages=()), reply_type))
     refused = written = ""
     try:

@@ -1,4 +1,4 @@
-"""Trees of AIDE as they grow, and nodes that are carried out."""
+"""Helpers that grow AIDE's trees and carry out nodes."""
 
 import json
 from dataclasses import replace
@@ -28,7 +28,7 @@ REVIEW = {"summary": "It ran well."}
 
 
 def good(value: float = 0.8, program: str = "good", *, maximize: bool = True) -> CodeOutcome:
-    """Return a node that was scored."""
+    """Return the outcome of a scored node."""
     last = Execution(program=program, output="accuracy 0.8")
     values = {
         "last": last,
@@ -40,18 +40,18 @@ def good(value: float = 0.8, program: str = "good", *, maximize: bool = True) ->
 
 
 def buggy(program: str = "bad") -> CodeOutcome:
-    """Return a node whose program failed."""
+    """Return the outcome of a node whose program failed."""
     last = Execution(program=program, output="loaded 30 rows", error="KeyError: 'x'")
     return failed().model_copy(update={"last": last, "report": "A plan.\n\nThe column is missing."})
 
 
 def wordless() -> CodeOutcome:
-    """Return a node whose model wrote no program at all."""
+    """Return the outcome of a node without a program."""
     return CodeOutcome(failure=Failure(kind=FailureKind.REPLY, message="it is empty"))
 
 
 class Tree:
-    """A campaign of AIDE, one decision and one result at a time; the baseline has ended."""
+    """A campaign of AIDE, one decision and one outcome at a time, after the baseline."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class Tree:
 
 
 def next_node(operator: Operator, **how: Any) -> Code:
-    """Return a node of this kind, in a small tree."""
+    """Return a node of this operator in a small tree."""
     given = {"drafts": 1, "debug_probability": 1.0} | how
     before = {Operator.DRAFT: (), Operator.DEBUG: (buggy(),), Operator.IMPROVE: (good(),)}[operator]
     [work] = Tree(view=VIEW, **given).grown(*before)
@@ -128,7 +128,7 @@ def carried_out(
     embedder: ScriptedEmbedder | None = None,
     **how: Any,
 ) -> tuple[CodeOutcome, list[ModelRequest], World]:
-    """Return what became of a node, what was asked for it, and its world."""
+    """Carry out a node; return its outcome, its requests and its world."""
     world = World(root, cells=cells or {})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies], context_tokens=context_tokens)
     agent = agent or Aide(PROBLEM, AideParameters.model_validate(how), seed=0, community=VIEW)
