@@ -100,7 +100,7 @@ class Channel:
         """
         end = time.monotonic() + seconds
         while True:
-            frame = self.__next_frame()
+            frame = self._next_frame()
             if frame is not None:
                 return frame
             left = end - time.monotonic()
@@ -108,7 +108,7 @@ class Channel:
                 return None
             self._read()
             if left <= 0:
-                return self.__next_frame()  # also when a frame arrives byte by byte
+                return self._next_frame()  # also when a frame arrives byte by byte
 
     def close(self) -> None:
         """Disconnect."""
@@ -138,7 +138,7 @@ class Channel:
         self._taken += len(data)
         self._buffer += data
 
-    def __next_frame(self) -> Frame | None:
+    def _next_frame(self) -> Frame | None:
         if len(self._buffer) < HEADER.size:
             return None
         kind, number, length = HEADER.unpack_from(self._buffer)

@@ -46,7 +46,7 @@ _ENGINE_SECONDS = 120
 _SUPERVISOR = Path(__file__).with_name("container_supervisor.py")
 _SUPERVISOR_SECONDS = 60.0
 _TRIAL_BYTES = 256 << 20
-_GONE = "the container engine went away, and the session with it"
+_GONE = "the container engine stopped answering, and the session was lost"
 _KILLED = {"code": 128 + signal.SIGKILL, "oom": False}
 _NO_DEVICE_DRIVER = (
     "install the engine's nvidia-container-toolkit, or go without GPUs: CUDA_VISIBLE_DEVICES= comind ..."
@@ -271,9 +271,7 @@ class DockerHandle:
             self._ended = _KILLED
             self.stop()
             self._remove()
-            raise SandboxError(
-                _GONE, hint="start the engine again, then go on with comind solve --resume"
-            )
+            raise SandboxError(_GONE, hint="restart the engine, then resume with comind solve --resume")
 
     def _next_event(self, seconds: float) -> dict[str, Any] | None:
         """Return the supervisor's next event, None on timeout, `gone` if it has exited."""
@@ -327,7 +325,7 @@ def _check_limits(info: dict[str, Any]) -> None:
         )
     if "rootless" in options or "userns" in options:
         raise SandboxError(
-            "the container engine maps user ids, so an attempt's files would be nobody's",
+            "the container engine maps user ids, so an attempt's files would have another owner",
             hint="use an engine without rootless mode and userns-remap, or bubblewrap",
         )
 

@@ -1,4 +1,4 @@
-"""Kill the process at a named point between two durable writes, as a test asks for.
+"""Kill the process at a named point between two durable writes, for tests of crash recovery.
 
 A campaign must resume after `kill -9` at any moment; what differs is between which two writes. Each
 point is one call of `failpoint`, which returns at once unless `COMIND_KILL_AT` names the point (`NAME`,
@@ -16,9 +16,9 @@ KILL_POINTS = (
     "split-written",  # the split's files | DVC
     "split-versioned",  # DVC | the event that names the split
     "community-read",  # DVC | the event that names the community's snapshot
-    "work-planned",  # the plan's event | handing out the work
-    "call-sent",  # the note that a model call is under way | its reply
-    "reply-recorded",  # a reply | the cell it asks for
+    "work-planned",  # the plan's event | the start of the work
+    "call-sent",  # the event that a model call is in flight | its reply
+    "reply-recorded",  # a reply | its cell
     "cell-recorded",  # a cell's result | grading
     "grade-recorded",  # a grade | the next step
     "attempt-ended",  # the attempt's last event | the campaign's event
@@ -27,34 +27,34 @@ KILL_POINTS = (
     "checkpoints-versioned",  # DVC | git
     "ref-committed",  # git | the next event
     "final-picked",  # the event that names the pick | its refit
-    "script-proved",  # the event that says how far a script agrees | the next script
+    "script-proved",  # the event with the proof of a script | the next script
     "submission-delivered",  # the delivered file | the campaign's last event
 )
 """Of every campaign."""
 
 _COMPARING_POINTS = (
-    "errors-compared",  # the event that says how far errors go together | the plan that rests on it
+    "errors-compared",  # the event with the correlations of errors | the plan that depends on it
 )
 """Of a campaign whose agent compares errors."""
 
 CLOSING_POINTS = (
-    "folds-planned",  # the event that says who runs on folds | the plan of the first run
+    "folds-planned",  # the event with the attempts to run on folds | the plan of the first run
     "fold-planned",  # the plan of a run on a fold | handing it out
     "fold-made",  # the fold's files | the session of its run
-    "fold-finished",  # the event that says who runs on after a fold | the plan of the next run
-    "blend-judged",  # the event that says what is averaged | the plan of the blend
+    "fold-finished",  # the event with the attempts that remain after a fold | the plan of the next run
+    "blend-judged",  # the event with the members of the blend | the plan of the blend
 )
 """Of a campaign with several scored attempts."""
 
 _FOLLOWING_POINTS = (
-    "slice-begun",  # the note that a campaign gets more time | the campaign
-    "submission-sending",  # the note that a file is about to be handed in | the request
+    "slice-begun",  # the event that a campaign gets more time | the campaign
+    "submission-sending",  # the event that a file is about to be submitted | the request
     "submission-taken",  # the answer | the event that names the submission
 )
 """Of a day on which a competition is followed."""
 
 _SWITCH = "COMIND_KILL_AT"
-__calls: Counter[str] = Counter()
+_calls: Counter[str] = Counter()
 
 
 def failpoint(point: str) -> None:
@@ -63,7 +63,7 @@ def failpoint(point: str) -> None:
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return
-    __calls[point] += 1
+    _calls[point] += 1
     name, _, nth = wanted.partition(":")
-    if name == point and __calls[point] == int(nth or 1):
+    if name == point and _calls[point] == int(nth or 1):
         os.kill(os.getpid(), signal.SIGKILL)

@@ -27,7 +27,7 @@ __all__ = [
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """Error numbers of a write for which the disk or quota has no space."""
-ROOM_HINT = "make room; then go on with comind solve --resume"
+ROOM_HINT = "free disk space, then resume with comind solve --resume"
 
 _CHUNK = 1 << 20
 

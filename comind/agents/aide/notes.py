@@ -81,7 +81,7 @@ def _picked(items: Sequence[Note], problem: Problem, context: CodeContext) -> It
     numbers = [number for number in dict.fromkeys(picks.numbers) if 0 < number <= len(items)]
     for item in (items[number - 1] for number in numbers[:_READ]):
         try:
-            said = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
-            yield Note(item.title, said.summary)
+            digest = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
+            yield Note(item.title, digest.summary)
         except ReplyError:
             continue

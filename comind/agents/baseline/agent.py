@@ -58,8 +58,8 @@ class BaselineAgent(Agent):
         packages = given.packages if given else ()
         kinds = kinds_for(self.problem, packages)
         if not kinds:
-            told = why_no_kinds(self.problem, packages)
-            return Done(reason=f"{told}: there is one recipe without a language model, and no search")
+            reason = why_no_kinds(self.problem, packages)
+            return Done(reason=f"{reason}: there is one recipe without a language model, and no search")
         if not state.free_slots():
             return Wait()
         return _Search(self.problem, self.seed, state, kinds).next()
@@ -73,7 +73,7 @@ class BaselineAgent(Agent):
         """Run a search, then a program with its best settings; of an average the program alone."""
         draft = work.draft
         if not draft.codebase:
-            return CodeResult(report="Nobody implements drafts without a language model.")
+            return CodeResult(report="Drafts are not implemented without a language model.")
         if draft.kind == _AVERAGE:
             context.step("Average models of several kinds.", draft.codebase)
             return CodeResult(report=draft.method)

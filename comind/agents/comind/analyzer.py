@@ -110,16 +110,16 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
         if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
-        asked = first_messages("analyzer_system", "analyzer", problem=problem, item=item, sizes=sizes)
-        prompt = Prompt(role=ANALYZE.role, messages=asked, max_tokens=sizes.thought_reply)
+        messages = first_messages("analyzer_system", "analyzer", problem=problem, item=item, sizes=sizes)
+        prompt = Prompt(role=ANALYZE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
-            said = context.ask(prompt, Analysis).value
+            reply = context.ask(prompt, Analysis).value
         except ReplyError as error:
             skipped.append(f"{item.id}: {error}")
             continue
-        confidence = said.confidence if item.reproduced else min(said.confidence, _UNPROVEN)
+        confidence = reply.confidence if item.reproduced else min(reply.confidence, _UNPROVEN)
         facts = item.model_dump(exclude={"id", "text"})
-        rated = said.model_dump() | {"confidence": confidence}
+        rated = reply.model_dump() | {"confidence": confidence}
         reports.append(Report.model_validate({"item": item.id, **facts, **rated}))
     return Reports(reports=tuple(reports), skipped=tuple(skipped))
 

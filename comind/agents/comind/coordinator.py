@@ -183,7 +183,7 @@ def coordinate(
     reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
-    table, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
+    builder, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         prompt = Prompt(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
@@ -192,19 +192,19 @@ def coordinate(
             if found.drafts:
                 break
             raise
-        said = answer.value.drafts
-        wrong = invalid_ensembles([(each.title, _members(each)) for each in said], facts)
-        fine = [table.draft(each) for number, each in enumerate(said) if number not in wrong]
-        drafts = table.distinct(fine)[: facts.wanted]
+        proposed = answer.value.drafts
+        wrong = invalid_ensembles([(each.title, _members(each)) for each in proposed], facts)
+        fine = [builder.draft(each) for number, each in enumerate(proposed) if number not in wrong]
+        drafts = builder.distinct(fine)[: facts.wanted]
         if drafts:
             preparation = _preparation(answer.value, facts)
-            planned = table.with_every_part(drafts)
+            planned = builder.with_every_part(drafts)
             found = RoundDrafts(
                 drafts=tuple(_prepared(each, preparation) for each in planned), preparation=preparation
             )
         if found.drafts and not wrong:
             break
-        refused = "; ".join(wrong.values()) or _nothing_new(said)
+        refused = "; ".join(wrong.values()) or _nothing_new(proposed)
         again = TEMPLATES.render(
             "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
         )
@@ -216,15 +216,15 @@ def coordinate(
     return found if found.drafts else RoundDrafts(refused=refused)
 
 
-def _nothing_new(said: Sequence[DraftIdea]) -> str:
-    titles = ", ".join(f'"{each.title}"' for each in said)
-    return f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
+def _nothing_new(proposed: Sequence[DraftIdea]) -> str:
+    titles = ", ".join(f'"{each.title}"' for each in proposed)
+    return f"all of these were tried before: {titles}" if proposed else "the list of drafts was empty"
 
 
-def _preparation(said: Drafts, facts: Drafting) -> str:
+def _preparation(proposed: Drafts, facts: Drafting) -> str:
     """Return the preparation of a round's fresh drafts: that of the reply, else the latest one."""
     known = facts.preparation or ""
-    given = str(getattr(said, "preparation", ""))
+    given = str(getattr(proposed, "preparation", ""))
     if not given.strip():
         return known
     try:
@@ -242,10 +242,10 @@ def _prepared(draft: Draft, preparation: str) -> Draft:
     )
 
 
-def _is_said(idea: str, method: str) -> bool:
+def _contains(idea: str, method: str) -> bool:
     """Whether a method has nearly all words of an idea, ignoring numbers."""
-    plain, said = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
-    return fuzz.token_set_ratio(plain, said, processor=default_process) >= _NEARLY
+    plain, proposed = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
+    return fuzz.token_set_ratio(plain, proposed, processor=default_process) >= _NEARLY
 
 
 class _DraftBuilder:
@@ -261,27 +261,27 @@ class _DraftBuilder:
         self._with_files = {each.ref for each in view.datasets if each.files}
         self._titles = {title.casefold() for title in facts.titles}
 
-    def draft(self, said: DraftIdea) -> Draft:
+    def draft(self, proposed: DraftIdea) -> Draft:
         """Convert a proposed draft: look up ids, and add the code that it starts from."""
-        ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
-        members = _members(said)
-        start = "" if members else said.start_from.strip()
+        ideas = [self._ideas[n - 1] for n in proposed.ideas if 0 < n <= len(self._ideas)]
+        members = _members(proposed)
+        start = "" if members else proposed.start_from.strip()
         base = self._base(start)
-        datasets = [ref for ref in said.datasets if ref in self._datasets]
+        datasets = [ref for ref in proposed.datasets if ref in self._datasets]
         came_from = [start] if base else members
-        parts = [said.method.strip()]
-        unsaid = [idea.text for idea in ideas if not _is_said(idea.text, said.method)]
-        if unsaid:
+        parts = [proposed.method.strip()]
+        missing = [idea.text for idea in ideas if not _contains(idea.text, proposed.method)]
+        if missing:
             heading = "Ideas to use (where numbers differ, those above hold):"
-            parts.append("\n".join([heading, *(f"- {text}" for text in unsaid)]))
-        if said.code.strip():
-            parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
+            parts.append("\n".join([heading, *(f"- {text}" for text in missing)]))
+        if proposed.code.strip():
+            parts.append(f"Essential code:\n\n```python\n{proposed.code.strip()}\n```")
         mounted = [start, *self._read_by(start)] if base else members
         if start in self._notebooks:  # the datasets that it reads
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
-            title=" ".join(said.title.split())[:_TITLE_LENGTH],
-            kind=ENSEMBLE if members else said.kind.strip().lower(),
+            title=" ".join(proposed.title.split())[:_TITLE_LENGTH],
+            kind=ENSEMBLE if members else proposed.kind.strip().lower(),
             members=tuple(members),
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
@@ -355,9 +355,9 @@ class _DraftBuilder:
         return {}
 
 
-def _members(said: DraftIdea) -> list[str]:
+def _members(proposed: DraftIdea) -> list[str]:
     """Return the distinct solutions that a draft combines."""
-    named = getattr(said, "combine", ())
+    named = getattr(proposed, "combine", ())
     return list(dict.fromkeys(each.strip() for each in named if each.strip()))
 
 

@@ -103,7 +103,7 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
         sources = [origins[n] for n in each.made_from if n in origins]
-        sources = sources or [_echoed(each.text, __report_texts(facts))]
+        sources = sources or [_echoed(each.text, _report_texts(facts))]
         idea = Idea(
             id=f"idea-{number:03d}",
             text=" ".join(each.text.split()),
@@ -119,13 +119,13 @@ def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
 
     Models invent sources; words that an idea shares with a report are reliable.
     """
-    texts = __report_texts(facts)
+    texts = _report_texts(facts)
     origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
     remembered = enumerate(facts.ideas, start=len(raw) + 1)
     return origins | {number: (idea.id,) for number, idea in remembered}
 
 
-def __report_texts(facts: Proposing) -> dict[str, str]:
+def _report_texts(facts: Proposing) -> dict[str, str]:
     return {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
 
 

@@ -19,12 +19,12 @@ _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 def journal_of(state: CampaignState, view: CommunityView) -> str:
     """Return the journal as Markdown; untrusted text in it is truncated and escaped."""
     pool = pool_of(state)
-    _lines_by_thought = __lines_by_thought(state, pool)
+    stages = _lines_by_thought(state, pool)
     readings = {each.id for each in state.works.thoughts(ANALYZE)}
     lines = [f"# {state.spec.id}", ""]
     number, reading = 0, False
     for record in state.works:
-        if record.id not in _lines_by_thought:
+        if record.id not in stages:
             continue
         goes_on = reading and record.id in readings  # a round has several readers
         reading = record.id in readings
@@ -33,14 +33,14 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
             lines += [f"## Round {number}", ""]
         if goes_on:
             lines.pop()
-        lines += [*(_lines_by_thought[record.id][1:] if goes_on else _lines_by_thought[record.id]), ""]
+        lines += [*(stages[record.id][1:] if goes_on else stages[record.id]), ""]
     lines += ["## Attempts", "", *attempt_lines(state), "", *step_lines(state)]
     lines += ["## What came of the community", "", *_influence(state, view), ""]
     return "\n".join(lines)
 
 
-def __lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
-    works, _lines_by_thought = state.works, {}
+def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
+    works, stages = state.works, {}
     for read in works.thoughts(ANALYZE):
         if read.result is not None:
             why = {each.id: each.why for each in read.facts.sampled}
@@ -48,14 +48,14 @@ def __lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]
                 _report(report, why.get(report.item, "a solution of this campaign"))
                 for report in read.result.reports
             ]
-            _lines_by_thought[read.id] = [
+            stages[read.id] = [
                 "Read:",
                 *found,
                 *(f"- no report on {plain(s)}" for s in read.result.skipped),
             ]
     for proposed in works.thoughts(PROPOSE):
         if proposed.result is not None:
-            _lines_by_thought[proposed.id] = [
+            stages[proposed.id] = [
                 "Ideas:",
                 *(_idea(each, pool, state) for each in proposed.result.ideas),
             ]
@@ -63,13 +63,13 @@ def __lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]
         if drafted.result is not None:
             refused = drafted.result.refused
             told = [f"- {_draft(each)}" for each in drafted.result.drafts] or [f"none, {plain(refused)}"]
-            _lines_by_thought[drafted.id] = ["Drafts:", *told]
+            stages[drafted.id] = ["Drafts:", *told]
     for record in works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
-            _lines_by_thought[record.id] = [
+            stages[record.id] = [
                 f"{record.work.purpose} failed: {plain(record.outcome.failure.message)}"
             ]
-    return _lines_by_thought
+    return stages
 
 
 def _idea(idea: Idea, pool: Pool, state: CampaignState) -> str:

@@ -107,7 +107,7 @@ def test_a_disk_that_was_full_before_is_no_fault_of_the_code(tmp_path: Path) -> 
     with pytest.raises(DiskError, match="of its disk are free") as told:
         QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
     assert str(tmp_path) in str(told.value)
-    assert "make room" in told.value.hint
+    assert "free disk space" in told.value.hint
 
 
 def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:

@@ -213,7 +213,7 @@ def _timeless(outcome: CodeOutcome) -> CodeOutcome:
 def test_a_killed_node_goes_on_to_the_same_end(
     operator: Operator, variant: str, replies: tuple[dict[str, Any], ...], tmp_path: Path
 ) -> None:
-    """Killed after any record, a node resumes to the same outcome without requesting a recorded reply."""
+    """Killed after any record, a node resumes to the same outcome without repeating a request."""
     work = next_node(operator)
     expected, *_ = carried_out(tmp_path / "whole", work, *replies, community=variant)
     place = Path("runs/demo-tiny-1/attempt-001/log.jsonl")
