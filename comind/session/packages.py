@@ -76,33 +76,31 @@ class Packages:
     def install(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
         """Install requirements; return the answer to the agent, one line for each."""
         end = time.monotonic() + min(seconds, _SECONDS)
-        return "".join(f"{self._install_one(requirement, end)}\n" for requirement in wanted)
+        return "".join(f"pip install {each[:100]}: {self._install_one(each, end)}\n" for each in wanted)
 
     def _install_one(self, requirement: str, end: float) -> str:
         named = _NAME.match(requirement)
         if not self._allowed:
-            return f"pip install {requirement[:100]}: refused, no packages can be installed in this campaign"
+            return "refused, no packages can be installed in this campaign"
         if named is None:
-            return (
-                f"pip install {requirement[:100]}: refused, only NAME or NAME==VERSION can be asked for"
-            )
+            return "refused, only NAME or NAME==VERSION can be asked for"
         if _normalized(named[1]) not in self._allowed:
             allowed = ", ".join(sorted(self._allowed))
-            return f"pip install {requirement}: refused, not on the list of allowed packages ({allowed})"
+            return f"refused, not on the list of allowed packages ({allowed})"
         before = {package.name: package for package in self.installed}.get(_normalized(named[1]))
         if before is not None and named[2] in (None, "", f"=={before.version}"):
-            return f"pip install {requirement}: {before.name} {before.version} is installed"
+            return f"{before.name} {before.version} is installed"
         if before is not None:
-            return f"pip install {requirement}: refused, {before.version} is installed and in use"
+            return f"refused, {before.version} is installed and in use"
         try:
             package = self._install_wheel(requirement, end - time.monotonic())
         except subprocess.TimeoutExpired:
-            return f"pip install {requirement}: failed, it took too long"
+            return "failed, it took too long"
         except (OSError, ValueError) as error:
-            return f"pip install {requirement}: failed, {error}"
+            return f"failed, {error}"
         self.installed = (*self.installed, package)
         write_atomically(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
-        return f"pip install {requirement}: installed {package.name} {package.version}, without dependencies"
+        return f"installed {package.name} {package.version}, without dependencies"
 
     def _install_wheel(self, requirement: str, seconds: float) -> InstalledPackage:
         """Download a wheel and unpack it, without running any of its code."""
