@@ -12,7 +12,7 @@ from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
 from comind.session.store import list_datasets, list_models
 from comind.system.hardware import describe_machine
-from comind.system.interpreter import OWN_PYTHON, PROGRAM, python_and_packages
+from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder
 from comind.wiring.prompts import prompts_sha256
 from tasks.git import code_revision
@@ -61,7 +61,7 @@ def read_environment(
 
 def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
-    if sandbox.python == OWN_PYTHON:
+    if sandbox.python == own_interpreter().python:
         return python_and_packages()
     with scratch_folder("e") as scratch:
         told = run_program(

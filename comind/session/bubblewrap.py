@@ -14,7 +14,7 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, MountingSandbox, host_programs, prepare_mounts
+from comind.session.mounts import MountingSandbox
 from comind.session.process import start_with_limits
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
@@ -59,7 +59,7 @@ class BubblewrapSandbox(MountingSandbox):
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program."""
-        prepare_mounts(spec)
+        self.prepare_mounts(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, self.workspace), (spec.runtime, self.runtime)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
@@ -91,8 +91,8 @@ class BubblewrapSandbox(MountingSandbox):
                 argv += ["--ro-bind", str(path), str(path)]
         argv += ["--proc", "/proc", "--dev", "/dev"]
         for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - joblib's semaphores are in /dev/shm
-            argv += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", folder]
-        for prefix in host_programs(self._interpreter):
+            argv += ["--perms", "1777", "--size", str(self.tmp_bytes), "--tmpfs", folder]
+        for prefix in self._interpreter.mounts():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
 
@@ -101,7 +101,8 @@ class BubblewrapSandbox(MountingSandbox):
         if not self._root:
             return ["--cap-drop", "ALL"]
         kept = [a for name in ("SETUID", "SETGID", "SETPCAP") for a in ("--cap-add", f"CAP_{name}")]
-        user = [f"--reuid={SANDBOX_UID}", f"--regid={SANDBOX_UID}", "--clear-groups"]
+        uid, gid = self.user
+        user = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
         none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
         return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, MountingSandbox, host_programs, prepare_mounts
+from comind.session.mounts import MountingSandbox
 from comind.session.program import run_program
 from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.process_identity import has_exited, process_identity
@@ -81,13 +81,13 @@ class DockerSandbox(MountingSandbox):
         self.toolbox = labels.get("comind.toolbox", "")
         if labels.get("comind.programs") == "host":
             interpreter = interpreter or interpreter_for_agents()
-            self._programs = [Path("/usr"), *host_programs(interpreter)]
+            self._programs = [Path("/usr"), *interpreter.mounts()]
             self.python, self.toolbox = interpreter.python, interpreter.toolbox
         self._probe()
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
-        prepare_mounts(spec)
+        self.prepare_mounts(spec)
         with self._engine() as engine:
             container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
         return self._supervise(str(container.id), spec)
@@ -115,7 +115,7 @@ class DockerSandbox(MountingSandbox):
     def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
         from docker.types import DeviceRequest, LogConfig, Ulimit
 
-        uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
+        gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
         limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
         # Above this an allocation raises MemoryError and variables are kept; the container's own limit
         # kills the process.
@@ -125,13 +125,13 @@ class DockerSandbox(MountingSandbox):
             "use_config_proxy": False,  # a proxy's address may contain a password
             "mounts": self._mounts(spec),
             "working_dir": str(self.workspace),
-            "user": f"{uid}:{gid}",
+            "user": "{}:{}".format(*self.user),
             "hostname": "sandbox",
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
-            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
-            "shm_size": TMP_BYTES,
+            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},mode=1777"},  # noqa: S108
+            "shm_size": self.tmp_bytes,
             "cap_drop": ["ALL"],
             "security_opt": ["no-new-privileges"],
             "mem_limit": spec.memory_bytes,
@@ -139,11 +139,7 @@ class DockerSandbox(MountingSandbox):
             "pids_limit": spec.processes,
             "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in limits.items()],
             "log_config": LogConfig(type="none"),  # the supervisor writes the log, and limits it
-            "device_requests": [
-                DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
-            ]
-            if spec.gpus
-            else [],
+            "device_requests": [gpus] if spec.gpus else [],
             "init": True,
             "labels": {_OWNER: process_identity()},
         }

@@ -6,12 +6,10 @@ from itertools import chain
 from pathlib import Path
 
 from comind.session.base import SandboxSpec
-from comind.system.interpreter import Interpreter
 
-__all__ = ["SANDBOX_UID", "TMP_BYTES", "MountingSandbox", "host_programs", "prepare_mounts"]
+__all__ = ["MountingSandbox"]
 
-SANDBOX_UID = 10001  # user id of programs if we are root; unused on the host
-TMP_BYTES = 1 << 30  # of temporary files
+_UID = 10001  # unused on the host
 
 
 class MountingSandbox:
@@ -19,26 +17,24 @@ class MountingSandbox:
 
     workspace = Path("/workspace")
     runtime = Path("/run/comind")
+    tmp_bytes = 1 << 30
+    """Limit of temporary files."""
+
+    @property
+    def user(self) -> tuple[int, int]:
+        """User and group id of programs: our own, unless we are root."""
+        return (_UID, _UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
 
     def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the paths of the two folders inside the sandbox."""
         del workspace, runtime
         return self.workspace, self.runtime
 
-
-def host_programs(interpreter: Interpreter) -> list[Path]:
-    """Return the folders of an interpreter and its packages that are outside of /usr."""
-    usr = Path("/usr")
-    resolved = {path.resolve() for path in interpreter.prefixes}
-    outside = {path for path in resolved if path != usr and usr not in path.parents}
-    return sorted(path for path in outside if not any(other in path.parents for other in outside))
-
-
-def prepare_mounts(spec: SandboxSpec) -> None:
-    """Create the mount points of the inputs; as root, give the folders to the sandbox user."""
-    made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
-    if os.getuid() == 0:
-        _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
+    def prepare_mounts(self, spec: SandboxSpec) -> None:
+        """Create the mount points of the inputs; as root, give the folders to the sandbox user."""
+        made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
+        if os.getuid() == 0:
+            _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
 
 
 def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
@@ -59,11 +55,11 @@ def _give_away(folders: Iterable[Path]) -> None:
     The content of a folder that the user owns already is left alone: it may be anything.
     """
     for folder in folders:
-        if folder.lstat().st_uid == SANDBOX_UID:
+        if folder.lstat().st_uid == _UID:
             continue
-        os.chown(folder, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+        os.chown(folder, _UID, _UID, follow_symlinks=False)
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 _give_away([path])
             else:
-                os.chown(path, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+                os.chown(path, _UID, _UID, follow_symlinks=False)

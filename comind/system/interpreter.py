@@ -19,7 +19,6 @@ from functools import cache
 from pathlib import Path
 
 __all__ = [
-    "OWN_PYTHON",
     "PROGRAM",
     "Interpreter",
     "interpreter_for_agents",
@@ -27,9 +26,6 @@ __all__ = [
     "python_and_packages",
     "toolbox_folder",
 ]
-
-OWN_PYTHON = sys.executable
-"""The interpreter of this process."""
 
 PROGRAM = "" if __name__ == "__main__" else Path(__file__).read_text(encoding="utf-8")
 """The source of this module, to be run with `python -c`."""
@@ -50,10 +46,17 @@ class Interpreter:
     toolbox: str = ""
     """Hash of the toolbox's lock file; empty for our own environment."""
 
+    def mounts(self) -> list[Path]:
+        """Return the folders outside of /usr that a sandbox has to mount, without nested ones."""
+        usr = Path("/usr")
+        resolved = {path.resolve() for path in self.prefixes}
+        outside = {path for path in resolved if path != usr and usr not in path.parents}
+        return sorted(path for path in outside if not any(other in path.parents for other in outside))
+
 
 def own_interpreter() -> Interpreter:
     """Return the interpreter of this process."""
-    return Interpreter(OWN_PYTHON, (Path(sys.base_prefix), Path(sys.prefix)))
+    return Interpreter(sys.executable, (Path(sys.base_prefix), Path(sys.prefix)))
 
 
 def interpreter_for_agents() -> Interpreter:

@@ -122,9 +122,9 @@ class Driver:
             ready = dict(poller.poll(self._wait_ms()))
             if self._host.fileno() in ready and not self._handle_command():
                 break
-            for source, hear in ((self._iopub, self._on_iopub), (self._shell, self._on_shell_reply)):
+            for source, handle in ((self._iopub, self._on_iopub), (self._shell, self._on_shell_reply)):
                 for parts in self._received(source) if source in ready else ():
-                    hear(parts)
+                    handle(parts)
             if gone in ready:
                 gone.recv_multipart()
                 self._on_disconnect()

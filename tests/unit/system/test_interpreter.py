@@ -2,14 +2,15 @@
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
-from comind.system.interpreter import OWN_PYTHON, PROGRAM, python_and_packages
+from comind.system.interpreter import PROGRAM, python_and_packages
 
 
 def _told(*options: str, **env: str) -> tuple[str, list[str]]:
     """Run the program in an interpreter without CoMind in its path; return its output."""
-    command = [OWN_PYTHON, *options, "-c", PROGRAM]
+    command = [sys.executable, *options, "-c", PROGRAM]
     version, packages = json.loads(subprocess.check_output(command, env=env, cwd="/"))
     return version, packages
 

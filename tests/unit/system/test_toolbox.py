@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from comind.session.mounts import host_programs
 from comind.system.interpreter import (
     Interpreter,
     _toolbox_at,
@@ -35,7 +34,7 @@ def test_it_is_known_by_its_lock_file(tmp_path: Path) -> None:
         hashlib.sha256(b"numpy==2.4.6\n").hexdigest(),
     )
     assert found is not None
-    assert host_programs(found) == sorted([(tmp_path / "base").resolve(), folder.resolve()])
+    assert found.mounts() == sorted([(tmp_path / "base").resolve(), folder.resolve()])
 
 
 def test_half_of_one_is_none(tmp_path: Path) -> None:
@@ -61,4 +60,4 @@ def test_agents_code_runs_in_it_where_it_is(tmp_path: Path, monkeypatch: pytest.
 def test_nothing_is_mounted_twice(tmp_path: Path) -> None:
     """Folders in /usr or within another mounted folder are not mounted again."""
     both = Interpreter("python", (Path("/usr"), Path("/usr/lib"), tmp_path, tmp_path / "venv"))
-    assert host_programs(both) == [tmp_path.resolve()]
+    assert both.mounts() == [tmp_path.resolve()]
