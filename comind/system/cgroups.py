@@ -87,7 +87,7 @@ def _create(folder: Path, limits: dict[str, int]) -> bool:
     """Create a group and write the limits that it supports; remove it if it supports none."""
     written = False
     with contextlib.suppress(OSError):
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         for name, value in limits.items():
             with contextlib.suppress(OSError):
                 if (folder / name).exists():

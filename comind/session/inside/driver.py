@@ -96,7 +96,7 @@ class Driver:
 
     def run(self) -> int:
         """Serve the host until the kernel exits; return its exit code."""
-        # While the kernel starts.
+        # Imported while the kernel starts.
         import zmq
         from jupyter_client.session import Session
 

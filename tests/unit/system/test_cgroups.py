@@ -13,16 +13,18 @@ from comind.system.process_identity import start_ticks
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Create control files in a new folder, as the kernel does."""
-    made = cgroups._made
+    create = cgroups._create
 
-    def made_with_files(folder: Path) -> Path | None:
-        if made(folder) is None:
-            return None
-        for name in ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",):
-            (folder / name).touch()
-        return folder
+    def create_with_files(folder: Path, limits: dict[str, int]) -> bool:
+        if folder.parent.is_dir():
+            folder.mkdir()
+            for name in (
+                ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",)
+            ):
+                (folder / name).touch()
+        return create(folder, limits)
 
-    monkeypatch.setattr(cgroups, "_made", made_with_files)
+    monkeypatch.setattr(cgroups, "_create", create_with_files)
 
 
 def test_the_second_version(tmp_path: Path, prepared: None) -> None:
