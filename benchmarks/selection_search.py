@@ -22,7 +22,7 @@ from benchmarks.selection import (
     shown,
     simulate,
 )
-from comind.domain.optimism import expected_maximum, selection_optimism
+from comind.domain.metric import expected_maximum, selection_optimism
 
 LADDERS = (0.0, 0.25, 0.5, 1.0, 2.0)
 """Standard errors of the paired difference that a gain has to exceed; 1: no parameter to choose."""

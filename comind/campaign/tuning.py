@@ -1,7 +1,7 @@
 """How much a campaign has been tuned to its validation rows, and what that makes of its best score.
 
 A function of the logs: the gradings of all attempts, blends included, and the standard errors of the
-differences that were measured between them. `comind/domain/optimism.py` has the formula.
+differences that were measured between them. `comind/domain/metric.py` has the formula.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,8 +12,7 @@ from comind.campaign.attempt import WORK_EVENTS
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.history import AttemptState, fold
 from comind.campaign.state import CampaignState
-from comind.domain.metric import MetricValue
-from comind.domain.optimism import selection_optimism
+from comind.domain.metric import MetricValue, selection_optimism
 from comind.errors import LogError
 from comind.eventlog.log import read_log
 

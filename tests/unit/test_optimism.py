@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.domain.optimism import expected_maximum, selection_optimism
+from comind.domain.metric import expected_maximum, selection_optimism
 
 _SCORES = st.lists(st.floats(-1e3, 1e3), max_size=30)
 _ERRORS = st.floats(0, 1e3)

@@ -1,7 +1,6 @@
 """AIDE: tree search over programs, which are drafted, debugged and improved (docs/aide.md).
 
-    agent        plans the next nodes of the tree
-    tree         parameters and search policy, a pure function of the nodes so far
+    agent        plans the next nodes of the tree: parameters and search policy
     coder        a node: plan and program in one reply, one run, a review
     notes        notebooks and discussions in prompts (AIDE+Code, AIDE+RAG)
 

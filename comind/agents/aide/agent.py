@@ -1,12 +1,17 @@
-"""Plan AIDE's next nodes from the tree so far."""
+"""Plan AIDE's next nodes from the tree so far.
+
+A node is an attempt of this agent; it is good if the grader scored it, and buggy if it ended without a
+score. The search policy is a pure function of the nodes so far.
+"""
 
 import random
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+from pydantic import Field
 
 from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, token_limits
 from comind.agents.aide.notes import by_votes, notes_for
-from comind.agents.aide.tree import AideParameters, next_node, scored_nodes
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext
 from comind.campaign.estimate import Expected, ExpectedCalls
@@ -18,16 +23,34 @@ from comind.campaign.state import CampaignState
 from comind.campaign.works import Attempt
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
+from comind.domain.metric import MetricValue
+from comind.domain.value import Value
 from comind.llm.base import Usage
 from comind.llm.settings import ModelSettings
 
-__all__ = ["Aide"]
+__all__ = ["Aide", "AideParameters"]
 
 _LONG_CONTEXT = 131_072  # tokens, at which a plan reaches its maximum size
 _SETTINGS = ModelSettings(temperature=0.5)
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
 _REVIEW = Usage(prompt_tokens=2_500, completion_tokens=150)
 _READING = Usage(prompt_tokens=8_000, completion_tokens=1_000)  # of the community, for a draft
+
+
+class AideParameters(Value):
+    """Hyperparameters of the search: section `agents.aide` of params.yaml, with AIDE's own defaults."""
+
+    drafts: int = Field(default=5, ge=1, description="drafts before anything else")
+    debug_probability: float = Field(
+        default=0.5, ge=0, le=1, description="how often a failed program is debugged, if there is one"
+    )
+    max_debug_depth: int = Field(
+        default=3, ge=0, description="deepest failed program that is debugged; a draft has depth 0"
+    )
+    community: Literal["none", "code", "rag"] = Field(
+        default="none",
+        description="code: a public notebook for each draft; rag: what the model picks, or is near",
+    )
 
 
 class Aide(Agent):
@@ -47,7 +70,7 @@ class Aide(Agent):
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + max(0, free)):
             draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
-            work = self._node(state, nodes, *next_node(nodes, self.settings, draw))
+            work = self._node(state, nodes, *_next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
         if planned or len(nodes) < state.spec.steps or state.works.in_flight():
@@ -129,4 +152,41 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
 
 def _memory(nodes: Sequence[Attempt]) -> str:
     """Return plan, review and score of the scored nodes, the newest last."""
-    return TEMPLATES.render("memory", nodes=scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))
+    return TEMPLATES.render("memory", nodes=_scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))
+
+
+# --- the search policy -----------------------------------------------------------------------------
+
+
+def _scored_nodes(nodes: Sequence[Attempt]) -> list[tuple[Attempt, MetricValue]]:
+    """Return the nodes that have a score, each with its value."""
+    return [(node, node.outcome.score.value) for node in nodes if node.outcome and node.outcome.score]
+
+
+def _next_node(
+    nodes: Sequence[Attempt], parameters: AideParameters, draw: random.Random
+) -> tuple[Operator, Attempt | None]:
+    """Return operator and parent of the next node.
+
+    `nodes` are all so far in the order of planning, also those in flight.
+    """
+    if sum(not node.work.parents for node in nodes) < parameters.drafts:
+        return Operator.DRAFT, None
+    failed = _debuggable(nodes, parameters.max_debug_depth)
+    if failed and draw.random() < parameters.debug_probability:
+        return Operator.DEBUG, draw.choice(failed)
+    scored = _scored_nodes(nodes)
+    if not scored:
+        return Operator.DRAFT, None
+    return Operator.IMPROVE, max(scored, key=lambda pair: pair[1])[0]
+
+
+def _debuggable(nodes: Sequence[Attempt], deepest: int) -> list[Attempt]:
+    """Return buggy leaves within the depth limit that have a program to debug."""
+    depths: dict[str, int] = {}
+    for node in nodes:
+        debug = node.work.operator is Operator.DEBUG
+        depths[node.id] = depths[node.work.parents[0]] + 1 if debug else 0
+    inner = {parent for node in nodes for parent in node.work.parents}
+    leaves = [node for node in nodes if node.id not in inner and depths[node.id] <= deepest]
+    return [each for each in leaves if each.outcome and each.outcome.last and not each.outcome.score]

@@ -1,8 +1,7 @@
 """CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
     agent           plans rounds without a barrier between them
-    parameters      section `agents.comind` of params.yaml
-    thoughts        facts and results of the three purposes of a round
+    thoughts        parameters; facts and results of the three purposes of a round
     analyzer        samples items, turns them into rated reports, and checks claims against scores
     idea_proposer   brainstorms, filters and rebuilds ideas; each keeps its sources
     coordinator     turns ideas into distinct drafts, each with something to start from

@@ -9,10 +9,16 @@ from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION,
 from comind.agents.comind.coordinator import coordinate, drafting_facts
 from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
 from comind.agents.comind.sizes import estimate
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    COORDINATE,
+    PROPOSE,
+    CoMindParameters,
+    Drafting,
+    RoundDrafts,
+)
 from comind.campaign.agent import Agent, Role
 from comind.campaign.context import CodeContext, ThinkContext
 from comind.campaign.estimate import Expected

@@ -6,11 +6,11 @@ import re
 from pydantic import Field
 
 from comind.agents.comind.conversation import TEMPLATES, first_messages
-from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import Pool, runs_of
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
     ANALYZE,
+    CoMindParameters,
     Component,
     Item,
     Ratings,

@@ -5,9 +5,8 @@ from typing import Any
 from comind.agents.comind.analyzer import reading_facts
 from comind.agents.comind.coordinator import drafting_facts
 from comind.agents.comind.idea_proposer import proposing_facts
-from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, ThinkOutcome
 from comind.campaign.plan import BASELINE_ROLE, Code, Purpose, Think

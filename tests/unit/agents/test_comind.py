@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import reading_facts
-from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
     PROPOSE,
+    CoMindParameters,
     Drafting,
     Proposing,
     Reading,

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import _sample
-from comind.agents.comind.parameters import CoMindParameters
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.outcome import ThinkOutcome
 from comind.campaign.plan import Code, Think, Wait
 from comind.campaign.worker import execute
