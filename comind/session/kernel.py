@@ -82,20 +82,20 @@ class KernelSession:
             self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
-        self._link: Channel | None = None
+        self._channel: Channel | None = None
         self._number = 0
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
         """Run one cell; see `Session.run`."""
-        asked, printed = time.monotonic(), ""
+        started, printed = time.monotonic(), ""
         if self._packages is not None:
             wanted, code = split_installs(code)
             printed = self._packages.install(wanted, seconds=seconds)
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        left = seconds - (begun - asked) if printed else seconds
+        left = seconds - (begun - started) if printed else seconds
         result = self._execute(code, begun, left, watch)
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
@@ -106,9 +106,9 @@ class KernelSession:
 
     def close(self) -> None:
         """Terminate the kernel and all its descendants."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
         if self._handle is not None:
             self._handle.stop()
             self._handle = None
@@ -131,9 +131,7 @@ class KernelSession:
         seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
             argv=(self._sandbox.python, "-P", *seen),
-            env=environment(
-                self._sandbox.python, runtime, {**self._env, **self._python_path(workspace)}
-            ),
+            env=environment(self._sandbox.python, runtime, self._env | self._python_path(workspace)),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -161,10 +159,10 @@ class KernelSession:
     def _connect(self, listener: Listener) -> None:
         """Wait for the driver, then for the kernel's first reply."""
         end = time.monotonic() + _START_SECONDS
-        self._link = listener.accept(lambda: self._check_start(end))
+        self._channel = listener.accept(lambda: self._check_start(end))
         while True:
             try:
-                frame = self._link.receive(_POLL_SECONDS)
+                frame = self._channel.receive(_POLL_SECONDS)
             except ChannelError as error:
                 self._await_end()
                 self._check_start(end)
@@ -193,14 +191,14 @@ class KernelSession:
         cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch())
         self._number = cell.number
         try:
-            assert self._link is not None
-            self._link.send(EXECUTE, cell.number, code)
+            assert self._channel is not None
+            self._channel.send(EXECUTE, cell.number, code)
             while True:
                 if cell.has_to_end():
-                    self._link.send(INTERRUPT, cell.number)
+                    self._channel.send(INTERRUPT, cell.number)
                 if reason := cell.overdue():
                     return self._killed(cell, reason)
-                frame = self._link.receive(cell.wait())
+                frame = self._channel.receive(cell.wait())
                 if frame is not None and frame.number == cell.number and cell.take(frame):
                     return cell.result()
                 if frame is None and self._handle is not None and not self._handle.alive():
