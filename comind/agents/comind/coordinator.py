@@ -242,10 +242,10 @@ def _prepared(draft: Draft, preparation: str) -> Draft:
     )
 
 
-def _contains(idea: str, method: str) -> bool:
+def _contains(method: str, idea: str) -> bool:
     """Whether a method has nearly all words of an idea, ignoring numbers."""
-    plain, proposed = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
-    return fuzz.token_set_ratio(plain, proposed, processor=default_process) >= _NEARLY
+    texts = (re.sub(r"\d[\d.,]*", " ", text) for text in (method, idea))
+    return fuzz.token_set_ratio(*texts, processor=default_process) >= _NEARLY
 
 
 class _DraftBuilder:
@@ -270,7 +270,7 @@ class _DraftBuilder:
         datasets = [ref for ref in proposed.datasets if ref in self._datasets]
         came_from = [start] if base else members
         parts = [proposed.method.strip()]
-        missing = [idea.text for idea in ideas if not _contains(idea.text, proposed.method)]
+        missing = [idea.text for idea in ideas if not _contains(proposed.method, idea.text)]
         if missing:
             heading = "Ideas to use (where numbers differ, those above hold):"
             parts.append("\n".join([heading, *(f"- {text}" for text in missing)]))
