@@ -10,7 +10,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Sandbox
 from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
-from comind.session.store import list_datasets, list_models
+from comind.session.user_store import list_datasets, list_models
 from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder

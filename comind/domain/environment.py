@@ -31,7 +31,7 @@ class StoreItem(Value):
     """How to load it, in one line of Python; for a mixed folder, what it contains."""
     bytes: int = 0
     sha256: str = ""
-    """Hash of its manifest (see comind/session/store.py)."""
+    """Hash of its manifest (see comind/session/user_store.py)."""
 
 
 class Environment(Value):

@@ -39,7 +39,7 @@ _COMPARING_POINTS = (
 
 CLOSING_POINTS = (
     "folds-planned",  # the event with the attempts to run on folds | the plan of the first run
-    "fold-planned",  # the plan of a run on a fold | handing it out
+    "fold-planned",  # the plan of a run on a fold | its start
     "fold-made",  # the fold's files | the session of its run
     "fold-finished",  # the event with the attempts that remain after a fold | the plan of the next run
     "blend-judged",  # the event with the members of the blend | the plan of the blend

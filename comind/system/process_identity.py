@@ -1,4 +1,4 @@
-"""Identify processes beyond their process id, which is reused, to find what dead ones left behind."""
+"""Identify processes beyond their process id, which is reused, to find the leftovers of dead ones."""
 
 import os
 from pathlib import Path

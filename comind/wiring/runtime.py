@@ -47,10 +47,10 @@ from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.packages import PACKAGES_AT, Packages
 from comind.session.program import run_program, thread_settings
-from comind.session.store import store_inputs, store_settings
+from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
 from comind.system.hardware import Cores, Gpus, usable_cores
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code

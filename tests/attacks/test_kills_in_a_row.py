@@ -27,7 +27,7 @@ from pathlib import Path
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, Input
 from comind.session.choice import SANDBOXES
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 folder, name, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 inputs = (Input(folder / 'data', 'input/d'),)
 session = KernelSession(SANDBOXES[name](), folder / 'workspace', inputs=inputs, env={'MARK': mark},

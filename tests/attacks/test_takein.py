@@ -7,7 +7,7 @@ import pytest
 from comind.campaign.attempt import SubmissionNames
 from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.system.files import copy_untrusted_tree
 from tests.attacks.conftest import SECRET, Scene, said
 

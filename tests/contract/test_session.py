@@ -11,7 +11,7 @@ import pytest
 
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, Input, Sandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
 from comind.system.interpreter import Interpreter

@@ -11,9 +11,9 @@ from comind.domain.resources import TOOLBOX, StoreFolders
 from comind.session.base import CellResult, CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
-from comind.session.store import list_models, store_inputs, store_settings
+from comind.session.user_store import list_models, store_inputs, store_settings
 from comind.system.interpreter import Interpreter, _toolbox_at
 from tests.contract.sandboxes import ALL
 from tests.engine import ROOT

@@ -4,6 +4,6 @@ What to try next, and how an attempt carries it out, belongs here; the programs 
 comind.baseline.
 """
 
-from comind.agents.baseline.agent import BaselineAgent
+from comind.agents.baseline.hyperparameter_search import BaselineAgent
 
 __all__ = ["BaselineAgent"]

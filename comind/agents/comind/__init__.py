@@ -1,6 +1,6 @@
 """CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
-    agent           plans rounds without a barrier between them
+    rounds          plans rounds without a barrier between them
     thoughts        parameters; facts and results of the three purposes of a round
     analyzer        samples items, turns them into rated reports, and checks claims against scores
     idea_proposer   brainstorms, filters and rebuilds ideas; each keeps its sources
@@ -16,6 +16,6 @@
 Prompts are files in `prompts/`.
 """
 
-from comind.agents.comind.agent import CoMind
+from comind.agents.comind.rounds import CoMind
 
 __all__ = ["CoMind"]

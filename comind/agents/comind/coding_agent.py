@@ -150,9 +150,9 @@ def _may_end(work: Code, context: CodeContext) -> bool:
 
 def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
     """Ask for a report on what was scored; without a valid reply, return the score alone."""
-    said = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
+    result = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
-        return CodeResult(report=said)
+        return CodeResult(report=result)
     last = TEMPLATES.render(
         "coding_report", best=context.state.best_score, opening_version=work.opening_version
     )
@@ -166,7 +166,7 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
     try:
         report = context.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
     except ReplyError as error:
-        return CodeResult(report=f"{said} The model gave no report: {error}")
+        return CodeResult(report=f"{result} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
     title = str(getattr(report, "title", ""))
     return CodeResult(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))

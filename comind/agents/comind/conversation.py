@@ -90,7 +90,7 @@ class Conversation:
     @property
     def messages(self) -> tuple[Message, ...]:
         """All messages."""
-        said = [
+        steps = [
             message
             for turn in self._turns
             for message in (
@@ -99,7 +99,7 @@ class Conversation:
             )
             if message.content
         ]
-        return (*self.opening, *self._digest, *said)
+        return (*self.opening, *self._digest, *steps)
 
     def _compact(self) -> None:
         sizes = accumulate(turn.tokens for turn in reversed(self._turns))

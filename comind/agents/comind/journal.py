@@ -62,8 +62,10 @@ def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
     for drafted in works.thoughts(COORDINATE):
         if drafted.result is not None:
             refused = drafted.result.refused
-            told = [f"- {_draft(each)}" for each in drafted.result.drafts] or [f"none, {plain(refused)}"]
-            stages[drafted.id] = ["Drafts:", *told]
+            lines = [f"- {_draft(each)}" for each in drafted.result.drafts] or [
+                f"none, {plain(refused)}"
+            ]
+            stages[drafted.id] = ["Drafts:", *lines]
     for record in works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
             stages[record.id] = [

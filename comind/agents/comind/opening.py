@@ -94,5 +94,7 @@ def _try_notebook(problem: Problem, work: Code, context: CodeContext) -> Opening
     step = context.step("Hand in what the public notebook predicts.", adapted.after)
     if step.report is not None and step.report.valid:
         return Opening("notebook", adapted.program, ran.error, failed=bool(ran.error))
-    said = ran.error or step.result.error or step.refused or (step.report.message if step.report else "")
-    return Opening(said=said, failed=True)
+    reason = (
+        ran.error or step.result.error or step.refused or (step.report.message if step.report else "")
+    )
+    return Opening(said=reason, failed=True)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from comind.domain.environment import StoreItem
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
-from comind.session.store import (
+from comind.session.user_store import (
     check_store,
     list_datasets,
     list_models,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 
 from comind.agents.aide import Aide
-from comind.agents.aide.agent import AideParameters
 from comind.agents.aide.coder import Review, Solution
 from comind.agents.aide.notes import Digest, Picks
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.aide import Aide
-from comind.agents.aide.agent import AideParameters
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.attempt import WORK_EVENTS, CallAnswered
 from comind.campaign.outcome import CodeOutcome, FailureKind
 from comind.campaign.ranking import BM25

@@ -12,8 +12,8 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from comind.agents.aide import Aide
-from comind.agents.aide.agent import AideParameters
 from comind.agents.aide.coder import token_limits
+from comind.agents.aide.tree_search import AideParameters
 from comind.domain.draft import Operator
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens

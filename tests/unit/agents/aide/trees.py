@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.agents.aide import Aide
-from comind.agents.aide.agent import AideParameters
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.outcome import CodeOutcome, Execution, Failure, FailureKind
 from comind.campaign.plan import Code, Decision, Think

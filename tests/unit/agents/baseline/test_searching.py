@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.agent import _AVERAGE
+from comind.agents.baseline.hyperparameter_search import _AVERAGE
 from comind.baseline import Found
 from comind.campaign.agent import NoParameters
 from comind.campaign.attempt import WORK_EVENTS

@@ -148,9 +148,9 @@ def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRou
     empty = list(takewhile(lambda each: not (each.result and each.result.drafts), reversed(rounds)))
     if not empty:
         return _EmptyRounds(0, "")
-    said = empty[0].failure.message if empty[0].failure else ""
-    told = empty[0].result.refused if empty[0].result else ""
-    return _EmptyRounds(len(empty), said or told or "there was no draft")
+    failure = empty[0].failure.message if empty[0].failure else ""
+    refused = empty[0].result.refused if empty[0].result else ""
+    return _EmptyRounds(len(empty), failure or refused or "there was no draft")
 
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:

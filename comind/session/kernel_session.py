@@ -174,8 +174,8 @@ class KernelSession:
     def _check_start(self, end: float) -> None:
         assert self._handle is not None
         if not self._handle.alive():
-            said = _last_line(self._log)
-            raise SandboxError(f"the session ended at its start: {self._handle.exit_reason()}{said}")
+            printed = _last_line(self._log)
+            raise SandboxError(f"the session ended at its start: {self._handle.exit_reason()}{printed}")
         if time.monotonic() > end:
             raise SandboxError(f"the session did not start within {_START_SECONDS:.0f} seconds")
 
