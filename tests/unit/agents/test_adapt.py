@@ -19,7 +19,7 @@ from comind.campaign.attempt import SubmissionNames
 from comind.campaign.script import RanCell, derive
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 
 _NOTEBOOK = """\
 # %% [markdown]

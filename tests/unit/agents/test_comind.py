@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
 from comind.agents.comind.analyzer import reading_facts
+from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
     ANALYZE,
@@ -28,38 +29,15 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.problem import AnswerKind, DataShape, Problem
 from comind.domain.value import Payload
-from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
+from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT
 from tests.unit.campaign.samples import code, failed, opened, scored
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World, hand_in
-
-PROBLEM = Problem(
-    competition="demo",
-    title="A demo",
-    description="Tell yes from no.",
-    metric="accuracy",
-    maximize=True,
-    answer_kind=AnswerKind.LABEL,
-    shape=DataShape.TABLE,
-    id_columns=("id",),
-    train_id_columns=("id",),
-    label_columns=("label",),
-    target_columns=("label",),
-    train_rows=30,
-    validation_rows=10,
-    test_rows=10,
-    preview="train.csv: about 30 rows, 3 columns",
-)
-AGENT = CoMind(PROBLEM, seed=0)
-_TEMPLATES = Templates("comind.agents.comind")
-FRAME = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=1)
-SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 
 
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
@@ -340,7 +318,7 @@ def test_a_function_that_hands_in_is_not_defined_over_another(
 
 def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
     """It has the recorded frame, and no cell runs between that and the first reply."""
-    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
+    frame = TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
     assert "def hand_in(for_validation, for_test):" in frame
     for codebase, begun in (("", frame), ("good", "good")):
         world = World(tmp_path / begun[:4], cells={frame: lambda workspace: ""})

@@ -12,7 +12,7 @@ from comind.campaign.worker import execute
 from comind.llm.base import Message
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT, FRAME
+from tests.unit.agents.samples import AGENT, FRAME
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

@@ -25,7 +25,7 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.agents.test_submit import _hand_in, _split
 from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.world import World

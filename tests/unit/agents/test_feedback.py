@@ -24,7 +24,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT, FRAME
+from tests.unit.agents.samples import AGENT, FRAME
 from tests.unit.campaign.samples import code, opened, score, scored
 from tests.unit.campaign.world import World
 

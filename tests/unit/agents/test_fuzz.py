@@ -46,7 +46,7 @@ from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.test_monitor import _at_once
 from tests.unit.campaign.test_state import records

@@ -6,7 +6,7 @@ from pathlib import Path
 from comind.campaign.monitor import MonitorSettings
 from comind.campaign.worker import execute
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT
+from tests.unit.agents.samples import AGENT
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

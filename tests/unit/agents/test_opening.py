@@ -32,7 +32,7 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.campaign.samples import code, failed, score, scored
 from tests.unit.campaign.world import CELLS, World, hand_in
 

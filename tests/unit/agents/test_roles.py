@@ -32,8 +32,7 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.test_comind import PROBLEM
-from tests.unit.agents.test_prompts import _ANALYSIS as ANALYSIS
+from tests.unit.agents.samples import ANALYSIS, PROBLEM
 from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
 

@@ -15,7 +15,7 @@ from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 

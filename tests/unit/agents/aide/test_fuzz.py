@@ -19,7 +19,7 @@ from comind.errors import ReplyError
 from comind.llm.exchange import Prompt, parse, request_for
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.agents.test_fuzz import Babbling
 from tests.unit.campaign.world import World
 

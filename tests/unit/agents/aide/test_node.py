@@ -18,7 +18,7 @@ from comind.eventlog.log import read_log
 from comind.testing import ScriptedEmbedder
 from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
 from tests.unit.agents.community import VIEW, discussion, notebook
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 
 _BAD = {"plan": "Try.", "code": "unknown"}
 

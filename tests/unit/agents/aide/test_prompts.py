@@ -19,7 +19,7 @@ from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
 from tests.unit.agents.community import VIEW, discussion, notebook
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.world import hand_in
 
 _SNAPSHOTS = Path(__file__).parent / "snapshots"

@@ -18,7 +18,7 @@ from comind.llm.base import ModelRequest
 from comind.testing import ScriptedEmbedder, ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import baseline, state_of
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import failed, scored
 from tests.unit.campaign.test_state import records
 from tests.unit.campaign.world import World
