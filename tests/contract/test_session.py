@@ -16,7 +16,7 @@ from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
 from comind.system.interpreter import Interpreter
 from tests.contract.sandboxes import ALL, SEALED, made
-from tests.unit.session.test_packages import make_wheel
+from tests.unit.session.wheels import make_wheel
 
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

@@ -132,7 +132,10 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
         ({"kind": "group", "by": "twins"}, "'columns' is required by"),
         ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' is required by"),
         ({"kind": "group", "column": "a", "within": "month"}, "'within' requires a time split"),
-        ({"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]}, "'sizes' has a number"),
+        (
+            {"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]},
+            "'sizes' requires one number",
+        ),
         ({"kind": "group"}, "a group split requires 'column'"),
         (
             {"kind": "group", "by": "twins", "columns": ["x"], "column": "y"},
