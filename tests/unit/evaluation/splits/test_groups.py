@@ -134,7 +134,7 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
         ({"kind": "group", "column": "a", "within": "month"}, "'within' requires a time split"),
         (
             {"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]},
-            "'sizes' requires one number",
+            "'sizes' requires one",
         ),
         ({"kind": "group"}, "a group split requires 'column'"),
         (
