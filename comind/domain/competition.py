@@ -23,7 +23,7 @@ _NAMED = 3
 
 
 class SplitRule(Value):
-    """How validation rows are selected from the labelled rows.
+    """Rule that selects validation rows from the labelled rows.
 
     `group` never separates rows with the same `column`, or the same value that `by` derives from it:
 

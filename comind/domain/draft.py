@@ -12,7 +12,7 @@ __all__ = ["Blend", "BlendMember", "Draft", "Operator"]
 
 
 class Operator(StrEnum):
-    """How a draft relates to its parents."""
+    """Relation of a draft to its parents."""
 
     DRAFT = "draft"
     DEBUG = "debug"

@@ -35,7 +35,7 @@ class StoreItem(Value):
 
 
 class Environment(Value):
-    """What a result may depend on besides data, seeds and replies."""
+    """Everything besides data, seeds and replies that a result may depend on."""
 
     revision: str = ""
     """Git commit of CoMind's own code; empty outside git."""

@@ -79,7 +79,7 @@ class ValidationScore(Value):
 
 
 class Paired(Value):
-    """How much better one submission is than another on the same rows; positive is better."""
+    """Paired difference of two submissions on the same rows; positive is better."""
 
     difference: float
     standard_error: float

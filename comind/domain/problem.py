@@ -11,7 +11,7 @@ FOLDS_AT = "input/folds"
 
 
 class AnswerKind(StrEnum):
-    """What the target columns of a submission contain."""
+    """Content of a submission's target columns."""
 
     LABEL = "label"  # one class in each cell
     NUMBER = "number"
@@ -33,7 +33,7 @@ class AnswerKind(StrEnum):
 
 
 class DataShape(StrEnum):
-    """What one row of the data is."""
+    """Kind of a competition's data, by what one row is."""
 
     TABLE = "table"
     TEXT = "text"
@@ -45,7 +45,7 @@ class DataShape(StrEnum):
 
 
 class Task(Value):
-    """What to predict, for how many rows, and the metric."""
+    """Prediction task: columns, numbers of rows and the metric."""
 
     competition: Name
     title: str
@@ -63,7 +63,7 @@ class Task(Value):
 
 
 class Problem(Task):
-    """What a model may be shown of a competition and its split; it contains no validation labels."""
+    """A competition and its split as shown to models, without validation labels."""
 
     description: str
     shape: DataShape

@@ -14,7 +14,7 @@ __all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpe
 
 
 class CellStatus(StrEnum):
-    """How a cell ended."""
+    """Status of a cell that ended."""
 
     OK = "ok"
     ERROR = "error"  # it raised; the interpreter keeps its state

@@ -36,7 +36,7 @@ _PROGRAMS = ("driver.py", "kernel.py")
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """Why a cell is interrupted, and when the interpreter is killed if that has no effect."""
+    """Reason of an interrupt, and time of the kill if it has no effect."""
 
     status: CellStatus
     reason: str

@@ -17,7 +17,7 @@ _NOTEBOOK_CELLS = 3
 
 
 class Opening(NamedTuple):
-    """What ran before the model's first cell, so that the model writes only its changes."""
+    """Cells that ran before the model's first one, so that the model writes only its changes."""
 
     ran: Literal["codebase", "notebook", "frame", ""] = ""
     notebook: str = ""

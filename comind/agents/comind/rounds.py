@@ -137,7 +137,7 @@ class CoMind(Agent):
 
 
 class _EmptyRounds(NamedTuple):
-    """How many of the latest rounds in a row had no draft, and why the last one had none."""
+    """Number of the latest rounds in a row without a draft, and the reason of the last one."""
 
     number: int
     reason: str

@@ -99,7 +99,7 @@ class Component(Ratings):
 
 
 class Report(Ratings):
-    """What the Analyzer made of one community item or published solution."""
+    """The Analyzer's report on one community item or published solution."""
 
     item: str
     kind: str
@@ -129,7 +129,7 @@ class Reading(Value):
 
 
 class Reports(Value):
-    """What was read."""
+    """Results of one reader."""
 
     reports: tuple[Report, ...] = ()
     skipped: tuple[str, ...] = ()

@@ -174,7 +174,7 @@ class Kernel(IPKernelApp):  # type: ignore[misc]
         sys._comind_stdout, sys._comind_stderr = sys.stdout, sys.stderr  # type: ignore[attr-defined]
 
     def log_connection_info(self) -> None:
-        """Do nothing: no other client connects."""
+        """Skip the log line: no other client connects."""
 
     def init_shell(self) -> None:
         """Create the shell and register the pipes."""
