@@ -15,7 +15,7 @@ from comind.evaluation.grader_process import GraderProcess
 from comind.evaluation.splits.seal import make_split
 from comind.session.base import Input
 from comind.session.bubblewrap import BubblewrapSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.testing import ScriptedModel, TinyAgent
 from tasks.tracking.campaign import CampaignTracker
 from tests.unit.campaign.samples import code

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from sklearn.metrics import log_loss
 
-from comind.session.environment import thread_settings
+from comind.session.program import thread_settings
 
 CORES = 2
 OURS = "baseline"

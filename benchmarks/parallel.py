@@ -13,8 +13,8 @@ from pathlib import Path
 
 from comind.session.base import CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox
-from comind.session.kernel import KernelSession
-from comind.system.cores import Cores, usable_cores
+from comind.session.kernel_session import KernelSession
+from comind.system.hardware import Cores, usable_cores
 
 CODERS, ROUNDS, CELLS = 4, 3, 2
 IMPORTS = "from sklearn.datasets import make_classification as make; import sklearn.ensemble as e"

@@ -22,7 +22,7 @@ from benchmarks.selection import (
     shown,
     simulate,
 )
-from comind.domain.optimism import expected_highest, optimism_of
+from comind.domain.metric import expected_maximum, selection_optimism
 
 LADDERS = (0.0, 0.25, 0.5, 1.0, 2.0)
 """Standard errors of the paired difference that a gain has to exceed; 1: no parameter to choose."""
@@ -120,8 +120,8 @@ def optimism(worlds: int) -> None:
             every = found.graded.reshape(len(best), attempts * MOST_STEPS)
             scores = [row[np.isfinite(row)].tolist() for row in every]
             error = 2**0.5 * cell.own
-            told.append(np.array([optimism_of(row, error) for row in scores]))
-            bound.append(np.array([cell.own * expected_highest(len(row)) for row in scores]))
+            told.append(np.array([selection_optimism(row, error) for row in scores]))
+            bound.append(np.array([cell.own * expected_maximum(len(row)) for row in scores]))
         row = " | ".join(map(shown, (real, told, bound)))
         print(f"| {attempts} | {table} rows | {row} |", flush=True)
 

@@ -17,7 +17,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
 
 ROUNDS, CELLS = 5, 60

@@ -1,7 +1,7 @@
-"""Every error that CoMind raises on purpose, with the exit code of the command that it ends.
+"""Define the exceptions that CoMind raises, with the exit code of the command that they end.
 
-Each carries one line of what and where (`str(error)`) and, where there is one, a line that says how
-to mend it (`hint`). An error of ours is never shown to a model as its program's output.
+`str(error)` is one line that says what is wrong and where; `hint`, where there is one, says how to fix
+it. These errors are never shown to a model as output of its program.
 """
 
 from typing import ClassVar
@@ -36,7 +36,7 @@ __all__ = [
 
 
 class ComindError(Exception):
-    """Anything CoMind raises on purpose; `kind` and `exit_code` are part of the command line."""
+    """Base class of CoMind's exceptions; `kind` and `exit_code` are part of the command line."""
 
     kind: ClassVar[str] = "internal"
     exit_code: ClassVar[int] = 1
@@ -47,7 +47,7 @@ class ComindError(Exception):
 
 
 class UsageError(ComindError):
-    """Bad usage or input; whatever name or cell it quotes, it is told in one line."""
+    """Invalid usage or input; message and hint are escaped and truncated to one line."""
 
     kind = "usage"
     exit_code = 2
@@ -60,41 +60,41 @@ _LINE_LENGTH = 1000
 
 
 def _one_line(text: str) -> str:
-    """Return `text` with what would break, hide or turn the line around written as an escape."""
+    """Escape control characters, which could break, hide or reverse a line, and truncate."""
     shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
     return shown if len(shown) <= _LINE_LENGTH else f"{shown[:_LINE_LENGTH]} ..."
 
 
 class CompetitionError(UsageError):
-    """A competition folder is missing something or contradicts itself."""
+    """A competition folder is incomplete or inconsistent."""
 
     kind = "competition"
 
 
 class KaggleUnknownError(CompetitionError):
-    """Kaggle knows nothing of this name, or shows it to nobody like us."""
+    """Kaggle has no such resource, or our account has no access to it."""
 
 
 class CommunityError(UsageError):
-    """A community folder, or one of its files as a whole, cannot be read as one."""
+    """A community folder or one of its files cannot be parsed."""
 
     kind = "community"
 
 
 class SubmissionError(UsageError):
-    """A file handed in cannot be read as a submission."""
+    """A submission file cannot be parsed."""
 
     kind = "submission"
 
 
 class CampaignError(UsageError):
-    """There is no such campaign, or another process is running it."""
+    """There is no such campaign, or another process has its lock."""
 
     kind = "campaign"
 
 
 class LiveError(UsageError):
-    """A world of MLE-Live refuses what was asked; `reason` is one word of why, such as `over`."""
+    """An MLE-Live server rejects a request; `reason` is a one-word code such as `over`."""
 
     kind = "live"
 
@@ -104,46 +104,46 @@ class LiveError(UsageError):
 
 
 class LogError(UsageError):
-    """A log has a record that was not written by us, or not in this order."""
+    """An event log has a record that is corrupt or out of order."""
 
     kind = "log"
 
 
 class DataError(UsageError):
-    """Versioned data, or a script, is not what was recorded of it."""
+    """Versioned data or a script differs from its recorded hash or result."""
 
     kind = "data"
 
 
 class NoSubmissionError(ComindError):
-    """The budget ended and no attempt had produced a valid submission."""
+    """The budget was exhausted before any attempt had a valid submission."""
 
     kind = "no-submission"
     exit_code = 3
 
 
 class ServiceError(ComindError):
-    """Something we need is missing or refuses."""
+    """A service that is required is missing or rejects requests."""
 
     kind = "service"
     exit_code = 4
 
 
 class ModelServiceError(ServiceError):
-    """The model's endpoint is unreachable or refuses (key, quota, unknown model)."""
+    """The model's endpoint is unreachable or rejects requests."""
 
     kind = "model"
 
 
 class ModelRefusedError(ModelServiceError):
-    """The endpoint refuses, and would refuse the same again: key, quota, unknown model."""
+    """The endpoint rejects a request, and a retry would fail too: key, quota, unknown model."""
 
 
 class ModelBusyError(ModelServiceError):
-    """The endpoint is busy, down or broken; the same request may get a reply later.
+    """The endpoint is rate-limited, down or faulty; a retry may succeed.
 
-    `retry_after` is how many seconds it asks for, None where it does not say. `billed` tells whether it
-    may have worked on the request, and so may charge for it.
+    `retry_after` is the number of seconds that it asks to wait, None if unknown. `billed` says whether
+    it may have processed the request, and so may charge for it.
     """
 
     def __init__(
@@ -155,25 +155,25 @@ class ModelBusyError(ModelServiceError):
 
 
 class SandboxError(ServiceError):
-    """No sandbox of the wanted strength works here, or a session in it could not start."""
+    """No sandbox of the required isolation works on this machine, or a session in it could not start."""
 
     kind = "sandbox"
 
 
 class GraderError(ServiceError):
-    """The grader process is gone or answers nonsense."""
+    """The grader process has exited or sends invalid answers."""
 
     kind = "grader"
 
 
 class KaggleError(ServiceError):
-    """Kaggle, or whoever speaks in its place, does not do what was asked."""
+    """Kaggle, or the server configured in its place, fails a request."""
 
     kind = "kaggle"
 
 
 class KaggleAccountError(KaggleError):
-    """Credentials for Kaggle are `missing`, or else wrong or expired."""
+    """Kaggle credentials are `missing`, or else invalid or expired."""
 
     def __init__(self, message: str, *, hint: str = "", missing: bool = False) -> None:
         super().__init__(message, hint=hint)
@@ -181,14 +181,14 @@ class KaggleAccountError(KaggleError):
 
 
 class KaggleRefusedError(KaggleError):
-    """Kaggle refuses, and would refuse the same again, until somebody changes something there."""
+    """Kaggle rejects a request, and a retry would fail too until something is changed there."""
 
 
 class KaggleBusyError(KaggleError):
-    """Kaggle limits our rate, is down or broken; the same request may get an answer later.
+    """Kaggle limits our rate, is down or faulty; a retry may succeed.
 
-    `retry_after` is how many seconds it asks for, None where it does not say. `perhaps_done` tells
-    whether it may have done what was asked, though it did not say so.
+    `retry_after` is the number of seconds that it asks to wait, None if unknown. `perhaps_done` says
+    whether the request may have taken effect all the same.
     """
 
     def __init__(
@@ -205,25 +205,25 @@ class KaggleBusyError(KaggleError):
 
 
 class DiskError(ServiceError):
-    """There is no room to write what has to be kept; with room, everything goes on where it was."""
+    """The disk is full; with space freed, the campaign resumes where it stopped."""
 
     kind = "disk"
 
 
 class OrchestrationError(ServiceError):
-    """Prefect, MLflow, DVC or git is missing or refuses."""
+    """Prefect, MLflow, DVC or git is missing or fails."""
 
     kind = "orchestration"
 
 
 class ReplyError(ComindError):
-    """A model's reply does not have the promised form; the reason goes back to the model."""
+    """A model's reply does not match the required schema; the reason is sent back to the model."""
 
     kind = "reply"
 
 
 class ContextError(ReplyError):
-    """The conversation is longer than the model can read; `limit` is in tokens, None where not said."""
+    """The prompt exceeds the model's context window; `limit` is its size in tokens, None if unknown."""
 
     def __init__(self, message: str, *, limit: int | None = None) -> None:
         super().__init__(message)

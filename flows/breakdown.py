@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from comind.errors import ComindError, DiskError, OrchestrationError
-from comind.system.files import DISK_FULL, ROOM
+from comind.system.files import DISK_FULL, ROOM_HINT
 from flows.server import answers
 
 __all__ = ["plain_errors"]
@@ -38,7 +38,7 @@ def _explained(error: Exception, project: Path, api: str) -> ComindError | None:
     """Return the error that a user can do something about, or None for a fault of our own."""
     full = isinstance(error, OSError) and error.errno in DISK_FULL
     if full or shutil.disk_usage(project).free < _ROOM_BYTES:
-        return DiskError(f"{project}: there is no room left on the disk", hint=ROOM)
+        return DiskError(f"{project}: there is no room left on the disk", hint=ROOM_HINT)
     if not answers(f"{api}/health"):
         return OrchestrationError(
             f"the Prefect server at {api} has ended", hint="go on with comind solve --resume"

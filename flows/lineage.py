@@ -122,7 +122,7 @@ def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]
     for read in state.communities:
         folder = SnapshotFolder(ProjectFolder(project).communities / read.key)
         try:
-            view = folder.read().over(view)
+            view = folder.read().merged_with(view)
         except CommunityError:
             name = folder.root.relative_to(project)
             missing.append(f"{name} is not here, so its items are left out (dvc pull brings it)")

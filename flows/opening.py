@@ -24,7 +24,7 @@ from comind.llm.costs import known_price, price_of
 from comind.llm.offline import OFFLINE
 from comind.llm.settings import ModelSettings
 from comind.session.choice import explain_choice
-from comind.session.store import check_store
+from comind.session.user_store import check_store
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
     WITHOUT_MODEL,

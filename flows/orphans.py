@@ -9,7 +9,7 @@ import psutil
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.eventlog.log import is_written
-from comind.system.owner import has_exited
+from comind.system.process_identity import has_exited
 
 if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter

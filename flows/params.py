@@ -10,7 +10,7 @@ import yaml
 from pydantic import BeforeValidator, Field
 
 from comind.domain.resources import StoreFolders
-from comind.domain.value import Value, wanted
+from comind.domain.value import Value, validate_input
 from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
@@ -144,7 +144,7 @@ class Params(Value):
             known = ", ".join(sorted(self.profiles)) or "none"
             raise UsageError(f"params.yaml has no profile {name!r}", hint=f"its profiles: {known}")
         solve = self.solve.model_dump() | self.profiles[name]
-        checked = wanted(SolveParams, solve, f"params.yaml: profiles.{name}")
+        checked = validate_input(SolveParams, solve, f"params.yaml: profiles.{name}")
         return self.model_copy(update={"solve": checked})
 
 
@@ -163,7 +163,7 @@ def read_params(project: Path) -> Params:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, ValueError):  # a time such as 2023-13-45, or no text at all
         raise UsageError(f"{path}: is not YAML") from None
-    return wanted(Params, _renamed(values or {}, path), str(path))
+    return validate_input(Params, _renamed(values or {}, path), str(path))
 
 
 def _renamed(values: Any, path: Path) -> Any:

@@ -18,7 +18,7 @@ from comind.evaluation.agreement import Verdict
 from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, read_untrusted
-from comind.system.temporary_folder import remove_stale_folders, temporary_folder
+from comind.system.temporary_folders import remove_stale_folders, temporary_folder
 from comind.wiring.proof import rerun, time_limit
 from comind.wiring.runtime import CampaignRuntime
 from flows.params import read_params

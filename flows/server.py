@@ -14,7 +14,7 @@ from pathlib import Path
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.errors import OrchestrationError
 from comind.system.files import write_atomically
-from comind.system.owner import process_identity
+from comind.system.process_identity import process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.orphans import OWNER
 

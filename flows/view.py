@@ -54,7 +54,7 @@ from comind.domain.value import one_line
 from comind.evaluation.report import GradeReport
 from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
-from comind.session.complaint import error_line
+from comind.session.output import error_line
 
 __all__ = ["watching"]
 

@@ -10,11 +10,10 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Sandbox
 from comind.session.choice import choose_sandbox
 from comind.session.program import run_program
-from comind.session.store import list_datasets, list_models
-from comind.system import machine
-from comind.system.cores import usable_cores
-from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
-from comind.system.scratch import ScratchFolder
+from comind.session.user_store import list_datasets, list_models
+from comind.system.hardware import describe_machine
+from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
+from comind.system.temporary_folders import scratch_folder
 from comind.wiring.prompts import prompts_sha256
 from tasks.git import code_revision
 
@@ -55,22 +54,16 @@ def read_environment(
         toolbox=sandbox.toolbox,
         models=list_models(Path(store.models)) if store.models else (),
         datasets=list_datasets(Path(store.datasets)) if store.datasets else (),
-        machine=Machine(
-            system=machine.system_name(),
-            cpu=machine.cpu_name(),
-            cores=usable_cores(),
-            memory_bytes=machine.memory_bytes(),
-            gpus=machine.gpu_names(),
-        ),
+        machine=Machine(**describe_machine()),
     )
     return environment, diff
 
 
 def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
     """Return the interpreter's version and the packages that code in the sandbox finds."""
-    if sandbox.python == OWN_PYTHON:
-        return python_version(), installed_packages()
-    with ScratchFolder("e") as scratch:
+    if sandbox.python == own_interpreter().python:
+        return python_and_packages()
+    with scratch_folder("e") as scratch:
         told = run_program(
             sandbox,
             ("-c", PROGRAM),

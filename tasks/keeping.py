@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from comind.system.scratch import ScratchFolder
+from comind.system.temporary_folders import scratch_folder
 from tasks.git import all_followed, campaign_ref, campaigns_in, files_at
 from tasks.restoring import needed_data, restore_logs
 from tasks.versioning import collect
@@ -38,7 +38,7 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
 
 def _finals(project: Path, campaign: str) -> set[str] | None:
     """Return the pointers that the final submission needs; None where a campaign is not at its end."""
-    with ScratchFolder("g") as place:
+    with scratch_folder("g") as place:
         state = restore_logs(project, campaign, place)
     chosen, delivered = state.chosen(), state.delivered()
     if state.ended is None or state.split is None or chosen is None or delivered is None:

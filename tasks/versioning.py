@@ -15,7 +15,7 @@ import yaml
 from filelock import FileLock
 
 from comind.errors import OrchestrationError
-from comind.system.scratch import ScratchFolder
+from comind.system.temporary_folders import scratch_folder
 from tasks.git import enclosing_repository, make_repository, unstage
 
 __all__ = [
@@ -77,7 +77,7 @@ def push(project: Path, pointers: Mapping[str, bytes]) -> int:
         OrchestrationError: there is no default remote, it refuses, or the data is not in the cache.
     """
     with (
-        ScratchFolder("dvc") as place,
+        scratch_folder("dvc") as place,
         _one_writer(project),
         _beside(project, place, pointers, "DVC cannot push") as repository,
     ):
@@ -131,7 +131,7 @@ def collect(project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes],
 
 
 def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set[str]:
-    with ScratchFolder("dvc") as place, _beside(project, place, pointers, what) as other:
+    with scratch_folder("dvc") as place, _beside(project, place, pointers, what) as other:
         return _hashes(other.used_objs(force=True))
 
 

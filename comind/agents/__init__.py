@@ -1,1 +1,1 @@
-"""Agents: whole published systems on the campaign's protocol, blind to each other."""
+"""Agents: published systems, plugged into the campaign's protocol and independent of each other."""

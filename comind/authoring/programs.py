@@ -13,7 +13,7 @@ from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptReport
 from comind.session.base import CellResult, CellStatus, Input, Sandbox
 from comind.session.program import run_program
 from comind.system.files import read_untrusted
-from comind.system.scratch import ScratchFolder
+from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["ScriptEvaluation", "run_split"]
 
@@ -60,7 +60,7 @@ class ScriptEvaluation:
 
     def __call__(self, answers: Sequence[bytes], predictions: Sequence[bytes]) -> list[ScriptReport]:
         """Return a report for each pair; what goes wrong in the program is a report, too."""
-        with ScratchFolder("e") as root:
+        with scratch_folder("e") as root:
             self._lay_out(root, answers, predictions)
             given = tuple(Input(root / part, part) for part in ("scripts", "cases"))
             result = run_program(

@@ -32,16 +32,16 @@ from comind.campaign.work.metering import BudgetLedger, Meter, MeteredEmbedder, 
 from comind.campaign.work.monitor import CellMonitor, Monitor, MonitorSettings
 from comind.campaign.work.recorder import RecordedModel, Recorder, ReplayDivergedError
 from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
+from comind.domain.value import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
 from comind.evaluation.report import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.base import CellStatus, Session
-from comind.session.complaint import error_line
+from comind.session.output import error_line
 from comind.system.failpoints import failpoint
-from comind.system.files import DISK_FULL, ROOM
+from comind.system.files import DISK_FULL, ROOM_HINT
 
 __all__ = ["Dependencies", "execute"]
 
@@ -231,7 +231,7 @@ def _guarded(perform: Callable[[], T], nothing: T) -> tuple[T, Failure | None]:
     except OSError as error:
         if error.errno not in DISK_FULL:
             return nothing, _internal(error)
-        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM) from None
+        raise DiskError(f"{error.filename or 'the disk'}: {error.strerror}", hint=ROOM_HINT) from None
     except Exception as error:  # noqa: BLE001 - see below
         # A bug in our code or an agent's must not end the campaign.
         return nothing, _internal(error)

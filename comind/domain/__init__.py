@@ -1,5 +1,4 @@
-"""Values that every floor speaks of: metrics, competitions, drafts, spend.
+"""Define the values that all packages share: metrics, competitions, drafts, spend.
 
-All are frozen, compare by value and can be written as JSON. What reads, writes, waits or calls does
-not belong here.
+All are frozen, compare by value and serialise to JSON. I/O, waiting and calls do not belong here.
 """

@@ -1,4 +1,4 @@
-"""What a community knows of a competition at one moment: notebooks, discussions, datasets."""
+"""Define the snapshot of a competition's community: notebooks, discussions, datasets."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -13,11 +13,11 @@ __all__ = ["NEVER", "Comment", "CommunityView", "Dataset", "Discussion", "Notebo
 T = TypeVar("T")
 
 NEVER = datetime.min.replace(tzinfo=UTC)
-"""For sorting: what has no time comes before everything that has one."""
+"""Sort key of items without a time: before all others."""
 
 
 class Notebook(Value):
-    """A public notebook in the version that was current, with the votes it had by then."""
+    """A public notebook in its current version as of the snapshot, with its votes."""
 
     ref: str
     """`owner/name`."""
@@ -26,19 +26,19 @@ class Notebook(Value):
     author: str
     author_tier: str = ""
     created_at: datetime | None = None
-    """None where nobody knows; never under an as-of time. The same holds for every other time."""
+    """None if unknown, as in all times here; never None in a snapshot with an as-of time."""
     votes: int = Field(default=0, ge=0)
     public_score: float | None = None
     language: str = "python"
     source: str
-    """Its code as text, bounded in length; untrusted."""
+    """Its code as text, truncated; untrusted."""
     datasets: tuple[str, ...] = ()
     notebooks: tuple[str, ...] = ()
     forked_from: str | None = None
 
 
 class Comment(Value):
-    """An answer in a discussion."""
+    """A comment in a discussion."""
 
     id: str
     parent: str | None = None
@@ -49,7 +49,7 @@ class Comment(Value):
 
 
 class Discussion(Value):
-    """A thread, with the comments that were there."""
+    """A discussion with its comments."""
 
     id: str
     title: str
@@ -62,7 +62,7 @@ class Discussion(Value):
 
 
 class Dataset(Value):
-    """A public dataset; `files` says whether it can be mounted."""
+    """A public dataset; `files` says whether its files can be mounted."""
 
     ref: str
     version: int
@@ -73,17 +73,17 @@ class Dataset(Value):
 
 
 class CommunityView(Value):
-    """All that may be known as of a moment, each kind ranked, the most worth reading first."""
+    """Everything visible as of one moment, each kind in ranked order."""
 
     as_of: datetime | None = None
     notebooks: tuple[Notebook, ...] = ()
     discussions: tuple[Discussion, ...] = ()
     datasets: tuple[Dataset, ...] = ()
     left_out: tuple[str, ...] = ()
-    """Items that could not be used, and why, in one line each."""
+    """Items that could not be used, each with the reason in one line."""
 
-    def over(self, older: "CommunityView") -> "CommunityView":
-        """Return this, and behind it what only an older view has; items are as they are now."""
+    def merged_with(self, older: "CommunityView") -> "CommunityView":
+        """Return this view followed by the items that only an older view has."""
         return self.model_copy(
             update={
                 "notebooks": _added(self.notebooks, older.notebooks, lambda each: each.ref),

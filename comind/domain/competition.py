@@ -1,4 +1,4 @@
-"""A competition as its folder describes it."""
+"""Define a competition as described by its folder."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,36 +8,35 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, mod
 
 from comind.domain.value import Name, Value
 
-__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "listed"]
+__all__ = ["PERIODS", "SAMPLE_SUBMISSION", "TABLES", "Competition", "SplitRule", "join_names"]
 
 SAMPLE_SUBMISSION = "sample_submission"
-"""As `target_columns`: whatever columns the sample submission has beyond the ids."""
+"""Value of `target_columns` for all columns of the sample submission but the ids."""
 TABLES = ("train.csv", "test.csv", "sample_submission.csv")
-"""What the public folder of every competition has."""
+"""Tables in the public folder of every competition."""
 PERIODS = ("day", "week", "month", "year")
-"""What a time split may go by, beside columns: stretches of the calendar."""
+"""Calendar periods that a time split can be made within."""
 
-_LATER = ("parts", "columns", "sizes", "within")
+_LATER_FIELDS = ("parts", "columns", "sizes", "within")
 _AXES = 2
 _NAMED = 3
 
 
 class SplitRule(Value):
-    """How validation rows are taken from the labelled ones.
+    """Rule that selects validation rows from the labelled rows.
 
-    `group` never parts rows that share `column`, or what `by` makes of it:
+    `group` never separates rows with the same `column`, or the same value that `by` derives from it:
 
     - `date`: the day of a time;
-    - `picture`: the picture, where cells are pixels `<picture>_<row>_<column>`;
+    - `picture`: the picture, where ids of pixels are `<picture>_<row>_<column>`;
     - `parts`: these parts of the cell, counted from 1; parts are runs of letters and digits such as
       `p12` in `p12_s3-a`;
     - `place`: the block of the plane over the two `columns`; `sizes` are the sides of a block;
-    - `twins`: rows whose cells in all of `columns` are equal or, with `sizes`, numbers that differ by
-      no more than those (chains of twins are one group).
+    - `twins`: rows that are equal in all of `columns` or, with `sizes`, differ by at most those numbers
+      (chains of twins are one group).
 
-    `time` takes the last `horizon_days` of `column` (or so many of its own units, where it holds plain
-    numbers); with `within` the last ones of each day, week, month or year, or of each value of the
-    column `within`.
+    `time` selects the last `horizon_days` of `column` (in its own units if it holds plain numbers); with
+    `within` the last ones of each day, week, month or year, or of each value of the column `within`.
     """
 
     kind: Literal["random", "stratified", "group", "time"]
@@ -52,13 +51,13 @@ class SplitRule(Value):
 
     @property
     def used_columns(self) -> tuple[str, ...]:
-        """The columns of train.csv that the rule looks at."""
+        """The columns of train.csv that the rule reads."""
         named = (self.column, None if self.within in PERIODS else self.within)
         return (*(name for name in named if name is not None), *self.columns)
 
     @property
     def groups(self) -> str:
-        """What a group is, in words, in the plural."""
+        """The name of its groups, in the plural."""
         match self.by:
             case "date":
                 return f"days of {self.column}"
@@ -72,7 +71,7 @@ class SplitRule(Value):
                 return f"blocks of {' and '.join(self.columns)}, {sides}"
             case "twins":
                 alike = "nearly equal" if self.sizes else "equal"
-                return f"groups of rows that are {alike} in {listed(self.columns)}"
+                return f"groups of rows that are {alike} in {join_names(self.columns)}"
             case None:
                 return f"groups of one {self.column}"
 
@@ -80,33 +79,33 @@ class SplitRule(Value):
     def _complete(self) -> Self:
         over_columns = self.by in ("place", "twins")
         if self.kind != "random" and self.column is None and not over_columns:
-            raise ValueError(f"a {self.kind} split names its column")
+            raise ValueError(f"a {self.kind} split requires 'column'")
         if self.by is not None and self.kind != "group":
-            raise ValueError("'by' goes with a group split only")
+            raise ValueError("'by' requires a group split")
         for name in ("horizon_days", "within"):
             if getattr(self, name) is not None and self.kind != "time":
-                raise ValueError(f"'{name}' goes with a time split only")
+                raise ValueError(f"'{name}' requires a time split")
         if bool(self.parts) != (self.by == "parts"):
-            raise ValueError("'by: parts' and 'parts' go together")
+            raise ValueError("'by: parts' and 'parts' require each other")
         if bool(self.columns) != over_columns:
-            raise ValueError("'columns' goes with 'by: place' and 'by: twins', and they with it")
+            raise ValueError("'columns' is required by 'by: place' and 'by: twins', and by no others")
         if over_columns and self.column is not None:
-            raise ValueError(f"'by: {self.by}' goes by 'columns'; 'column' says nothing beside it")
+            raise ValueError(f"'by: {self.by}' uses 'columns'; 'column' is not allowed")
         if self.by == "place" and not len(self.columns) == len(self.sizes) == _AXES:
-            raise ValueError("'by: place' names two columns and two sizes")
+            raise ValueError("'by: place' requires two columns and two sizes")
         if self.sizes and not (over_columns and len(self.sizes) == len(self.columns)):
-            raise ValueError("'sizes' has a number for each of 'columns'")
+            raise ValueError("'sizes' requires one number for each of 'columns'")
         return self
 
     @model_serializer(mode="wrap")
     def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out what came later and is not given: names of splits are hashes of this."""
+        """Omit later fields that are unset: the names of splits are hashes of this."""
         values: dict[str, Any] = dump(self)
-        return {name: value for name, value in values.items() if value or name not in _LATER}
+        return {name: value for name, value in values.items() if value or name not in _LATER_FIELDS}
 
 
 class Competition(Value):
-    """The values of `competition.yaml`, and the folder they were read from."""
+    """The values of `competition.yaml` and the folder that it was read from."""
 
     folder: Path
     id: Name
@@ -135,17 +134,17 @@ class Competition(Value):
 
     @property
     def public(self) -> Path:
-        """Folder of what every competitor may see."""
+        """Folder of the public data."""
         return self.folder / "public"
 
     @property
     def answers(self) -> Path:
-        """True answers of the test rows, in the shape of a submission; past competitions only."""
+        """True answers of the test rows in the form of a submission; past competitions only."""
         return self.folder / "private" / "answers.csv"
 
 
-def listed(names: Sequence[str]) -> str:
-    """Return the first of some names, and how many more there are."""
+def join_names(names: Sequence[str]) -> str:
+    """Return the first three names and the number of the others."""
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
 

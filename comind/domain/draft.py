@@ -1,55 +1,94 @@
-"""What is proposed, before anyone has run it."""
+"""Define proposed solutions: drafts that agents implement, and blends of submissions."""
 
 from enum import StrEnum
 from typing import Self
 
 from pydantic import Field, model_validator
 
-from comind.domain.value import Value
+from comind.domain.metric import Paired
+from comind.domain.value import Name, Value
 
-__all__ = ["Draft", "Operator"]
+__all__ = ["Blend", "BlendMember", "Draft", "Operator"]
 
 
 class Operator(StrEnum):
-    """How a draft relates to its parents."""
+    """Relation of a draft to its parents."""
 
     DRAFT = "draft"
     DEBUG = "debug"
     IMPROVE = "improve"
     ENSEMBLE = "ensemble"
-    ABLATE = "ablate"
     REFIT = "refit"
     BLEND = "blend"
     FOLD = "fold"
 
 
 class Draft(Value):
-    """A solution to be implemented: what to do, and the code to start from."""
+    """A solution to implement: a method and the code to start from."""
 
     title: str = Field(min_length=1, max_length=200)
     method: str
     codebase: str = ""
-    """Code of the solution or notebook that this one starts from; empty for a fresh start."""
+    """Code of the solution or notebook to start from; empty for a fresh start."""
     codebase_seconds: float | None = None
-    """How long that code ran here; None where nobody has run it."""
+    """Measured run time of that code; None if it has not run here."""
     codebase_result: str = ""
-    """What it scored here, in words."""
+    """Its score here, in words."""
     kind: str = ""
-    """What part it plays among the drafts of its round, in the agent's words."""
+    """Its role among the drafts of its round, in the agent's terms."""
     sources: tuple[str, ...] = ()
     """Ids of the ideas, community items and solutions that it came from."""
     inputs: tuple[str, ...] = ()
-    """Those of its sources whose files are mounted for it."""
+    """The sources whose files are mounted."""
     notebook: str = ""
-    """Language of the public notebook that `codebase` is, where it is to be run first, adapted to the
-    split; empty for code of ours, and in older logs, where such a notebook is shown alone."""
+    """Language of the public notebook in `codebase`, which is run first, adapted to the split.
+
+    Empty for our own code, and in older logs, which only show the notebook to the model.
+    """
     members: tuple[str, ...] = ()
-    """The attempts whose predictions it combines; only of an ensemble."""
+    """Attempts whose predictions an ensemble combines; empty for other drafts."""
     preparation: str = ""
-    """A cell that all fresh drafts of a round begin with, after the tables were read."""
+    """A cell that all fresh drafts of a round run after reading the tables."""
 
     @model_validator(mode="after")
     def _one_line(self) -> Self:
         if "\n" in self.title:
             raise ValueError("a title is one line")
         return self
+
+
+class BlendMember(Value):
+    """A step of an attempt and its weights in a blend."""
+
+    attempt: Name
+    step: int
+    weights: tuple[int, ...] = Field(min_length=1)
+    """Integer weights: one for all target columns, or one for each."""
+    seconds: float = 0.0
+    """Run time of the cells that led to its submission."""
+
+    def __str__(self) -> str:
+        return f"{self.attempt} step {self.step} x {'/'.join(map(str, self.weights))}"
+
+
+class Blend(Value):
+    """A weighted average of submissions, and its gain on rows that it was not selected on."""
+
+    mean: str
+    """What is averaged: values, ranks, logarithms or votes (`comind/evaluation/blending/program.py`)."""
+    ids: tuple[str, ...]
+    """Id columns of the submission."""
+    targets: tuple[str, ...]
+    """Columns that are averaged."""
+    members: tuple[BlendMember, ...]
+    """In order of falling weight."""
+    gain: Paired
+    """Over the best single submission, on held-out rows."""
+
+    @property
+    def seconds(self) -> float:
+        """Run time of its members' code together."""
+        return sum(each.seconds for each in self.members)
+
+    def __str__(self) -> str:
+        return f"{self.mean} of {', '.join(map(str, self.members))}"

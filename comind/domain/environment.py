@@ -1,4 +1,4 @@
-"""Where work was done: code, interpreter, packages, sandbox, machine."""
+"""Define the environment that results depend on: code, interpreter, packages, sandbox, machine."""
 
 import hashlib
 from collections.abc import Iterator
@@ -9,10 +9,10 @@ __all__ = ["Environment", "Machine", "StoreItem"]
 
 
 class Machine(Value):
-    """The hardware and the system on it."""
+    """Hardware and operating system."""
 
     system: str = ""
-    """Operating system, its version and the processor's architecture."""
+    """Operating system, its release and the architecture."""
     cpu: str = ""
     cores: int = 0
     memory_bytes: int = 0
@@ -20,54 +20,54 @@ class Machine(Value):
 
 
 class StoreItem(Value):
-    """A model or dataset of the user's own store, as an attempt finds it."""
+    """A model or dataset of the user's store, as mounted in an attempt."""
 
     name: str
     path: str
-    """Below the working directory of the code."""
+    """Relative to the working directory."""
     kind: str
     """Such as `transformers`, `timm` or `file`."""
     load: str
-    """How to load it, in one line of Python; of a folder of many things, what is in it."""
+    """How to load it, in one line of Python; for a mixed folder, what it contains."""
     bytes: int = 0
     sha256: str = ""
-    """Hash of its manifest (comind/session/store.py says of what)."""
+    """Hash of its manifest (see comind/session/user_store.py)."""
 
 
 class Environment(Value):
-    """Everything that a result may depend on beside data, seeds and replies."""
+    """Everything besides data, seeds and replies that a result may depend on."""
 
     revision: str = ""
-    """Commit of CoMind's own code; empty where it is not in git."""
+    """Git commit of CoMind's own code; empty outside git."""
     diff_sha256: str = ""
-    """Hash of what differs from that commit; empty where nothing does."""
+    """Hash of the diff to that commit; empty without one."""
     version: str = ""
-    """Of CoMind."""
+    """Version of CoMind."""
     prompts_sha256: str = ""
     """Hash over all prompt files."""
     python: str = ""
     packages: tuple[str, ...] = ()
-    """`name==version` of everything installed where the code runs, in order."""
+    """`name==version` of every package installed in the sandbox, sorted."""
     sandbox: str = ""
     image: str = ""
-    """Digest of the image that the code runs in; empty for a sandbox without one."""
+    """Digest of the container image; empty for a sandbox without one."""
     machine: Machine = Machine()
     toolbox: str = ""
-    """Hash of the lock file of the toolbox that the code runs in; empty: in CoMind's own environment."""
+    """Hash of the toolbox's lock file; empty for CoMind's own environment."""
     models: tuple[StoreItem, ...] = ()
-    """The user's own, as they are mounted."""
+    """The user's own models, as mounted."""
     datasets: tuple[StoreItem, ...] = ()
 
     @property
     def sha256(self) -> str:
-        """Hash of all of it; what an older version did not record is left out where it is empty."""
+        """Hash of all fields, without those that older versions lack and that are empty."""
         empty = {name for name in ("toolbox", "models", "datasets") if not getattr(self, name)}
         return hashlib.sha256(self.model_dump_json(exclude=empty).encode()).hexdigest()
 
     def differences(self, now: "Environment") -> tuple[str, ...]:
-        """Return what code that runs in `now` would find otherwise than here, a line each.
+        """Return how `now` differs for code that runs in it, one line for each difference.
 
-        CoMind's own revision and the sandbox's kind are no part of it: a script knows neither.
+        CoMind's revision and the kind of sandbox are not compared: code does not depend on them.
         """
         lines = []
         if self.python != now.python:

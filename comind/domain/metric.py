@@ -1,19 +1,30 @@
-"""Scores that know their direction and how sure we are of them."""
+"""Define scores with a direction and a confidence interval, and the optimism of the best of many."""
 
 import math
+from collections.abc import Sequence
 from functools import total_ordering
+from statistics import NormalDist, median
 from typing import Self
 
 from pydantic import field_validator, model_validator
 
 from comind.domain.value import Value
 
-__all__ = ["Interval", "MetricValue", "Paired", "ValidationScore"]
+__all__ = [
+    "Interval",
+    "MetricValue",
+    "Paired",
+    "ValidationScore",
+    "expected_maximum",
+    "selection_optimism",
+]
+
+_BLOM = 0.375
 
 
 @total_ordering
 class MetricValue(Value):
-    """A metric's value with its direction; `a < b` reads "a is worse than b"."""
+    """A metric's value and its direction; `a < b` means that a is worse than b."""
 
     value: float
     maximize: bool
@@ -31,7 +42,7 @@ class MetricValue(Value):
         return self.value < other.value if self.maximize else self.value > other.value
 
     def better_than(self, other: Self | None) -> bool:
-        """Say whether this is strictly better; anything is better than no value."""
+        """Whether this is strictly better; any value is better than None."""
         return other is None or other < self
 
     def __str__(self) -> str:
@@ -48,7 +59,7 @@ class Interval(Value):
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.low > self.high:
-            raise ValueError("the lower bound lies above the upper one")
+            raise ValueError("the lower bound is above the upper one")
         return self
 
     def __str__(self) -> str:
@@ -56,7 +67,7 @@ class Interval(Value):
 
 
 class ValidationScore(Value):
-    """What the grader says of a validation submission; never a leaderboard score."""
+    """The grader's score of a validation submission; never a leaderboard score."""
 
     metric: str
     value: MetricValue
@@ -68,7 +79,7 @@ class ValidationScore(Value):
 
 
 class Paired(Value):
-    """How much better one submission is than another on the same rows; positive is better."""
+    """Paired difference of two submissions on the same rows; positive is better."""
 
     difference: float
     standard_error: float
@@ -76,10 +87,39 @@ class Paired(Value):
 
     @property
     def tie(self) -> bool:
-        """Whether the difference is inside the noise: no more than one standard error."""
+        """Whether the difference is within the noise: at most one standard error."""
         return abs(self.difference) <= self.standard_error
 
     @property
     def clear(self) -> bool:
-        """Whether the difference is beyond doubt: more than two standard errors."""
+        """Whether the difference is significant: more than two standard errors."""
         return abs(self.difference) > 2 * self.standard_error
+
+
+def expected_maximum(count: int) -> float:
+    """Return the expected maximum of `count` standard normal values (Blom 1958); 0 for one or none."""
+    if count < 2:  # noqa: PLR2004 - the highest of one value is its mean
+        return 0.0
+    return NormalDist().inv_cdf((count - _BLOM) / (count - 2 * _BLOM + 1))
+
+
+def selection_optimism(scores: Sequence[float], error: float) -> float:
+    """Return how much better the best of `scores` is expected to be here than on other rows.
+
+    Higher is better in `scores`, all on the same rows; `error` is the standard error of the difference
+    of two. A score is modelled as a true value plus noise of variance `error ** 2 / 2`. The estimate is
+    the distance of the best from the middle, times the share of noise in the variance of the scores
+    (empirical Bayes for normal values, Efron and Morris 1975), at most the expected maximum of so many
+    noises. Middle and variance are the median and that of the better half, so failed attempts do not
+    count.
+    """
+    if len(scores) < 2 or error <= 0:  # noqa: PLR2004 - one score was not chosen
+        return 0.0
+    middle, best = median(scores), max(scores)
+    better = [(score - middle) ** 2 for score in scores if score >= middle]
+    spread = math.fsum(better) / len(better)
+    noise = error**2 / 2
+    if spread <= 0:
+        return 0.0
+    highest = math.sqrt(noise) * expected_maximum(len(scores))
+    return min(min(1.0, noise / spread) * (best - middle), highest)

@@ -1,4 +1,4 @@
-"""A competition as its solvers see it."""
+"""Define a competition as agents see it."""
 
 from enum import StrEnum
 
@@ -7,33 +7,33 @@ from comind.domain.value import Name, Value
 __all__ = ["FOLDS_AT", "AnswerKind", "DataShape", "Problem", "Task"]
 
 FOLDS_AT = "input/folds"
-"""Where attempts find `folds.csv`, the fold of each row of train.csv, below their working directory."""
+"""Folder of `folds.csv`, the fold of each row of train.csv, relative to the working directory."""
 
 
 class AnswerKind(StrEnum):
-    """What the target columns of a submission hold."""
+    """Content of a submission's target columns."""
 
     LABEL = "label"  # one class in each cell
     NUMBER = "number"
-    PROBABILITY = "probability"  # of the positive class; each column stands for itself
+    PROBABILITY = "probability"  # of the positive class; columns are independent
     CLASS_PROBABILITIES = "class-probabilities"  # a column a class; a row is one distribution
-    LABEL_SET = "label-set"  # any number of labels in a cell, with spaces between them
+    LABEL_SET = "label-set"  # labels separated by spaces
     TEXT = "text"
     MASK = "mask"  # run-length encoded pixels: "start length start length ..."
 
     @property
     def of_classes(self) -> bool:
-        """Whether a row belongs to one class."""
+        """Whether each row belongs to one class."""
         return self in (self.LABEL, self.PROBABILITY, self.CLASS_PROBABILITIES)
 
     @property
     def may_be_blank(self) -> bool:
-        """Whether an empty cell is an answer: no words, no labels, no pixels."""
+        """Whether an empty cell is a valid answer: no words, labels or pixels."""
         return self in (self.TEXT, self.LABEL_SET, self.MASK)
 
 
 class DataShape(StrEnum):
-    """What the rows of a competition are, seen from the data."""
+    """Kind of a competition's data, by what one row is."""
 
     TABLE = "table"
     TEXT = "text"
@@ -41,11 +41,11 @@ class DataShape(StrEnum):
     IMAGES = "images"  # a picture a row
     PIXELS = "pixels"  # a row is one pixel of a picture
     AUDIO = "audio"
-    PANEL = "panel"  # series over time; the rows asked for come later
+    PANEL = "panel"  # time series; the test rows are later
 
 
 class Task(Value):
-    """What is to be predicted, for how many rows, and how it is judged."""
+    """Prediction task: columns, numbers of rows and the metric."""
 
     competition: Name
     title: str
@@ -54,7 +54,7 @@ class Task(Value):
     answer_kind: AnswerKind
     id_columns: tuple[str, ...]
     train_id_columns: tuple[str, ...]
-    """The same columns in train.csv, where it may name them otherwise."""
+    """The id columns by their names in train.csv."""
     label_columns: tuple[str, ...]
     target_columns: tuple[str, ...]
     train_rows: int
@@ -63,14 +63,14 @@ class Task(Value):
 
 
 class Problem(Task):
-    """Everything that may be told to a model about a competition and its split; no label is in it."""
+    """A competition and its split as shown to models, without validation labels."""
 
     description: str
     shape: DataShape
     preview: str
-    """Facts on the public files, over all rows, the most telling first; empty where no model asks."""
+    """Facts about the public files, over all rows, in order of importance; empty without a model."""
 
     @property
     def folder(self) -> str:
-        """Where an attempt finds the data, below its working directory."""
+        """Folder of the data, relative to an attempt's working directory."""
         return f"input/{self.competition}"

@@ -1,4 +1,4 @@
-"""What code that an agent writes can use: interpreter, packages, hardware, the user's own models."""
+"""Define the resources of an attempt's code: interpreter, packages, hardware, the user's models."""
 
 from collections.abc import Iterable, Iterator
 
@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 MEMORY_SHARE = 0.75
-"""Of the machine's memory: the limit of one attempt."""
+"""Limit of one attempt, as a share of the machine's memory."""
 
 TOOLBOX = {
     "numpy": "numpy",
@@ -49,22 +49,22 @@ TOOLBOX = {
     "pillow": "PIL",
     "networkx": "networkx",
 }
-"""The packages that requirements/toolbox.in asks for, and the name that each is imported by."""
+"""Packages of requirements/toolbox.in and the names that they are imported by."""
 
 
 STORES = {"models": "input/models", "datasets": "input/datasets"}
-"""Where an attempt finds the user's own models and datasets, below its working directory."""
+"""Folders of the user's models and datasets, relative to an attempt's working directory."""
 
 
 class StoreFolders(Value):
-    """The user's own store: folders of the host that every attempt can read."""
+    """Folders of the host with the user's models and datasets, readable in every attempt."""
 
     models: str | None = None
-    """Absolute; None: no models."""
+    """An absolute path; None for no models."""
     datasets: str | None = None
 
     def named(self) -> Iterator[tuple[str, str]]:
-        """Yield kind and folder of what there is."""
+        """Yield kind and path of each folder that is set."""
         for kind in STORES:
             folder = getattr(self, kind)
             if folder is not None:
@@ -72,29 +72,29 @@ class StoreFolders(Value):
 
 
 class Resources(Value):
-    """What an attempt has to work with; recorded when work is planned, so a replay sees the same."""
+    """Resources of one attempt; recorded when work is planned, so that a replay sees the same."""
 
     python: str = ""
-    """Version of the interpreter that runs agents' code."""
+    """Version of the interpreter."""
     packages: dict[str, str] = {}
-    """Version by name: those of `TOOLBOX` that this interpreter has."""
+    """Version of each package of `TOOLBOX` that is installed."""
     toolbox: str = ""
-    """Hash of the lock file of the toolbox that the code runs in; empty: in CoMind's own environment."""
+    """Hash of the toolbox's lock file; empty for CoMind's own environment."""
     cores: int = 1
-    """Of one attempt, where as many run as may."""
+    """Of one attempt while the most attempts run at once."""
     machine_cores: int = 1
     coders: int = 1
-    """How many attempts may run at once and share cores, memory and GPUs."""
+    """The most attempts that run at once and share cores, memory and GPUs."""
     memory_bytes: int = 0
     """Limit of one attempt; the machine's memory is shared."""
     gpus: tuple[str, ...] = ()
-    """Names of the machine's GPUs; each belongs to one attempt at a time."""
+    """Names of the machine's GPUs; each is leased to one attempt at a time."""
     models: tuple[StoreItem, ...] = ()
     datasets: tuple[StoreItem, ...] = ()
 
 
 def resources_of(environment: Environment, coders: int) -> Resources:
-    """Return what an attempt of a campaign with so many coders has in `environment`."""
+    """Return the resources of an attempt in `environment` when `coders` attempts share it."""
     machine = environment.machine
     return Resources(
         python=environment.python,
@@ -111,6 +111,6 @@ def resources_of(environment: Environment, coders: int) -> Resources:
 
 
 def toolbox_packages(installed: Iterable[str]) -> dict[str, str]:
-    """Return the version of each package of `TOOLBOX` among `name==version`."""
+    """Return the version of each package of `TOOLBOX` among `name==version` strings."""
     versions = dict(package.split("==", 1) for package in installed if "==" in package)
     return {name: versions[name] for name in TOOLBOX if name in versions}

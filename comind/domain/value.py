@@ -1,27 +1,66 @@
-"""What all values have in common."""
+"""Define the base class of values, validated names and text, and typed JSON payloads."""
 
 import re
-from typing import Annotated, TypeVar
+from functools import cached_property
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    JsonValue,
+    RootModel,
+    StringConstraints,
+    ValidationError,
+)
 
 from comind.errors import UsageError
 
-__all__ = ["Name", "Text", "Value", "check_name", "one_line", "wanted"]
+__all__ = ["Name", "Payload", "Text", "Value", "check_name", "one_line", "validate_input"]
 
 T = TypeVar("T", bound=BaseModel)
 
 
 class Value(BaseModel):
-    """A frozen record that refuses unknown fields and numbers that JSON cannot write."""
+    """A frozen model that rejects unknown fields and numbers that JSON cannot represent."""
 
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"
     )
 
 
-def wanted(kind: type[T], values: object, where: str) -> T:
-    """Return as a `kind` what a user wrote at `where`.
+class Payload(RootModel[dict[str, JsonValue]]):
+    """A JSON object whose type its reader supplies; validated once for each type."""
+
+    model_config = ConfigDict(frozen=True)
+
+    root: dict[str, JsonValue] = {}
+
+    @classmethod
+    def of(cls, value: BaseModel) -> Self:
+        """Serialise `value` through JSON, so that it reads as in a replay."""
+        return cls.model_validate_json(value.model_dump_json())
+
+    def read(self, kind: type[T]) -> T:
+        """Return the payload as a `kind`.
+
+        Raises:
+            pydantic.ValidationError: it does not match.
+        """
+        found = self.parsed.get(kind)
+        if found is None:
+            found = self.parsed[kind] = kind.model_validate(self.root)
+        assert isinstance(found, kind)
+        return found
+
+    @cached_property
+    def parsed(self) -> dict[type[BaseModel], BaseModel]:
+        """Cache of the parsed values by type; not part of the payload."""
+        return {}
+
+
+def validate_input(kind: type[T], values: object, where: str) -> T:
+    """Validate what a user wrote at `where` as a `kind`.
 
     Raises:
         UsageError: a value is unknown or out of range.
@@ -38,10 +77,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,119}")
 
 
 def check_name(text: str) -> str:
-    """Return `text` if it is a `Name`.
+    """Return `text` if it is a valid `Name`.
 
     Raises:
-        ValueError: it is none; the message says what one looks like.
+        ValueError: it is not; the message states the rules.
     """
     if not _NAME.fullmatch(text) or ".." in text or text.endswith((".", ".lock")):
         raise ValueError(
@@ -52,13 +91,13 @@ def check_name(text: str) -> str:
 
 
 def one_line(text: str, most: int) -> str:
-    """Return text as one line without control characters; after `most` of them it ends with ` ...`."""
+    """Return text as one printable line, truncated with ` ...` after `most` characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line[:most] + (" ..." if len(line) > most else "")
 
 
 Name = Annotated[str, AfterValidator(check_name)]
-"""Text that is safe as a folder name and as a part of a git ref."""
+"""Text that is safe as a folder name and in a git ref."""
 
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-"""Text with something in it."""
+"""Non-empty text."""

@@ -15,8 +15,8 @@ from comind.errors import GraderError
 from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import make_fold
-from comind.system.scratch import scratch_folder
 from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.temporary_folders import make_scratch_folder
 
 __all__ = ["GraderProcess"]
 
@@ -136,7 +136,7 @@ class GraderProcess(_Asking):
 
     def _launch(self) -> None:
         # Unix socket paths end at 107 bytes, so the socket cannot lie in the campaign's folder.
-        folder = scratch_folder("g")
+        folder = make_scratch_folder("g")
         self._socket = folder / "s"
         module = "comind.evaluation.grading_server"
         self._process = start_supervised(

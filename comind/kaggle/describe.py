@@ -9,7 +9,7 @@ import yaml
 from comind.kaggle.arrange_tables import TableColumns
 from comind.kaggle.metric_names import MetricMatch, match_metric
 from comind.kaggle.port import CompetitionFacts, LeaderboardRow, Page, parse_score
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 __all__ = ["competition_yaml", "description", "numeric_scores", "pages_hash"]
 
@@ -25,7 +25,7 @@ def description(facts: CompetitionFacts, pages: Sequence[Page]) -> str:
         parts.append(facts.summary)
     shown = [page for page in pages if _name(page) not in _OMITTED and page.content.strip()]
     shown.sort(key=lambda page: _ORDER.index(_name(page)) if _name(page) in _ORDER else len(_ORDER))
-    parts += [f"## {page.name}\n\n{plain(page.content).strip()}" for page in shown]
+    parts += [f"## {page.name}\n\n{html_to_text(page.content).strip()}" for page in shown]
     if facts.metric:
         parts.append(f"Kaggle's name for the metric: {facts.metric}")
     return "\n\n".join(parts) + "\n"
@@ -35,7 +35,7 @@ def competition_yaml(
     facts: CompetitionFacts, pages: Sequence[Page], columns: TableColumns, scores: Sequence[float]
 ) -> tuple[str, MetricMatch]:
     """Return the text of `competition.yaml`, and the metric that was matched."""
-    evaluation = (plain(page.content).strip() for page in pages if _name(page) == "evaluation")
+    evaluation = (html_to_text(page.content).strip() for page in pages if _name(page) == "evaluation")
     match = match_metric(facts.metric, next(evaluation, ""), columns.target_columns, scores)
     many = len(columns.target_columns) > _MANY_TARGETS
     values: dict[str, object] = {"id": facts.slug, "title": facts.title}

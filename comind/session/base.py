@@ -1,4 +1,4 @@
-"""The ports: a sandbox starts programs; a session runs cells in one of them."""
+"""Define the ports: a sandbox starts programs, a session runs cells in one of them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,40 +14,40 @@ __all__ = ["CellResult", "CellStatus", "Handle", "Input", "Sandbox", "SandboxSpe
 
 
 class CellStatus(StrEnum):
-    """How a cell ended."""
+    """Status of a cell that ended."""
 
     OK = "ok"
-    ERROR = "error"  # it raised; the session goes on
-    TIMEOUT = "timeout"  # it was interrupted at its deadline; the session goes on
-    STOPPED = "stopped"  # it was interrupted because its watch said so; the session goes on
-    DIED = "died"  # the interpreter is gone and with it every variable
+    ERROR = "error"  # it raised; the interpreter keeps its state
+    TIMEOUT = "timeout"  # it was interrupted at its deadline; the interpreter keeps its state
+    STOPPED = "stopped"  # its watch interrupted it; the interpreter keeps its state
+    DIED = "died"  # the interpreter exited, and all variables are lost
 
 
 class CellResult(Value):
-    """What a cell printed, and how it ended.
+    """Output of a cell and how it ended.
 
-    `output` is cut to a stated size from the middle; `state_lost` says that the next cell starts in a
-    fresh interpreter.
+    `output` is truncated in the middle; `state_lost` says that the next cell starts in a new
+    interpreter.
     """
 
     status: CellStatus
     output: str = ""
     error: str = ""
-    """The traceback, or the reason why the cell was ended."""
+    """The traceback, or the reason why the cell was stopped."""
     seconds: float = Field(default=0.0, ge=0)
     state_lost: bool = False
 
 
 class Watch(Protocol):
-    """Someone who looks at a cell while it runs, at moments of their own choice."""
+    """Callback that inspects a running cell at times of its own choice."""
 
     @property
     def next_look(self) -> float:
-        """Seconds into the cell at which to look next; infinity for never."""
+        """Seconds from the start of the cell to the next call; infinity for none."""
         ...
 
     def look(self, output: str, seconds: float) -> str | None:
-        """Return why the cell is to be stopped, or None; returns at once.
+        """Return the reason to stop the cell, or None; must not block.
 
         `output` is what it has printed so far, in the form of a result's output.
         """
@@ -55,48 +55,47 @@ class Watch(Protocol):
 
 
 class Session(Protocol):
-    """A working directory and an interpreter that remembers."""
+    """A working directory and an interpreter that keeps its state between cells."""
 
     workspace: Path
-    """The working directory as the host sees it; what lies in it is untrusted."""
+    """The working directory on the host; its content is untrusted."""
     sealed: bool
-    """Whether host files and the network are out of the code's reach."""
+    """Whether the code has no access to host files and the network."""
     sandbox: str
-    """Name of the sandbox that it runs in."""
+    """Name of the sandbox."""
     threads: int
-    """Cores that its libraries may use at once; 0: as many as they find."""
+    """Thread limit of numerical libraries; 0 for none."""
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
-        """Run one cell; returns within `seconds` and a short grace, whatever the code does.
+        """Run one cell with a timeout of `seconds` and a short grace period.
 
-        What `watch` wants stopped is interrupted as at the deadline.
+        A cell that `watch` stops is interrupted as on a timeout.
 
         Raises:
-            SandboxError: the interpreter is gone and could not be started again.
+            SandboxError: the interpreter died and could not be restarted.
         """
         ...
 
     def close(self) -> None:
-        """End the interpreter and everything it started."""
+        """Terminate the interpreter and all its descendants."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """A folder of the host that code may read, and its name below the working directory."""
+    """A host folder that code may read, and its path below the working directory."""
 
     source: Path
     name: str
     linked: bool = False
-    """Whether it is too large to be copied where nothing can be mounted; then it is linked."""
+    """Whether a sandbox that cannot mount links it instead of copying it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SandboxSpec:
-    """A program to run, and all that it may touch; the network is off, with no switch for it.
+    """A program to run and everything that it may access; the network is always off.
 
-    The program may write to `workspace` (its working directory) and `runtime`; paths in `argv` are as
-    the program sees them.
+    It may write to `workspace` (its working directory) and `runtime`; paths in `argv` are those inside.
     """
 
     argv: tuple[str, ...]
@@ -104,20 +103,20 @@ class SandboxSpec:
     workspace: Path
     runtime: Path
     scratch: Path
-    """Folder that is removed when the program has ended; `runtime` lies in it."""
+    """Folder that contains `runtime` and is removed when the program has exited."""
     inputs: tuple[Input, ...]
     log: Path
     memory_bytes: int
-    """Of all its processes together where the sandbox can limit that, else of each."""
+    """Of all its processes together if the sandbox can limit that, else of each process."""
     processes: int = 1024
-    """How many there may be at once, threads included, where the sandbox can limit that."""
+    """The most processes and threads, if the sandbox can limit them."""
     file_bytes: int = 8 << 30
     log_bytes: int = 1 << 20
-    """The most that is kept of what it prints, beginning and end."""
+    """The most output that is logged, from beginning and end."""
 
     @property
     def gpus(self) -> tuple[str, ...]:
-        """The devices that the program may use: those that its environment names, no others."""
+        """Devices named in `CUDA_VISIBLE_DEVICES` of the program's environment."""
         return tuple(filter(None, self.env.get("CUDA_VISIBLE_DEVICES", "").split(",")))
 
 
@@ -125,31 +124,32 @@ class Handle(Protocol):
     """A running sandbox."""
 
     def alive(self) -> bool:
-        """Say whether the program runs.
+        """Whether the program runs.
 
         Raises:
-            SandboxError: the sandbox itself broke down, and the program with it.
+            SandboxError: the sandbox itself failed, and the program with it.
         """
         ...
 
     def exit_code(self) -> int | None:
-        """Return None while the program runs, else its exit code (128 + n: ended by signal n)."""
+        """Return None while the program runs, else its exit code (128 + n: killed by signal n)."""
         ...
 
     def exit_reason(self) -> str:
-        """Say in one line why the program ended."""
+        """Return in one line why the program exited."""
         ...
 
     def stop(self) -> None:
-        """End the program and everything it started; returns when they are gone."""
+        """Kill the program and all its descendants, and wait for them."""
         ...
 
 
 class Sandbox(Protocol):
-    """A place to run a program that nobody has read.
+    """A place to run untrusted programs.
 
-    `sealed` says whether host files, keys and the network are out of the program's reach; `python` is
-    the interpreter inside, `toolbox` the hash of the toolbox's lock file where it is the toolbox's.
+    `sealed` says whether they have no access to host files, keys and the network; `python` is the
+    interpreter inside, `toolbox` the hash of the toolbox's lock file if that interpreter is the
+    toolbox's.
     """
 
     name: str
@@ -157,8 +157,8 @@ class Sandbox(Protocol):
     python: str
     toolbox: str
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
-        """Return the paths at which a program sees these two folders of the host."""
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths of these two host folders inside the sandbox."""
         ...
 
     def start(self, spec: SandboxSpec) -> Handle:

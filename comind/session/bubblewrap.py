@@ -1,9 +1,9 @@
-"""The local sandbox: Linux namespaces through bubblewrap.
+"""Run programs in Linux namespaces through bubblewrap.
 
-What it isolates: files (only the system's read-only programs, the interpreter, the inputs and the
-working directory exist), processes, network (none), IPC, host name, environment, user id where we are
-root. Memory and processes are limited for the attempt as a whole where control groups can be made, else
-per process. What it does not: it filters no system calls.
+It isolates files (read-only system programs, interpreter and inputs, and the working directory),
+processes, network (none), IPC, host name, environment and, if we are root, the user id. Memory and
+processes are limited for the attempt as a whole through control groups, or else per process. System
+calls are not filtered.
 """
 
 import os
@@ -14,10 +14,10 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
-from comind.session.process import start_bounded
+from comind.session.mounts import MountingSandbox
+from comind.session.process import start_with_limits
+from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess
-from comind.system.toolbox import Interpreter, interpreter_for_agents
 
 __all__ = ["BubblewrapSandbox"]
 
@@ -25,20 +25,17 @@ _PROBE_SECONDS = 20
 _PROCESSES_OF_ALL = 16_384
 
 
-class BubblewrapSandbox(Mounting):
-    """Runs programs in fresh namespaces that end with the program, and with us."""
+class BubblewrapSandbox(MountingSandbox):
+    """Run programs in new namespaces, which end with the program and with this process."""
 
     name = "bubblewrap"
     sealed = True
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
-        """Look for the program and try it once.
-
-        Args:
-            interpreter: what code runs in; None for the toolbox, else our own.
+        """Find bubblewrap and run it once; code runs in `interpreter`, else in the toolbox or our own.
 
         Raises:
-            SandboxError: bubblewrap is not installed, or this machine does not let it work.
+            SandboxError: bubblewrap is not installed or does not work on this machine.
         """
         program = shutil.which("bwrap")
         if program is None:
@@ -62,19 +59,19 @@ class BubblewrapSandbox(Mounting):
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
         """Start a program."""
-        lay_out(spec)
+        self.prepare_mounts(spec)
         argv = [*self._namespaces(), *_environment(spec.env), *self._system()]
         for folder, seen in ((spec.workspace, self.workspace), (spec.runtime, self.runtime)):
             argv += [*_parents(seen), "--bind", str(folder.absolute()), str(seen)]
-        if spec.gpus:  # all of them: which ones are meant stands in CUDA_VISIBLE_DEVICES alone
+        if spec.gpus:  # all devices: only CUDA_VISIBLE_DEVICES selects among them
             devices = sorted(Path("/dev").glob("nvidia*"))
             argv += [part for path in devices for part in ("--dev-bind-try", str(path), str(path))]
         for given in spec.inputs:
             target = self.workspace / given.name
             argv += ["--ro-bind", str(given.source.absolute()), str(target)]
         argv += ["--chdir", str(self.workspace), *self._user(), *_limits(spec), *spec.argv]
-        # An empty environment: bubblewrap keeps its own readable inside, at /proc/1/environ.
-        return start_bounded(spec, argv, env={})
+        # Empty, as bubblewrap's own environment can be read inside, at /proc/1/environ.
+        return start_with_limits(spec, argv, env={})
 
     def _namespaces(self) -> list[str]:
         common = [self._program, "--die-with-parent", "--new-session", "--clearenv"]
@@ -84,7 +81,7 @@ class BubblewrapSandbox(Mounting):
         return [*common, *(f"--unshare-{kind}" for kind in kinds), "--unshare-cgroup-try"]
 
     def _system(self) -> list[str]:
-        """Show the system's programs and the interpreter, read-only, and nothing else of the host."""
+        """Mount the system's programs and the interpreter read-only, and nothing else of the host."""
         argv = ["--ro-bind", "/usr", "/usr"]
         for name in ("bin", "sbin", "lib", "lib32", "lib64"):
             path = Path("/") / name
@@ -93,18 +90,19 @@ class BubblewrapSandbox(Mounting):
             elif path.is_dir():
                 argv += ["--ro-bind", str(path), str(path)]
         argv += ["--proc", "/proc", "--dev", "/dev"]
-        for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - in shared memory live joblib's semaphores
-            argv += ["--perms", "1777", "--size", str(TMP_BYTES), "--tmpfs", folder]
-        for prefix in host_programs(self._interpreter):
+        for folder in ("/tmp", "/dev/shm"):  # noqa: S108 - joblib's semaphores are in /dev/shm
+            argv += ["--perms", "1777", "--size", str(self.tmp_bytes), "--tmpfs", folder]
+        for prefix in self._interpreter.mounts():
             argv += [*_parents(prefix), "--ro-bind", str(prefix), str(prefix)]
         return argv
 
     def _user(self) -> list[str]:
-        """Drop every capability and, where we are root, root itself."""
+        """Drop all capabilities and, if we are root, the user id."""
         if not self._root:
             return ["--cap-drop", "ALL"]
         kept = [a for name in ("SETUID", "SETGID", "SETPCAP") for a in ("--cap-add", f"CAP_{name}")]
-        user = [f"--reuid={SANDBOX_UID}", f"--regid={SANDBOX_UID}", "--clear-groups"]
+        uid, gid = self.user
+        user = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups"]
         none = ["--inh-caps=-all", "--bounding-set=-all", "--no-new-privs"]
         return ["--cap-drop", "ALL", *kept, "/usr/bin/setpriv", *user, *none]
 
@@ -117,7 +115,7 @@ def _limits(spec: SandboxSpec) -> list[str]:
     return [
         "/usr/bin/prlimit",
         f"--as={spec.memory_bytes}",
-        # Counted over all sandboxes of this user: only a last resort where no control group can be made.
+        # Counted over all sandboxes of this user: a last resort where no control group can be created.
         f"--nproc={_PROCESSES_OF_ALL}",
         f"--fsize={spec.file_bytes}",
         "--core=0",
@@ -125,7 +123,7 @@ def _limits(spec: SandboxSpec) -> list[str]:
 
 
 def _parents(path: Path) -> list[str]:
-    """Make the folders above a mount readable; bubblewrap would make them private to root."""
+    """Make the folders above a mount readable; bubblewrap creates them readable for root only."""
     shown = {Path("/"), Path("/tmp"), Path("/usr")}  # noqa: S108 - mounted above
     above = [parent for parent in reversed(path.parents) if parent not in shown]
     return [part for parent in above for part in ("--perms", "0755", "--dir", str(parent))]

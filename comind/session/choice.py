@@ -1,4 +1,4 @@
-"""Which sandbox to use: the strongest that works, and never a weaker one in silence."""
+"""Choose the strongest sandbox that works, and never fall back to a weaker one silently."""
 
 from collections.abc import Callable
 from functools import cache
@@ -8,7 +8,7 @@ from comind.session.base import Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
 from comind.session.process import ProcessSandbox
-from comind.system.toolbox import Interpreter, interpreter_for_agents, own_interpreter
+from comind.system.interpreter import Interpreter, interpreter_for_agents, own_interpreter
 
 __all__ = ["ISOLATION", "SANDBOXES", "choose_sandbox", "explain_choice"]
 
@@ -17,7 +17,7 @@ SANDBOXES: dict[str, Callable[..., Sandbox]] = {
     "bubblewrap": BubblewrapSandbox,
     "process": ProcessSandbox,
 }
-"""By name, the strongest first; each takes the `interpreter` that code runs in."""
+"""Sandbox classes by name, the strongest first; each takes the `interpreter` that code runs in."""
 
 ISOLATION = {
     "docker": "isolates files, network, processes, users, system calls; "
@@ -27,25 +27,25 @@ ISOLATION = {
     "each process), temporary files, and the size of a file",
     "process": "isolates nothing; limits the size of a file",
 }
-"""What each keeps apart, for people."""
+"""What each sandbox isolates and limits, for users."""
 
 
 def choose_sandbox(wanted: str, *, own_code: bool, toolbox: bool = True) -> Sandbox:
-    """Return the sandbox of this name; `auto` means the strongest that works here.
+    """Return the sandbox of this name; `auto` for the strongest that works here.
 
-    Where only code of ours will run, `auto` falls back to a plain process. Code runs in the toolbox
-    where there is one; without `toolbox`, in our own environment.
+    If only our own code will run, `auto` may fall back to a plain process. Code runs in the toolbox if
+    it is built; without `toolbox`, in our own environment.
 
     Raises:
-        UsageError: there is no such sandbox.
-        SandboxError: the wanted one does not work here, or `auto` finds none that seals.
+        UsageError: there is no sandbox of this name.
+        SandboxError: it does not work here, or `auto` finds none that isolates.
     """
     interpreter = interpreter_for_agents() if toolbox else own_interpreter()
     return _choose(wanted, interpreter, own_code=own_code)[0]
 
 
 def explain_choice(wanted: str, *, own_code: bool) -> str:
-    """Say in one line which sandbox is used and why no stronger one.
+    """Return in one line which sandbox is used and why no stronger one.
 
     Raises:
         UsageError, SandboxError: as `choose_sandbox`.
@@ -57,15 +57,15 @@ def explain_choice(wanted: str, *, own_code: bool) -> str:
 
 @cache
 def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[Sandbox, list[str]]:
-    """Return a sandbox, and for each stronger one a line: its name, and what is wrong with it."""
+    """Return a sandbox, and for each stronger one its name and what is wrong with it."""
     if wanted != "auto":
         if wanted not in SANDBOXES:
             raise UsageError(f"unknown sandbox {wanted!r}", hint=f"one of auto, {', '.join(SANDBOXES)}")
-        return _made(wanted, interpreter), []
+        return _create(wanted, interpreter), []
     reasons: list[str] = []
     for name in SANDBOXES:
         try:
-            sandbox = _made(name, interpreter)
+            sandbox = _create(name, interpreter)
         except SandboxError as error:
             reasons.append(f"{name}: {error}")
             continue
@@ -79,5 +79,5 @@ def _choose(wanted: str, interpreter: Interpreter, *, own_code: bool) -> tuple[S
 
 
 @cache
-def _made(name: str, interpreter: Interpreter) -> Sandbox:
+def _create(name: str, interpreter: Interpreter) -> Sandbox:
     return SANDBOXES[name](interpreter=interpreter)

@@ -1,10 +1,9 @@
-"""Supervise one container: start it, copy its log, and remove it when the parent process exits.
+"""Supervise one container; a program of the standard library alone, started by `docker.py`.
 
-A program of its own that imports nothing of ours, like `comind.system.supervisor`. It is given a
-container that was created but not started. It starts it, writes what it prints into a file of bounded
-size, and removes it when the program has ended or when its own stdin closes, however its parent ended.
-Events go to stdout, a JSON object a line: `started` or `refused` (why), later `ended` (exit code and
-whether memory ran out) or `gone` (the engine no longer answers).
+It starts a container that was created, copies its output to a log of limited size, and removes it when
+its program has exited or when stdin closes, whatever ended the parent process. It writes events to
+stdout as JSON lines: `started` or `refused` (reason), then `ended` (exit code, out of memory) or `gone`
+(the engine does not answer).
 """
 
 import contextlib
@@ -23,7 +22,7 @@ from typing import IO, Any
 _HEADER_BYTES = 8  # of a frame: stream, three zeros, length
 _KILLED = 137
 _SIGNALLED = 128
-_SETTLE_SECONDS = 1.0  # after an end by a signal: was memory short, or is the engine about to end?
+_SETTLE_SECONDS = 1.0  # after a kill: until the engine reports out of memory, or stops itself
 _REMOVE_SECONDS = 30.0
 _NOT_FOUND = 404
 _ERRORS = 400
@@ -34,23 +33,27 @@ class _Connection(http.client.HTTPConnection):
 
     def __init__(self, path: str, timeout: float | None) -> None:
         super().__init__("localhost", timeout=timeout)
-        self._path = path
+        self._python_path = path
 
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(self.timeout)
-        self.sock.connect(self._path)
+        self.sock.connect(self._python_path)
 
 
 class _Engine:
-    """The few calls that a keeper needs; `base` is the prefix of the API's version."""
+    """The calls of the engine's API that are needed; `base` is the prefix of its version."""
 
     def __init__(self, path: str, base: str, container: str) -> None:
-        self._path = path
+        self._python_path = path
         self._base = f"{base}/containers/{container}"
 
     def call(self, method: str, what: str, timeout: float | None = 60.0) -> tuple[int, Any]:
-        """Return status and parsed body of a call; any failure of the connection is an OSError."""
+        """Return status and parsed body of a request.
+
+        Raises:
+            OSError: the connection failed.
+        """
         response = self._open(method, what, timeout)
         try:
             body = response.read()
@@ -59,11 +62,11 @@ class _Engine:
         return response.status, json.loads(body) if body.strip() else {}
 
     def output(self) -> http.client.HTTPResponse:
-        """Return the stream of all that the container will print."""
+        """Return the stream of the container's output."""
         return self._open("POST", "/attach?stream=1&stdout=1&stderr=1", timeout=None)
 
     def _open(self, method: str, what: str, timeout: float | None) -> http.client.HTTPResponse:
-        connection = _Connection(self._path, timeout)
+        connection = _Connection(self._python_path, timeout)
         try:
             connection.request(method, self._base + what)
             return connection.getresponse()
@@ -71,7 +74,7 @@ class _Engine:
             raise OSError(f"the engine broke off: {error}") from None
 
     def remove(self) -> None:
-        """Remove the container with all that runs in it; returns when it is gone."""
+        """Remove the container and all its processes, and wait until it is gone."""
         end = time.monotonic() + _REMOVE_SECONDS
         while time.monotonic() < end:
             self.call("DELETE", "?force=1&v=1")
@@ -81,13 +84,13 @@ class _Engine:
         raise OSError("the engine does not remove the container")
 
 
-def _say(event: str, **facts: object) -> None:
+def _emit(event: str, **facts: object) -> None:
     with contextlib.suppress(BrokenPipeError):
         print(json.dumps({"event": event, **facts}), flush=True)  # noqa: T201 - a program's output
 
 
 def _copy(stream: IO[bytes], log: IO[bytes], space: int) -> None:
-    """Write what comes in frames into the log, as far as it may grow; the rest is read and dropped."""
+    """Copy framed output into the log up to `space` bytes; read and drop the rest."""
     with contextlib.suppress(OSError, http.client.HTTPException):
         while len(header := stream.read(_HEADER_BYTES)) == _HEADER_BYTES:
             left = int.from_bytes(header[4:], "big")
@@ -109,15 +112,15 @@ def _wait(engine: _Engine, events: "queue.SimpleQueue[str]") -> None:
 def _watch_parent(events: "queue.SimpleQueue[str]") -> None:
     while os.read(sys.stdin.fileno(), 1):
         pass
-    events.put("let go")
+    events.put("closed")
 
 
 def _ending(engine: _Engine) -> dict[str, object]:
-    """Return exit code and whether memory ran out."""
+    """Return the exit code and whether memory ran out."""
     end = time.monotonic() + _SETTLE_SECONDS
     while True:
         state = engine.call("GET", "/json")[1]["State"]
-        # The flag is also set when a child was killed for memory and the program went on.
+        # The flag is also set when only a child was killed for memory.
         oom = bool(state["OOMKilled"]) and state["ExitCode"] == _KILLED
         if oom or state["ExitCode"] <= _SIGNALLED or time.monotonic() > end:
             return {"code": state["ExitCode"], "oom": oom}
@@ -125,7 +128,7 @@ def _ending(engine: _Engine) -> dict[str, object]:
 
 
 def _first_process(engine: _Engine) -> int | None:
-    """Return a handle on the container's first process, which ends all others when it ends."""
+    """Return a pidfd of the container's first process, whose exit kills all others."""
     pid = engine.call("GET", "/json")[1]["State"]["Pid"]
     try:
         return os.pidfd_open(pid) if pid else None
@@ -133,15 +136,15 @@ def _first_process(engine: _Engine) -> int | None:
         return None
 
 
-def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
+def _supervise(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
     stream = engine.output()
     status, answer = engine.call("POST", "/start")
     if status >= _ERRORS:
-        _say("refused", reason=str(answer.get("message", status)))
+        _emit("refused", reason=str(answer.get("message", status)))
         engine.remove()
         return
     process = _first_process(engine)
-    _say("started")
+    _emit("started")
     copying = threading.Thread(target=_copy, args=(stream, log, log_bytes), daemon=True)
     copying.start()
     events: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -151,26 +154,26 @@ def _keep(engine: _Engine, log: IO[bytes], log_bytes: int) -> None:
     try:
         if event == "ended":
             copying.join(timeout=5)
-            _say("ended", **_ending(engine))
-        # Where the engine broke off, this fails, too.
+            _emit("ended", **_ending(engine))
+        # This fails too if the engine is gone.
         engine.remove()
     except (OSError, ValueError, KeyError):
-        # Without an engine the container would run on; where we are root we can still end it.
+        # Without an engine the container would run on; as root we can still kill it.
         if process is not None:
             with contextlib.suppress(OSError):
                 signal.pidfd_send_signal(process, signal.SIGKILL)
-        _say("gone")
+        _emit("gone")
 
 
 def main(path: str, base: str, container: str, log_path: str, log_bytes: str, scratch: str) -> None:
-    """Keep `container` of the engine at `path`; then remove it and the folder `scratch`."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
+    """Run `container` of the engine at `path` to its exit; then remove it and the folder `scratch`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the orchestrator handles Ctrl-C
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with open(log_path, "ab") as log:  # noqa: PTH123 - pathlib costs a keeper's start time
-            _keep(_Engine(path, base, container), log, int(log_bytes))
+        with open(log_path, "ab") as log:  # noqa: PTH123 - importing pathlib takes time
+            _supervise(_Engine(path, base, container), log, int(log_bytes))
     except (OSError, ValueError, KeyError) as error:
-        _say("refused", reason=str(error))
+        _emit("refused", reason=str(error))
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
@@ -178,4 +181,4 @@ def main(path: str, base: str, container: str, log_path: str, log_bytes: str, sc
 if __name__ == "__main__":
     main(*sys.argv[1:])
     sys.stdout.flush()
-    os._exit(0)  # threads may still wait for an engine that is gone
+    os._exit(0)  # threads may still wait for an engine that does not answer

@@ -1,11 +1,11 @@
-"""The strongest local sandbox: a container of a Docker engine; the one module that knows `docker`.
+"""Run programs in containers of a local Docker engine; the only module that imports `docker`.
 
-What it isolates: files (the image, the inputs and the working directory exist, all but the last
-read-only), processes, network (none), IPC, host name, environment, user id, system calls (the engine's
-default filter); and it limits memory, processes and temporary files of the attempt as a whole. What it
-does not: the kernel is the host's, and the working directory is watched, not limited by a file system.
+It isolates files (read-only image and inputs, and the working directory), processes, network (none),
+IPC, host name, environment, user id and system calls (the engine's default filter), and limits memory,
+processes and temporary files of the attempt as a whole. The kernel is the host's, and the size of the
+working directory is polled, not limited by its file system.
 
-The engine must be on this machine: kernels speak over Unix sockets in a mounted folder.
+The engine must run on this machine, as kernels use Unix sockets in a mounted folder.
 """
 
 import json
@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING, Any
 from comind import __version__
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, SandboxSpec
-from comind.session.mounts import SANDBOX_UID, TMP_BYTES, Mounting, host_programs, lay_out
+from comind.session.mounts import MountingSandbox
 from comind.session.program import run_program
-from comind.system.owner import has_exited, process_identity
-from comind.system.scratch import ScratchFolder
-from comind.system.supervised import exit_reason_of
-from comind.system.toolbox import Interpreter, interpreter_for_agents
+from comind.system.interpreter import Interpreter, interpreter_for_agents
+from comind.system.process_identity import has_exited, process_identity
+from comind.system.supervised import describe_exit
+from comind.system.temporary_folders import scratch_folder
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 __all__ = ["IMAGES", "DockerSandbox"]
 
 IMAGES = (f"comind-sandbox:{__version__}", "comind-sandbox-host")
-"""Images that are looked for, in this order: what `make image` builds, and `make host-image`."""
+"""Images in order of preference: of `make image`, and of `make host-image`."""
 
 _BUILD = "make image, or on this machine alone: make host-image"
 _SOCKET = "unix:///var/run/docker.sock"
 _OPEN_FILES = 4096  # not above what the engine itself may open, which can be little
 _ENGINE_SECONDS = 120
-_SUPERVISOR = Path(__file__).with_name("container_keeper.py")
+_SUPERVISOR = Path(__file__).with_name("container_supervisor.py")
 _SUPERVISOR_SECONDS = 60.0
 _TRIAL_BYTES = 256 << 20
-_GONE = "the container engine went away, and the session with it"
+_GONE = "the container engine stopped answering, and the session was lost"
 _KILLED = {"code": 128 + signal.SIGKILL, "oom": False}
 _NO_DEVICE_DRIVER = (
     "install the engine's nvidia-container-toolkit, or go without GPUs: CUDA_VISIBLE_DEVICES= comind ..."
@@ -54,19 +54,19 @@ _NO_DEVICE_DRIVER = (
 _OWNER = "comind.owner"
 
 
-class DockerSandbox(Mounting):
-    """Runs programs in containers that end with the program, and with us."""
+class DockerSandbox(MountingSandbox):
+    """Run programs in containers, which end with the program and with this process."""
 
     sealed = True
 
     def __init__(self, image: str | None = None, interpreter: Interpreter | None = None) -> None:
-        """Look for engine and image, remove what dead processes of ours left, and try a container.
+        """Find engine and image, remove containers of dead processes, and run a container once.
 
-        Without a name it is the first of `IMAGES` that has been built. Where that shows this machine's
-        own programs, code runs in `interpreter`: None for the toolbox, else our own.
+        Without `image`, the first of `IMAGES` that was built is used. If it mounts the host's programs,
+        code runs in `interpreter`; None for the toolbox, or else our own.
 
         Raises:
-            SandboxError: no engine answers here, it cannot isolate, or there is no image.
+            SandboxError: no engine answers, it cannot isolate, or there is no image.
         """
         self._socket = _local_socket()
         with self._engine() as engine:
@@ -81,32 +81,24 @@ class DockerSandbox(Mounting):
         self.toolbox = labels.get("comind.toolbox", "")
         if labels.get("comind.programs") == "host":
             interpreter = interpreter or interpreter_for_agents()
-            self._programs = [Path("/usr"), *host_programs(interpreter)]
+            self._programs = [Path("/usr"), *interpreter.mounts()]
             self.python, self.toolbox = interpreter.python, interpreter.toolbox
-        self._try()
+        self._probe()
 
     def start(self, spec: SandboxSpec) -> "DockerHandle":
         """Start a program."""
-        lay_out(spec)
+        self.prepare_mounts(spec)
         with self._engine() as engine:
             container = engine.containers.create(self.digest, list(spec.argv), **self._settings(spec))
-        return self._keep(str(container.id), spec)
+        return self._supervise(str(container.id), spec)
 
-    def _keep(self, container: str, spec: SandboxSpec) -> "DockerHandle":
-        """Start the container's keeper, which starts the container."""
-        argv = [
-            sys.executable,
-            "-I",
-            "-S",
-            str(_SUPERVISOR),
-            self._socket,
-            f"/v{self._version}",
-            container,
-        ]
+    def _supervise(self, container: str, spec: SandboxSpec) -> "DockerHandle":
+        argv = [sys.executable, "-I", "-S", str(_SUPERVISOR), self._socket, f"/v{self._version}"]
+        argv += [container, str(spec.log), str(spec.log_bytes), str(spec.scratch)]
         spec.log.parent.mkdir(parents=True, exist_ok=True)
         try:
             supervisor = subprocess.Popen(
-                [*argv, str(spec.log), str(spec.log_bytes), str(spec.scratch)],
+                argv,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -115,44 +107,39 @@ class DockerSandbox(Mounting):
             )
         except OSError as error:
             self._remove(container)
-            raise SandboxError(f"the container's keeper could not be started: {error}") from None
+            raise SandboxError(f"the container's supervisor could not be started: {error}") from None
         handle = DockerHandle(supervisor, lambda: self._remove(container))
         handle.wait_for_start()
         return handle
 
     def _settings(self, spec: SandboxSpec) -> dict[str, Any]:
-        """Return what the container may do and see."""
         from docker.types import DeviceRequest, LogConfig, Ulimit
 
-        uid, gid = (SANDBOX_UID, SANDBOX_UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
+        gpus = DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
         limits = {"nofile": _OPEN_FILES, "core": 0, "fsize": spec.file_bytes}
-        # A process that asks for too much gets an error and keeps its variables; the container's own
-        # limit would end it.
+        # Above this an allocation raises MemoryError and variables are kept; the container's own limit
+        # kills the process.
         limits["data"] = spec.memory_bytes
         return {
             "environment": dict(spec.env),
-            "use_config_proxy": False,  # a proxy's address may hold a password
+            "use_config_proxy": False,  # a proxy's address may contain a password
             "mounts": self._mounts(spec),
             "working_dir": str(self.workspace),
-            "user": f"{uid}:{gid}",
+            "user": "{}:{}".format(*self.user),
             "hostname": "sandbox",
             "network_mode": "none",
             "ipc_mode": "private",
             "read_only": True,
-            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={TMP_BYTES},mode=1777"},  # noqa: S108
-            "shm_size": TMP_BYTES,
+            "tmpfs": {"/tmp": f"rw,exec,nosuid,nodev,size={self.tmp_bytes},mode=1777"},  # noqa: S108
+            "shm_size": self.tmp_bytes,
             "cap_drop": ["ALL"],
             "security_opt": ["no-new-privileges"],
             "mem_limit": spec.memory_bytes,
             "memswap_limit": spec.memory_bytes,
             "pids_limit": spec.processes,
             "ulimits": [Ulimit(name=name, soft=most, hard=most) for name, most in limits.items()],
-            "log_config": LogConfig(type="none"),  # the keeper writes the log, and bounds it
-            "device_requests": [
-                DeviceRequest(driver="nvidia", device_ids=list(spec.gpus), capabilities=[["gpu"]])
-            ]
-            if spec.gpus
-            else [],
+            "log_config": LogConfig(type="none"),  # the supervisor writes the log, and limits it
+            "device_requests": [gpus] if spec.gpus else [],
             "init": True,
             "labels": {_OWNER: process_identity()},
         }
@@ -169,7 +156,7 @@ class DockerSandbox(Mounting):
         return mounts + [bind(i.source, self.workspace / i.name, read_only=True) for i in spec.inputs]
 
     def _remove(self, container: str) -> None:
-        """Remove a container whose keeper could not; without an engine it stays for the next start."""
+        """Remove a container that its supervisor did not; without an engine the next start does."""
         from docker.errors import NotFound
 
         with suppress(SandboxError), self._engine() as engine, suppress(NotFound):
@@ -177,7 +164,7 @@ class DockerSandbox(Mounting):
 
     @contextmanager
     def _engine(self) -> "Iterator[DockerClient]":
-        """Give a client for the length of the block; its failures are told as ours."""
+        """Yield a client of the engine; its exceptions become SandboxError."""
         from docker import DockerClient
         from docker.errors import DockerException
 
@@ -190,13 +177,13 @@ class DockerSandbox(Mounting):
                 client.close()
         except (DockerException, OSError) as error:
             raise SandboxError(
-                f"the container engine at {self._socket} does not answer, or refuses: {_short(error)}",
-                hint="start it, or name another one in DOCKER_HOST; comind doctor tells what works",
+                f"container engine at {self._socket} does not answer or refuses: {_first_line(error)}",
+                hint="start it, or name another one in DOCKER_HOST; comind doctor shows what works",
             ) from None
 
-    def _try(self) -> None:
-        """Run the interpreter once, so that what does not work is known before it is needed."""
-        with ScratchFolder("d") as folder:
+    def _probe(self) -> None:
+        """Run the interpreter once, so that errors are found before the first attempt."""
+        with scratch_folder("d") as folder:
             tried = run_program(
                 self,
                 ("-c", "pass"),
@@ -208,13 +195,13 @@ class DockerSandbox(Mounting):
             )
         if tried.status is not CellStatus.OK:
             raise SandboxError(
-                f"a container of {self.name} cannot run {self.python}: {_short(tried.error)}",
+                f"a container of {self.name} cannot run {self.python}: {_first_line(tried.error)}",
                 hint=_BUILD,
             )
 
 
 class DockerHandle:
-    """A program in its container, told of by the container's keeper."""
+    """A program in its container, as reported by the container's supervisor."""
 
     def __init__(self, supervisor: "subprocess.Popen[bytes]", remove: Callable[[], None]) -> None:
         self._supervisor = supervisor
@@ -223,13 +210,13 @@ class DockerHandle:
         self._ended: dict[str, Any] | None = None
 
     def alive(self) -> bool:
-        """Say whether the program runs.
+        """Whether the program runs.
 
         Raises:
-            SandboxError: the engine or the keeper is gone, and with it the container.
+            SandboxError: the engine or the supervisor is gone, and the container with it.
         """
-        while self._ended is None and (told := self._next_event(0.0)) is not None:
-            self._take(told)
+        while self._ended is None and (event := self._next_event(0.0)) is not None:
+            self._handle_event(event)
         return self._ended is None
 
     def exit_code(self) -> int | None:
@@ -237,12 +224,12 @@ class DockerHandle:
         return None if self.alive() or self._ended is None else int(self._ended["code"])
 
     def exit_reason(self) -> str:
-        """Say in one line why the program ended."""
+        """Return in one line why the program exited."""
         code = self.exit_code()
-        return exit_reason_of(code, out_of_memory=self._ended is not None and self._ended["oom"])
+        return describe_exit(code, out_of_memory=self._ended is not None and self._ended["oom"])
 
     def stop(self) -> None:
-        """End the program and everything it started; returns when its container is gone."""
+        """Kill the program and all its descendants, and wait until its container is removed."""
         assert self._supervisor.stdin is not None
         assert self._supervisor.stdout is not None
         if self._supervisor.stdin.closed:
@@ -260,32 +247,30 @@ class DockerHandle:
             self._remove()
 
     def wait_for_start(self) -> None:
-        """Return when the container runs.
+        """Wait until the container runs.
 
         Raises:
             SandboxError: it could not be started.
         """
-        told = self._next_event(_SUPERVISOR_SECONDS)
-        if told is None or told["event"] != "started":
+        event = self._next_event(_SUPERVISOR_SECONDS)
+        if event is None or event["event"] != "started":
             self.stop()
             self._remove()
-            reason = "its keeper says nothing" if told is None else told.get("reason", told["event"])
+            reason = "its supervisor timed out" if event is None else event.get("reason", event["event"])
             hint = _NO_DEVICE_DRIVER if "device driver" in reason else ""
-            raise SandboxError(f"the container could not be started: {_short(reason)}", hint=hint)
+            raise SandboxError(f"the container could not be started: {_first_line(reason)}", hint=hint)
 
-    def _take(self, told: dict[str, Any]) -> None:
-        if told["event"] == "ended":
-            self._ended = told
-        elif told["event"] == "gone":
+    def _handle_event(self, event: dict[str, Any]) -> None:
+        if event["event"] == "ended":
+            self._ended = event
+        elif event["event"] == "gone":
             self._ended = _KILLED
             self.stop()
             self._remove()
-            raise SandboxError(
-                _GONE, hint="start the engine again, then go on with comind solve --resume"
-            )
+            raise SandboxError(_GONE, hint="restart the engine, then resume with comind solve --resume")
 
     def _next_event(self, seconds: float) -> dict[str, Any] | None:
-        """Return the keeper's next event, if one comes in time; `gone` where it has none left."""
+        """Return the supervisor's next event, None on timeout, `gone` if it has exited."""
         assert self._supervisor.stdout is not None
         end = time.monotonic() + seconds
         while b"\n" not in self._read:
@@ -304,7 +289,6 @@ class DockerHandle:
 
 
 def _local_socket() -> str:
-    """Return the path of the engine's socket."""
     address = os.environ.get("DOCKER_HOST") or _SOCKET
     if not address.startswith("unix://"):
         raise SandboxError(
@@ -315,7 +299,7 @@ def _local_socket() -> str:
 
 
 def _check_answer(path: str) -> None:
-    """Refuse a socket behind which nobody is; the client would take a second and a page to say so."""
+    """Raise if nothing listens on the socket; the client would take a second and a long message."""
     with socket.socket(socket.AF_UNIX) as probe:
         try:
             probe.connect(path)
@@ -327,7 +311,7 @@ def _check_answer(path: str) -> None:
 
 
 def _check_limits(info: dict[str, Any]) -> None:
-    """Refuse an engine that would leave a limit out in silence."""
+    """Raise if the engine would silently ignore a limit."""
     options = " ".join(info.get("SecurityOptions") or [])
     missing = [name for name in ("MemoryLimit", "PidsLimit") if not info.get(name)]
     missing += [] if "seccomp" in options else ["seccomp"]
@@ -337,13 +321,13 @@ def _check_limits(info: dict[str, Any]) -> None:
         )
     if "rootless" in options or "userns" in options:
         raise SandboxError(
-            "the container engine maps user ids, so an attempt's files would be nobody's",
+            "the container engine maps user ids, so an attempt's files would have another owner",
             hint="use an engine without rootless mode and userns-remap, or bubblewrap",
         )
 
 
 def _find_image(engine: "DockerClient", wanted: str | None) -> tuple[str, str, dict[str, str]]:
-    """Return name, digest and labels of the image; nothing is ever pulled."""
+    """Return name, digest and labels of the image; nothing is pulled."""
     from docker.errors import ImageNotFound
 
     names = (wanted,) if wanted else IMAGES
@@ -355,15 +339,15 @@ def _find_image(engine: "DockerClient", wanted: str | None) -> tuple[str, str, d
 
 
 def _remove_leftovers(engine: "DockerClient") -> None:
-    """Remove containers whose process was killed together with their keeper."""
+    """Remove containers whose process was killed together with their supervisor."""
     from docker.errors import APIError
 
     for container in engine.containers.list(all=True, filters={"label": _OWNER}, ignore_removed=True):
         if has_exited(container.labels.get(_OWNER, "")):
-            with suppress(APIError):  # another process of ours may be removing it just now
+            with suppress(APIError):  # another process of ours may be removing it
                 container.remove(force=True, v=True)
 
 
-def _short(error: object) -> str:
-    """Return an error's first line, not too long to be read."""
+def _first_line(error: object) -> str:
+    """Return an error's first line, truncated to 300 characters."""
     return (str(error).strip().splitlines() or ["no reason given"])[0][:300]

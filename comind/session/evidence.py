@@ -1,7 +1,7 @@
-"""What the output of a running cell says against it; pure, and no model is asked.
+"""Find evidence in a running cell's output that it should be stopped; pure, without a model.
 
-Evidence is a reason to ask whether the cell should go on. It is `certain` where nothing that we know
-of could make the cell worth waiting for; only then may it end a cell by itself.
+Evidence is a reason to ask a model whether to stop the cell. It is `certain` if no known case makes the
+cell worth waiting for; only then may it stop a cell by itself.
 """
 
 import re
@@ -11,14 +11,14 @@ from enum import StrEnum
 
 from comind.domain.value import Value
 
-__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "duration", "find_evidence"]
+__all__ = ["CellSnapshot", "Evidence", "EvidenceKind", "find_evidence"]
 
-_LINES = 200  # of the end of the output
+_LINES = 200  # from the end of the output
 _LINE_LENGTH = 300
 
 
 class EvidenceKind(StrEnum):
-    """What can speak against a running cell."""
+    """Kinds of evidence against a running cell."""
 
     NOT_A_NUMBER = "not-a-number"
     SAME_ERROR = "same-error"
@@ -27,7 +27,7 @@ class EvidenceKind(StrEnum):
 
 
 class Evidence(Value):
-    """One thing that speaks against a running cell, and the line that shows it."""
+    """One piece of evidence against a running cell, and the line that shows it."""
 
     kind: EvidenceKind
     says: str
@@ -37,9 +37,9 @@ class Evidence(Value):
 
 @dataclass(frozen=True, slots=True)
 class CellSnapshot:
-    """What is seen of a running cell at one moment.
+    """The state of a running cell at one moment.
 
-    `left` are the seconds until its deadline, `silent` those since it last printed something.
+    `left` are the seconds to its deadline, `silent` those since its last output.
     """
 
     code: str
@@ -50,19 +50,19 @@ class CellSnapshot:
 
     @property
     def lines(self) -> list[str]:
-        """The last lines that have something in them, each cut to a bounded length."""
+        """The last non-empty lines of output, each truncated."""
         lines = self.output.splitlines()[-_LINES:]
         return [line[:_LINE_LENGTH] for line in lines if line.strip()]
 
 
-def find_evidence(sight: CellSnapshot) -> tuple[Evidence, ...]:
-    """Return everything that speaks against a running cell."""
-    lines = sight.lines
+def find_evidence(snapshot: CellSnapshot) -> tuple[Evidence, ...]:
+    """Return all evidence against a running cell."""
+    lines = snapshot.lines
     found = (
         _not_a_number(lines),
-        _no_time(lines, sight),
+        _no_time(lines, snapshot),
         _same_error(lines),
-        _silence(lines, sight),
+        _silence(lines, snapshot),
     )
     return tuple(each for each in found if each is not None)
 
@@ -81,7 +81,7 @@ _SCORE = re.compile(
     r"score|auc|acc(?:uracy)?$|f1|r2|corr|kappa|ndcg|metric|error|objective", re.IGNORECASE
 )
 _COUNTER = re.compile(r"epoch|step|iter|batch|round|^\s*\[?\d+[\]/:]", re.IGNORECASE)
-# With several runs in one cell, the next one may do better than the one that has diverged.
+# With several runs in one cell, one may diverge and the next converge.
 _SEVERAL = re.compile(
     r"(?<![a-z])(?:trial|fold|seed|config|candidate|grid|sweep|search|tuning|cv)(?![a-z])", re.IGNORECASE
 )
@@ -89,12 +89,12 @@ _SETTING = re.compile(r"(?<![a-z])(?:lr|learning.rate|params|alpha)(?![a-z])", r
 
 
 def _not_a_number(lines: list[str]) -> Evidence | None:
-    """Find a loss or score whose last reports are all not a number."""
+    """Find a loss or score whose latest reports are all NaN or infinite."""
     for kind in (_LOSS, _SCORE):
         reports = [(line, report) for line in lines if (report := _reported(line, kind))]
         bad = 0
         for _, report in reversed(reports):
-            # A line with one finite loss is no lost training, and other names are another report.
+            # A line with a finite loss has not diverged, and other names are another report.
             if any(report.values()) or report.keys() != reports[-1][1].keys():
                 break
             bad += 1
@@ -110,12 +110,12 @@ def _not_a_number(lines: list[str]) -> Evidence | None:
 
 
 def _reported(line: str, kind: re.Pattern[str]) -> dict[str, bool]:
-    """Return the losses or scores that a line reports, and whether each is a finite number."""
+    """Return the losses or scores that a line reports, and whether each is finite."""
     counted = _COUNTER.search(line) is not None
     return {
         found["name"].strip("'"): found["value"].lstrip("+-")[0].isdigit()
         for found in _REPORT.finditer(line)
-        # Without a colon, `loss NaN` may be a row of a table; beside a counter it is a report.
+        # Without a colon, `loss NaN` may be a row of a table; with a counter it is a report.
         if kind.search(found["name"].strip("'")) and (found["sign"].strip() or counted)
     }
 
@@ -147,7 +147,7 @@ _PART = re.compile(r"(\d+(?:\.\d+)?)\s*([dhms])[a-z]*", re.IGNORECASE)
 _MAY_END_EARLY = re.compile(r"early|patience|callback|od_|\bbreak\b|time", re.IGNORECASE)
 
 
-def duration(text: str) -> float:
+def _parse_duration(text: str) -> float:
     """Return the seconds in `1:02:03`, `2 days, 3:00`, `1h 5m` or `12.5 minutes`."""
     days, _, clock = text.rpartition("d") if ":" in text else ("", "", text)
     if ":" not in text:
@@ -158,22 +158,22 @@ def duration(text: str) -> float:
     return seconds + 86400.0 * (int(re.findall(r"\d+", days)[0]) if days else 0)
 
 
-def _no_time(lines: list[str], sight: CellSnapshot) -> Evidence | None:
-    """Compare the time that the program itself says it needs with the time that is left."""
+def _no_time(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
+    """Compare the remaining time that the program prints with the time to its deadline."""
     for line in reversed(lines[-_RECENT:]):
         stated = [found["time"] for pattern in _STATED for found in pattern.finditer(line)]
         if not stated:
             continue
-        needed = duration(stated[-1])
-        if needed <= 1.25 * sight.left + 60:
+        needed = _parse_duration(stated[-1])
+        if needed <= 1.25 * snapshot.left + 60:
             return None
         return Evidence(
             kind=EvidenceKind.NO_TIME,
-            says=f"it says that it needs {needed:.0f} s more, and {sight.left:.0f} s are left",
+            says=f"it says that it needs {needed:.0f} s more, and {snapshot.left:.0f} s are left",
             quote=line.strip(),
-            certain=needed > 2 * sight.left + 300
-            and sight.seconds >= _WARM_UP_SECONDS
-            and _MAY_END_EARLY.search(sight.code) is None,
+            certain=needed > 2 * snapshot.left + 300
+            and snapshot.seconds >= _WARM_UP_SECONDS
+            and _MAY_END_EARLY.search(snapshot.code) is None,
         )
     return None
 
@@ -190,7 +190,7 @@ _SILENCE_SECONDS = 600.0
 
 
 def _same_error(lines: list[str]) -> Evidence | None:
-    """Find a complaint that comes again and again, whatever numbers are in it."""
+    """Find an error or warning that is printed again and again, ignoring numbers."""
     complaints = [(re.sub(r"\d+", "#", line.strip()), line) for line in lines if _COMPLAINT.search(line)]
     recent = {re.sub(r"\d+", "#", line.strip()) for line in lines[-_STILL_GOING_ON:]}
     for complaint, times in Counter(complaint for complaint, _ in complaints).most_common():
@@ -201,10 +201,10 @@ def _same_error(lines: list[str]) -> Evidence | None:
     return None
 
 
-def _silence(lines: list[str], sight: CellSnapshot) -> Evidence | None:
-    """Find that a program which prints as it goes has printed nothing for long."""
-    long = max(60.0, min(_SILENCE_SECONDS, (sight.seconds + sight.left) / 4))
-    if sight.silent < long or not _PROMISE.search(sight.code):
+def _silence(lines: list[str], snapshot: CellSnapshot) -> Evidence | None:
+    """Find that a program that prints progress has printed nothing for long."""
+    long = max(60.0, min(_SILENCE_SECONDS, (snapshot.seconds + snapshot.left) / 4))
+    if snapshot.silent < long or not _PROMISE.search(snapshot.code):
         return None
-    says = f"its code prints as it goes, but nothing was printed for {sight.silent:.0f} s"
+    says = f"its code prints as it goes, but nothing was printed for {snapshot.silent:.0f} s"
     return Evidence(kind=EvidenceKind.SILENCE, says=says, quote=lines[-1].strip() if lines else "")

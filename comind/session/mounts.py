@@ -1,4 +1,4 @@
-"""What a sandbox shows of the host: folders that are mounted, and whose they are."""
+"""Prepare the host folders that a sandbox mounts."""
 
 import os
 from collections.abc import Iterable
@@ -6,43 +6,39 @@ from itertools import chain
 from pathlib import Path
 
 from comind.session.base import SandboxSpec
-from comind.system.toolbox import Interpreter
 
-__all__ = ["SANDBOX_UID", "TMP_BYTES", "Mounting", "host_programs", "lay_out"]
+__all__ = ["MountingSandbox"]
 
-SANDBOX_UID = 10001  # what programs run as where we are root; nobody on the host
-TMP_BYTES = 1 << 30  # of temporary files
+_UID = 10001  # unused on the host
 
 
-class Mounting:
-    """A sandbox that mounts a program's two folders where it always finds them."""
+class MountingSandbox:
+    """Base class of sandboxes that mount the program's two folders at fixed paths."""
 
     workspace = Path("/workspace")
     runtime = Path("/run/comind")
+    tmp_bytes = 1 << 30
+    """Limit of temporary files."""
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
-        """Return the paths at which a program sees its two folders."""
+    @property
+    def user(self) -> tuple[int, int]:
+        """User and group id of programs: our own, unless we are root."""
+        return (_UID, _UID) if os.getuid() == 0 else (os.getuid(), os.getgid())
+
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+        """Return the paths of the two folders inside the sandbox."""
         del workspace, runtime
         return self.workspace, self.runtime
 
-
-def host_programs(interpreter: Interpreter) -> list[Path]:
-    """Return the folders of an interpreter and its packages, as far as they lie outside /usr."""
-    usr = Path("/usr")
-    resolved = {path.resolve() for path in interpreter.prefixes}
-    outside = {path for path in resolved if path != usr and usr not in path.parents}
-    return sorted(path for path in outside if not any(other in path.parents for other in outside))
-
-
-def lay_out(spec: SandboxSpec) -> None:
-    """Make the mount points of a program's inputs, and its folders the sandbox user's."""
-    made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
-    if os.getuid() == 0:
-        _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
+    def prepare_mounts(self, spec: SandboxSpec) -> None:
+        """Create the mount points of the inputs; as root, give the folders to the sandbox user."""
+        made = [_make_mount_point(spec.workspace, Path(given.name)) for given in spec.inputs]
+        if os.getuid() == 0:
+            _give_away([spec.workspace, spec.runtime, *chain.from_iterable(made)])
 
 
 def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
-    """Make real folders for a mount; a link that earlier code left there would lead it elsewhere."""
+    """Create the folders of a mount point, replacing links of earlier code, which could redirect it."""
     folder, made = workspace, []
     for part in name.parts:
         folder = folder / part
@@ -54,16 +50,16 @@ def _make_mount_point(workspace: Path, name: Path) -> list[Path]:
 
 
 def _give_away(folders: Iterable[Path]) -> None:
-    """Make the code's user the owner of its folders and of what we laid in them.
+    """Change the owner of folders and of what we put in them to the sandbox user.
 
-    A folder that was given away before may hold anything by now; what is in it is the code's already.
+    The content of a folder that the user owns already is left alone: it may be anything.
     """
     for folder in folders:
-        if folder.lstat().st_uid == SANDBOX_UID:
+        if folder.lstat().st_uid == _UID:
             continue
-        os.chown(folder, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+        os.chown(folder, _UID, _UID, follow_symlinks=False)
         for path in folder.iterdir():
             if path.is_dir() and not path.is_symlink():
                 _give_away([path])
             else:
-                os.chown(path, SANDBOX_UID, SANDBOX_UID, follow_symlinks=False)
+                os.chown(path, _UID, _UID, follow_symlinks=False)

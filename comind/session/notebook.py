@@ -1,4 +1,4 @@
-"""Cells and their results as a Jupyter notebook; the one module that knows `nbformat`."""
+"""Write cells and their results as a Jupyter notebook; the only module that imports `nbformat`."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ __all__ = ["Cell", "notebook_of"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell that was run, or is running."""
+    """A cell that has run or is running."""
 
     goal: str
     code: str
@@ -21,12 +21,12 @@ class Cell:
 
 
 def notebook_of(title: str, cells: Iterable[Cell]) -> str:
-    """Return the text of an `.ipynb` file with these cells, what each was for, and what it printed."""
+    """Return the text of an `.ipynb` file with goal, code and output of each cell."""
     parts = [new_markdown_cell(f"# {title}", id="title")]
     for number, cell in enumerate(cells, start=1):
         parts.append(new_markdown_cell(f"**Step {number}.** {cell.goal}", id=f"goal-{number}"))
         outputs = [] if cell.result is None else _outputs(cell.result)
-        # Ids are numbered, so that the same cells always give the same file.
+        # Numbered ids make the file deterministic.
         parts.append(
             new_code_cell(cell.code, outputs=outputs, execution_count=number, id=f"cell-{number}")
         )

@@ -1,18 +1,21 @@
-"""What a cell prints, made fit to be read: no colours, no overwritten lines, bounded in size."""
+"""Convert terminal output to plain text of limited length, and find the error line in it."""
 
 import re
 
-__all__ = ["Output", "bounded", "plain_text"]
+__all__ = ["OutputBuffer", "error_line", "plain_text", "truncate_output"]
 
-# A title (OSC) ends at its terminator or at the end of the line: an open one must not hide what follows.
+# A title (OSC) ends at its terminator or at the end of the line, so an open one hides no more.
 _ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
-_LINE_LENGTH = 1 << 16  # a line that is not over by then is taken as it is
+_HEADER = "Traceback (most recent call last)"
+_RAISED = re.compile(r"[^\W\d][\w.]*(:( |$)|$)")
+"""First line of an exception's message; frames are indented or begin with two words."""
+_LINE_LENGTH = 1 << 16  # a longer line is processed before it is complete
 
 
 def plain_text(text: str) -> str:
-    """Return `text` without terminal codes; of a line that was overwritten, what was last seen."""
+    """Return `text` without control codes; of an overwritten line, its last version."""
     text = _ANSI.sub("", text).replace("\r\n", "\n")
     lines = (_last_seen(line) for line in text.split("\n"))
     return _SURROGATE.sub("\ufffd", _CONTROL.sub("", "\n".join(lines)))
@@ -23,8 +26,8 @@ def _last_seen(line: str) -> str:
     return parts[-1] if parts else ""
 
 
-class Output:
-    """Collects text of any length in bounded memory: its beginning and its end, as plain text."""
+class OutputBuffer:
+    """Collects output of any length in limited memory: its beginning and end, as plain text."""
 
     def __init__(self, head: int = 20_000, tail: int = 40_000) -> None:
         """Keep the first `head` and the last `tail` characters."""
@@ -32,11 +35,11 @@ class Output:
         self._tail_size = tail
         self._head = ""
         self._tail = ""
-        self._line = ""  # the last line as it came; what overwrites it may still be to come
+        self._line = ""  # the incomplete last line, which may still be overwritten
         self._dropped = 0
 
     def add(self, text: str) -> None:
-        """Take in more text."""
+        """Append text."""
         lines, newline, rest = text.rpartition("\n")
         if newline:
             self._keep(plain_text(f"{self._line}{lines}\n"))
@@ -51,7 +54,7 @@ class Output:
             self._line = ""
 
     def text(self) -> str:
-        """Return what is kept, with a line that says how much is not."""
+        """Return the output, with a line that states how many characters were truncated."""
         line = plain_text(self._line)
         tail = self._tail + line if len(self._head) >= self._head_size or self._tail else ""
         if not tail:
@@ -75,8 +78,19 @@ class Output:
             self._tail = self._tail[surplus:]
 
 
-def bounded(text: str) -> str:
-    """Return the beginning and the end of a text that may be of any length, as plain text."""
-    kept = Output(head=4_000, tail=12_000)
+def truncate_output(text: str) -> str:
+    """Return the beginning and end of a text of any length, as plain text."""
+    kept = OutputBuffer(head=4_000, tail=12_000)
     kept.add(text)
     return kept.text()
+
+
+def error_line(error: str) -> str:
+    """Return the line that states the error in the output of a cell or program.
+
+    In a traceback it is the first line of the last exception, else the last line.
+    """
+    lines = [line.rstrip() for line in error.strip().splitlines()]
+    begun = [number for number, line in enumerate(lines, start=1) if _HEADER in line]
+    raised = (line for line in lines[begun[-1] :] if _RAISED.match(line)) if begun else iter(())
+    return next(raised, lines[-1].strip() if lines else "")

@@ -1,9 +1,8 @@
-"""Packages that an agent asks for, installed by us, outside the sandbox, and only those allowed.
+"""Install packages that an agent's code requests, outside the sandbox, from a list of allowed ones.
 
-An agent asks as it would in a notebook: with lines `%pip install NAME` at the start of a cell. They
-are taken out of the cell and answered here. Only wheels are taken, so nothing of a package runs
-outside; each name has to be allowed, the dependencies' too. What is installed lies in a folder of the
-attempt that its code can read and not change.
+Code requests them as in a notebook, with lines `%pip install NAME` at the start of a cell, which are
+removed from the cell. Only wheels are installed, so no code of a package runs outside; each name must be
+allowed, those of dependencies too. The folder of packages is read-only for the code.
 """
 
 import json
@@ -22,10 +21,10 @@ from pydantic import TypeAdapter
 from comind.domain.value import Value
 from comind.system.files import write_atomically
 
-__all__ = ["SEEN_AT", "InstalledPackage", "Packages", "asked_for", "read_installed"]
+__all__ = ["PACKAGES_AT", "InstalledPackage", "Packages", "read_installed", "split_installs"]
 
-SEEN_AT = "input/.packages"
-"""Where code finds the folder of packages, below its working directory."""
+PACKAGES_AT = "input/.packages"
+"""Folder of the packages, relative to the working directory."""
 
 _ASKING = re.compile(r"^[%!]\s*(?:uv\s+|python3?\s+-m\s+)?pip3?\s+install\s+(.+?)\s*(?:#.*)?$")
 _NAME = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)((?:==|>=|<=|~=|<|>)[\w.!+]+)?$")
@@ -35,7 +34,7 @@ _PASSED_ON = re.compile(r"^(PATH|PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_C
 
 
 class InstalledPackage(Value):
-    """One package as it was installed; the hash is that of the wheel."""
+    """An installed package and the hash of its wheel."""
 
     name: str
     version: str
@@ -45,10 +44,10 @@ class InstalledPackage(Value):
 _INSTALLED = TypeAdapter(tuple[InstalledPackage, ...])
 
 
-def asked_for(code: str) -> tuple[tuple[str, ...], str]:
-    """Return what the first lines of a cell ask to have installed, and the cell without these lines.
+def split_installs(code: str) -> tuple[tuple[str, ...], str]:
+    """Split a cell into the requirements of its first `pip install` lines and the remaining code.
 
-    Empty lines and comments may stand before and between them. The lines of the rest keep their number.
+    Empty lines and comments may precede these lines. The other lines keep their numbers.
     """
     wanted: list[str] = []
     lines = code.split("\n")
@@ -64,50 +63,50 @@ def asked_for(code: str) -> tuple[tuple[str, ...], str]:
 
 
 class Packages:
-    """The installer of one attempt, and the folder that its code finds the packages in."""
+    """Installer of one attempt."""
 
     def __init__(self, folder: Path, record: Path, *, allowed: Sequence[str] = ()) -> None:
-        """Take over what is installed in `folder`, as a JSON file, its `record`, lists it."""
+        """Load what is installed in `folder` from its `record`, a JSON file."""
         self.folder = folder
         self._record = record
-        self._allowed = frozenset(map(_normal, allowed))
+        self._allowed = frozenset(map(_normalized, allowed))
         self.installed = read_installed(record)
         folder.mkdir(parents=True, exist_ok=True)
 
-    def serve(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
-        """Install what was asked for; return what the agent is told, one line for each."""
+    def install(self, wanted: Sequence[str], *, seconds: float = _SECONDS) -> str:
+        """Install requirements; return the answer to the agent, one line for each."""
         end = time.monotonic() + min(seconds, _SECONDS)
-        return "".join(f"{self._served(asked, end)}\n" for asked in wanted)
+        return "".join(f"pip install {each[:100]}: {self._install_one(each, end)}\n" for each in wanted)
 
-    def _served(self, asked: str, end: float) -> str:
-        named = _NAME.match(asked)
+    def _install_one(self, requirement: str, end: float) -> str:
+        named = _NAME.match(requirement)
         if not self._allowed:
-            return f"pip install {asked[:100]}: refused, no packages can be installed in this campaign"
+            return "refused, no packages can be installed in this campaign"
         if named is None:
-            return f"pip install {asked[:100]}: refused, only NAME or NAME==VERSION can be asked for"
-        if _normal(named[1]) not in self._allowed:
+            return "refused, only NAME or NAME==VERSION can be asked for"
+        if _normalized(named[1]) not in self._allowed:
             allowed = ", ".join(sorted(self._allowed))
-            return f"pip install {asked}: refused, not on the list of allowed packages ({allowed})"
-        before = {package.name: package for package in self.installed}.get(_normal(named[1]))
+            return f"refused, not on the list of allowed packages ({allowed})"
+        before = {package.name: package for package in self.installed}.get(_normalized(named[1]))
         if before is not None and named[2] in (None, "", f"=={before.version}"):
-            return f"pip install {asked}: {before.name} {before.version} is installed"
+            return f"{before.name} {before.version} is installed"
         if before is not None:
-            return f"pip install {asked}: refused, {before.version} is installed and in use"
+            return f"refused, {before.version} is installed and in use"
         try:
-            package = self._install(asked, end - time.monotonic())
+            package = self._install_wheel(requirement, end - time.monotonic())
         except subprocess.TimeoutExpired:
-            return f"pip install {asked}: failed, it took too long"
+            return "failed, it took too long"
         except (OSError, ValueError) as error:
-            return f"pip install {asked}: failed, {error}"
+            return f"failed, {error}"
         self.installed = (*self.installed, package)
         write_atomically(self._record, _INSTALLED.dump_json(self.installed, indent=2) + b"\n")
-        return f"pip install {asked}: installed {package.name} {package.version}, without dependencies"
+        return f"installed {package.name} {package.version}, without dependencies"
 
-    def _install(self, asked: str, seconds: float) -> InstalledPackage:
-        """Fetch a wheel and unpack it; none of its code runs."""
+    def _install_wheel(self, requirement: str, seconds: float) -> InstalledPackage:
+        """Download a wheel and unpack it, without running any of its code."""
         with tempfile.TemporaryDirectory(prefix=".new-", dir=self.folder.parent) as name:
             staged, report = Path(name) / "packages", Path(name) / "report.json"
-            command = [sys.executable, "-m", "pip", "install", asked, "--target", str(staged)]
+            command = [sys.executable, "-m", "pip", "install", requirement, "--target", str(staged)]
             command += ["--no-deps", "--only-binary", ":all:", "--no-compile", "--no-input"]
             command += ["--disable-pip-version-check", "--quiet", "--report", str(report)]
             done = subprocess.run(
@@ -121,41 +120,41 @@ class Packages:
                 check=False,
             )
             if done.returncode != 0:
-                said = done.stderr.strip().splitlines() or ["pip gave no reason"]
-                raise ValueError(said[-1][:200])
-            package = _reported(report)
+                lines = done.stderr.strip().splitlines() or ["pip gave no reason"]
+                raise ValueError(lines[-1][:200])
+            package = _read_report(report)
             for entry in sorted(staged.iterdir()):
                 if entry.name != "bin":
-                    _merge(entry, self.folder / entry.name)
+                    _move_new(entry, self.folder / entry.name)
         return package
 
 
 def read_installed(record: Path) -> tuple[InstalledPackage, ...]:
-    """Return what the record of an attempt lists; nothing where there is none."""
+    """Return the packages in a record; none if it is missing or invalid."""
     try:
         return _INSTALLED.validate_json(record.read_bytes())
     except (OSError, ValueError):
         return ()
 
 
-def _normal(name: str) -> str:
+def _normalized(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def _reported(report: Path) -> InstalledPackage:
+def _read_report(report: Path) -> InstalledPackage:
     try:
         (entry,) = json.loads(report.read_text())["install"]
         metadata, archive = entry["metadata"], entry["download_info"]["archive_info"]
-        name, version = _normal(metadata["name"]), metadata["version"]
+        name, version = _normalized(metadata["name"]), metadata["version"]
         return InstalledPackage(name=name, version=version, sha256=archive["hashes"]["sha256"])
     except (KeyError, TypeError, ValueError) as error:
         raise ValueError(f"pip's report cannot be read: {error}") from None
 
 
-def _merge(source: Path, target: Path) -> None:
-    """Move in what is new; packages that share a folder each bring their part of it."""
+def _move_new(source: Path, target: Path) -> None:
+    """Move entries that do not exist yet; namespace packages share folders."""
     if source.is_dir() and target.is_dir():
         for entry in source.iterdir():
-            _merge(entry, target / entry.name)
+            _move_new(entry, target / entry.name)
     elif not target.exists():
         shutil.move(source, target)

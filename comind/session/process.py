@@ -1,7 +1,7 @@
-"""No sandbox: a plain process of the same user, with a clean environment.
+"""Run programs as plain processes of the same user, without isolation.
 
-For our own baseline and for an explicit, loud choice of the user. It isolates nothing: the code can
-read every file that we can, sealed labels and keys among them, and reach the network.
+For our own baseline, and for users who choose it explicitly: the code can read every file that we can,
+sealed labels and keys among them, and use the network.
 """
 
 import shutil
@@ -10,48 +10,48 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import SandboxSpec
-from comind.system.cgroups import make_group
+from comind.system.cgroups import create_cgroup
 from comind.system.files import copy_plain_tree
+from comind.system.interpreter import Interpreter, interpreter_for_agents
 from comind.system.supervised import SupervisedProcess, start_supervised
-from comind.system.toolbox import Interpreter, interpreter_for_agents
 
-__all__ = ["ProcessSandbox", "start_bounded"]
+__all__ = ["ProcessSandbox", "start_with_limits"]
 
 
 class ProcessSandbox:
-    """Runs programs beside us; whatever comes of it is marked unsealed."""
+    """Runs programs as plain processes; results are marked as not sealed."""
 
     name = "process"
     sealed = False
 
     def __init__(self, interpreter: Interpreter | None = None) -> None:
-        """Prepare to run programs in `interpreter`; None for the toolbox, else our own."""
+        """Prepare to run programs in `interpreter`; None for the toolbox, or else our own."""
         interpreter = interpreter or interpreter_for_agents()
         self.python, self.toolbox = interpreter.python, interpreter.toolbox
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         """Return the folders themselves."""
         return workspace.absolute(), runtime.absolute()
 
     def start(self, spec: SandboxSpec) -> SupervisedProcess:
-        """Start a program; its inputs are copied or linked, since nothing can be mounted."""
+        """Start a program; its inputs are copied or linked, as nothing can be mounted."""
         for given in spec.inputs:
             target = spec.workspace / given.name
             if given.linked:
                 if not target.exists():
                     target.parent.mkdir(parents=True, exist_ok=True)
-                    target.unlink(missing_ok=True)  # a link to where the store lay before
+                    target.unlink(missing_ok=True)  # a link to the store's former folder
                     target.symlink_to(given.source.absolute())
             elif not target.exists():
                 copy_plain_tree(given.source, target)
         limits = ["prlimit", f"--fsize={spec.file_bytes}", "--core=0"] if shutil.which("prlimit") else []
-        return start_bounded(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)
+        return start_with_limits(spec, [*limits, *spec.argv], env=spec.env, cwd=spec.workspace)
 
 
-def start_bounded(
+def start_with_limits(
     spec: SandboxSpec, argv: Sequence[str], *, env: Mapping[str, str], cwd: Path | None = None
 ) -> SupervisedProcess:
-    """Start `argv` on a leash, with the log, the folder and the limits that a program was given.
+    """Start `argv` supervised, with the log, scratch folder and limits of `spec`.
 
     Raises:
         SandboxError: it could not be started.
@@ -64,7 +64,7 @@ def start_bounded(
             log=spec.log,
             log_bytes=spec.log_bytes,
             scratch=spec.scratch,
-            group=make_group(memory_bytes=spec.memory_bytes, processes=spec.processes),
+            group=create_cgroup(memory_bytes=spec.memory_bytes, processes=spec.processes),
             grace=0.0,
         )
     except OSError as error:

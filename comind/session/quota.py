@@ -1,4 +1,4 @@
-"""How much disk a session may fill; looked at from the host, since a writable mount has no limit."""
+"""Limit the disk usage of a session by polling from the host, as a writable mount has no limit."""
 
 import errno
 import math
@@ -10,35 +10,35 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.errors import DiskError
-from comind.system.files import ROOM
+from comind.system.files import ROOM_HINT
 
 __all__ = ["Quota", "QuotaWatch"]
 
 _LOOK_SECONDS = 1.0
-_COST_FACTOR = 20  # looking takes at most this part of the time
-_SLACK_BYTES = 64 << 20  # what a cell may add that begins above the quota, to make room
+_COST_FACTOR = 20  # a check takes at most one part in so many of the time
+_SLACK_BYTES = 64 << 20  # what a cell that starts above the quota may add, so that it can free space
 _SLACK_FILES = 1_000
 _DEPTH = 200
 
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """The most that the folders of one session may hold together."""
+    """Limits of all folders of one session together."""
 
     disk_bytes: int = 32 << 30
     files: int = 500_000
     free_bytes: int = 1 << 30
-    """What must stay free on the disk, whoever fills it."""
+    """What must stay free on the disk."""
 
 
 class QuotaWatch:
-    """Looks at folders now and then while a cell runs."""
+    """Checks the disk usage of folders while a cell runs."""
 
     def __init__(self, quota: Quota, folders: Iterable[Path], skipped: Iterable[Path] = ()) -> None:
-        """Note what is in `folders`, but for the `skipped` ones below them, when the cell begins.
+        """Measure `folders`, without the `skipped` ones below them, at the start of a cell.
 
         Raises:
-            DiskError: there is too little room on the disk, and not because of this session.
+            DiskError: too little space is free, and not because of this session.
         """
         self._folders = tuple(folders)
         self._skipped = frozenset(map(str, skipped))
@@ -52,7 +52,7 @@ class QuotaWatch:
         self.next_look = self._after(begun)
 
     def exceeded(self) -> str:
-        """Return in one line which limit is passed; empty: none, or it is not yet time to look again."""
+        """Return in one line which limit is exceeded; empty if none is or the next check is not due."""
         begun = time.monotonic()
         if begun < self.next_look:
             return ""
@@ -69,14 +69,14 @@ class QuotaWatch:
         return ""
 
     def _require_room(self, own: int) -> None:
-        """Refuse to begin where every cell would be ended for what others have written."""
+        """Raise if every cell would be stopped for disk space that others use."""
         for folder in self._folders:
             free = _free(folder)
             if free + own < self._free:
                 raise DiskError(
                     f"{folder}: only {free / (1 << 20):.0f} MiB of its disk are free, "
                     f"and code is run with {self._free / (1 << 20):.0f} or more",
-                    hint=ROOM,
+                    hint=ROOM_HINT,
                 )
 
     @staticmethod
@@ -85,9 +85,10 @@ class QuotaWatch:
         return now + max(_LOOK_SECONDS, _COST_FACTOR * (now - begun))
 
     def _measured(self, most_bytes: int, most_files: int) -> tuple[int, int, bool]:
-        """Return bytes on disk, number of entries and whether it goes too deep; no link is followed.
+        """Return bytes on disk, number of entries and whether they are nested too deep.
 
-        Stops as soon as one of the limits is passed. A file with several names counts once.
+        Stops as soon as a limit is exceeded. Links are not followed; a file with several names counts
+        once.
         """
         size, count, deep = 0, 0, False
         linked: set[int] = set()
@@ -96,7 +97,7 @@ class QuotaWatch:
             path, depth = pending.pop()
             try:
                 found = os.scandir(path)
-            except OSError as error:  # it went away, or its mode keeps us out
+            except OSError as error:  # it was removed, or its mode denies access
                 deep = deep or error.errno == errno.ENAMETOOLONG
                 continue
             with found as entries:
@@ -123,5 +124,5 @@ class QuotaWatch:
 def _free(folder: Path) -> float:
     try:
         return shutil.disk_usage(folder).free
-    except OSError:  # it is removed as its program ends
+    except OSError:  # it is removed while its program exits
         return math.inf

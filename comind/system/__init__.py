@@ -1,5 +1,4 @@
-"""Facts of the operating system: durable writes, safe reads, processes that end with us.
+"""Wrap the operating system: durable and safe file access, supervised processes, hardware.
 
-Here belongs what any program would need and the standard library leaves to its user.
-What names a competition, a campaign or an agent does not belong here.
+What any program could use belongs here; what knows competitions, campaigns or agents does not.
 """

@@ -1,4 +1,4 @@
-"""DuckDB, the one place that connects to it: a database in memory that spills to a folder of ours."""
+"""Connect to DuckDB: databases in memory that spill to a given folder."""
 
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from duckdb import (
 
 __all__ = [
     "CatalogException",
-    "DuckDBPyConnection",
     "Error",
     "IOException",
     "InvalidInputException",
@@ -26,9 +25,10 @@ __all__ = [
 def in_memory(
     spill: Path, *, megabytes: int, threads: int, keep_order: bool = True
 ) -> DuckDBPyConnection:
-    """Return an empty database that holds at most `megabytes` in memory and puts the rest into `spill`.
+    """Return an empty in-memory database, of at most `megabytes`, that spills to the folder `spill`.
 
-    Rows keep their order unless `keep_order` is off, which takes less memory. Nothing is fetched.
+    Rows keep their insertion order unless `keep_order` is off, which takes less memory. The network is
+    not accessed.
     """
     return connect(
         ":memory:",
@@ -37,7 +37,7 @@ def in_memory(
             "threads": threads,
             "temp_directory": str(spill),
             "preserve_insertion_order": keep_order,
-            # Extensions would be fetched from afar, and nothing here needs one.
+            # Extensions would be downloaded, and none is needed.
             "autoinstall_known_extensions": False,
             "autoload_known_extensions": False,
         },

@@ -1,24 +1,24 @@
-"""Named moments between two durable writes, at which a test may end the process.
+"""Kill the process at a named point between two durable writes, for tests of crash recovery.
 
-A campaign must go on after `kill -9` at any moment; the interesting moments lie between two writes.
-Each is marked by one call of `passed`, which does nothing unless `COMIND_KILL_AT` names the point
-(`NAME`, or `NAME:3` for its third passing).
+A campaign must resume after `kill -9` at any moment; what differs is between which two writes. Each
+point is one call of `failpoint`, which returns at once unless `COMIND_KILL_AT` names the point (`NAME`,
+or `NAME:3` for its third call).
 """
 
 import os
 import signal
 from collections import Counter
 
-__all__ = ["CLOSING_POINTS", "COMPARING_POINTS", "FOLLOWING_POINTS", "KILL_POINTS", "failpoint"]
+__all__ = ["CLOSING_POINTS", "KILL_POINTS", "failpoint"]
 
 KILL_POINTS = (
     "campaign-opened",  # the campaign's first event | the split
     "split-written",  # the split's files | DVC
     "split-versioned",  # DVC | the event that names the split
     "community-read",  # DVC | the event that names the community's snapshot
-    "work-planned",  # the plan's event | handing out the work
-    "call-sent",  # the note that a model call is under way | its reply
-    "reply-recorded",  # a reply | the cell it asks for
+    "work-planned",  # the plan's event | the start of the work
+    "call-sent",  # the event that a model call is in flight | its reply
+    "reply-recorded",  # a reply | its cell
     "cell-recorded",  # a cell's result | grading
     "grade-recorded",  # a grade | the next step
     "attempt-ended",  # the attempt's last event | the campaign's event
@@ -27,43 +27,43 @@ KILL_POINTS = (
     "checkpoints-versioned",  # DVC | git
     "ref-committed",  # git | the next event
     "final-picked",  # the event that names the pick | its refit
-    "script-proved",  # the event that says how far a script agrees | the next script
+    "script-proved",  # the event with the proof of a script | the next script
     "submission-delivered",  # the delivered file | the campaign's last event
 )
 """Of every campaign."""
 
-COMPARING_POINTS = (
-    "errors-compared",  # the event that says how far errors go together | the plan that rests on it
+_COMPARING_POINTS = (
+    "errors-compared",  # the event with the correlations of errors | the plan that depends on it
 )
-"""Of a campaign whose agent asks for that, beside those of every campaign."""
+"""Of a campaign whose agent compares errors."""
 
 CLOSING_POINTS = (
-    "folds-planned",  # the event that says who runs on folds | the plan of the first run
-    "fold-planned",  # the plan of a run on a fold | handing it out
+    "folds-planned",  # the event with the attempts to run on folds | the plan of the first run
+    "fold-planned",  # the plan of a run on a fold | its start
     "fold-made",  # the fold's files | the session of its run
-    "fold-finished",  # the event that says who runs on after a fold | the plan of the next run
-    "blend-judged",  # the event that says what is averaged | the plan of the blend
+    "fold-finished",  # the event with the attempts that remain after a fold | the plan of the next run
+    "blend-judged",  # the event with the members of the blend | the plan of the blend
 )
-"""Of a campaign with several scored attempts, beside those of every campaign."""
+"""Of a campaign with several scored attempts."""
 
-FOLLOWING_POINTS = (
-    "slice-begun",  # the note that a campaign gets more time | the campaign
-    "submission-sending",  # the note that a file is about to be handed in | the request
+_FOLLOWING_POINTS = (
+    "slice-begun",  # the event that a campaign gets more time | the campaign
+    "submission-sending",  # the event that a file is about to be submitted | the request
     "submission-taken",  # the answer | the event that names the submission
 )
-"""Of a day on which a competition is followed, beside those of its campaign."""
+"""Of a day on which a competition is followed."""
 
 _SWITCH = "COMIND_KILL_AT"
-_passed_at: Counter[str] = Counter()
+_calls: Counter[str] = Counter()
 
 
 def failpoint(point: str) -> None:
-    """Say that the write named `point` is durable; ends the process where a test asked for it."""
-    assert point in KILL_POINTS + COMPARING_POINTS + CLOSING_POINTS + FOLLOWING_POINTS, point
+    """Mark that the write named `point` is durable; kill the process if `COMIND_KILL_AT` names it."""
+    assert point in KILL_POINTS + _COMPARING_POINTS + CLOSING_POINTS + _FOLLOWING_POINTS, point
     wanted = os.environ.get(_SWITCH)
     if wanted is None:
         return
-    _passed_at[point] += 1
+    _calls[point] += 1
     name, _, nth = wanted.partition(":")
-    if name == point and _passed_at[point] == int(nth or 1):
+    if name == point and _calls[point] == int(nth or 1):
         os.kill(os.getpid(), signal.SIGKILL)

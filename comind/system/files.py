@@ -1,4 +1,4 @@
-"""Durable writes, and reads that trust nothing about the file."""
+"""Write files atomically and durably, read and copy untrusted ones, and hash them."""
 
 import contextlib
 import errno
@@ -14,7 +14,7 @@ from comind.errors import SubmissionError
 
 __all__ = [
     "DISK_FULL",
-    "ROOM",
+    "ROOM_HINT",
     "append_durably",
     "copy_plain_tree",
     "copy_untrusted_tree",
@@ -26,15 +26,15 @@ __all__ = [
 ]
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What a write fails with where there is no room for it."""
-ROOM = "make room; then go on with comind solve --resume"
+"""Error numbers of a write for which the disk or quota has no space."""
+ROOM_HINT = "free disk space, then resume with comind solve --resume"
 
 _CHUNK = 1 << 20
 
 
 @contextlib.contextmanager
 def staged_folder(target: Path) -> Iterator[Path]:
-    """Yield a new folder that becomes `target` in one step when the block ends well; else it is gone."""
+    """Yield a new folder that is renamed to `target` if the block succeeds, else removed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     staged = Path(tempfile.mkdtemp(prefix=".new-", dir=target.parent))
     try:
@@ -46,7 +46,7 @@ def staged_folder(target: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, content: bytes | str) -> None:
-    """Replace `path` in one step: after a crash it holds the old content or the new, never a mix."""
+    """Replace `path` atomically and sync it: after a crash it has the old content or the new."""
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     staged = path.with_name(f".{path.name}.{os.getpid()}.new")
@@ -56,14 +56,14 @@ def write_atomically(path: Path, content: bytes | str) -> None:
             file.flush()
             os.fsync(file.fileno())
     except OSError:
-        staged.unlink(missing_ok=True)  # a full disk has no room for halves
+        staged.unlink(missing_ok=True)  # free the space on a full disk
         raise
     staged.replace(path)
     _sync_folder(path.parent)
 
 
 def append_durably(descriptor: int, data: bytes) -> None:
-    """Append `data` to an open file and return when it is on disk.
+    """Append `data` to an open file and sync it.
 
     Raises:
         OSError: the disk is full or failing; a part of `data` may have been written.
@@ -83,13 +83,11 @@ def _sync_folder(folder: Path) -> None:
 
 
 def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
-    """Read `root/name`, which a stranger wrote, without being led elsewhere.
-
-    Only a plain file that lies inside `root`, has one name and no more than `limit` bytes is read;
-    no link is followed on any part of the path, and a pipe cannot make us wait.
+    """Read the untrusted file `root/name` without following links or blocking on a pipe.
 
     Raises:
-        SubmissionError: the name leaves `root`, or the file is missing, special, linked or too large.
+        SubmissionError: `name` leaves `root`, or the file is missing, not a regular file with one link,
+            or larger than `limit` bytes.
     """
     parts = Path(name).parts
     if not parts or Path(name).is_absolute() or ".." in parts or "\0" in name:
@@ -113,7 +111,7 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
         os.close(descriptor)
         raise SubmissionError(f"{name}: not a plain file with one name")
     with os.fdopen(descriptor, "rb") as file:
-        # A sparse giant is refused before it is read; one that grows meanwhile, when it is.
+        # A sparse file is refused by its size, one that grows meanwhile after it was read.
         content = file.read(limit + 1) if facts.st_size <= limit else b""
         if facts.st_size > limit or len(content) > limit:
             raise SubmissionError(f"{name}: larger than {limit // (1 << 20)} MiB")
@@ -123,13 +121,13 @@ def read_untrusted(root: Path, name: str, *, limit: int) -> bytes:
 def copy_untrusted_tree(
     source: Path, target: Path, *, limit_bytes: int, limit_files: int = 10_000, depth: int = 20
 ) -> None:
-    """Copy what a stranger left in a folder, as independent plain files, without being led elsewhere.
+    """Copy an untrusted folder as independent regular files, without following links.
 
-    Each part is opened from its folder's descriptor, so nothing can be put in its place meanwhile.
+    Each entry is opened relative to its folder's descriptor, so it cannot be exchanged in between.
 
     Raises:
-        ValueError: there is a link, a file with several names or a special file in it, or it is larger,
-            of more entries or more deeply nested than is allowed; a part may have been copied.
+        ValueError: an entry is a link, has several links or is special, or the folder exceeds the limits
+            of size, entries or depth; a part may have been copied.
         OSError: something cannot be read or written.
     """
     left = [limit_bytes, limit_files]
@@ -171,7 +169,7 @@ def copy_untrusted_tree(
 
 
 def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
-    """Copy the first `size` bytes of an open file, however much it grows meanwhile."""
+    """Copy the first `size` bytes of an open file, even if it grows meanwhile."""
     with target.open("wb") as file:
         while size > 0 and (chunk := os.read(descriptor, min(size, _CHUNK))):
             file.write(chunk)
@@ -179,12 +177,10 @@ def _copy_bytes(descriptor: int, target: Path, size: int) -> None:
 
 
 def copy_plain_tree(source: Path, target: Path, *, link: bool = False) -> None:
-    """Copy files and folders as independent plain files; links are refused, never followed.
-
-    With `link` files become hard links, where the file system can: for those that nobody writes to.
+    """Copy files and folders as independent regular files; with `link` as hard links where possible.
 
     Raises:
-        ValueError: `source` holds a symbolic link or a special file.
+        ValueError: `source` contains a symbolic link or a special file.
     """
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(os.scandir(source), key=lambda entry: entry.name):
@@ -209,7 +205,7 @@ def _copy_file(source: Path, target: Path, *, link: bool) -> None:
 
 
 def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file's content, as hexadecimal text."""
+    """Return the SHA-256 of a file's content in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

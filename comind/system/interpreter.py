@@ -1,40 +1,103 @@
-"""What an interpreter of Python finds: its version and its packages.
+"""Find the Python interpreters that run agents' code, and list their packages.
 
-Also a program, with nothing but the standard library, that tells the same in JSON of whatever
-interpreter runs it, even one that does not have CoMind.
+The toolbox is a virtual environment that `make toolbox` builds in `.toolbox` of the checkout. Its lock
+file is written last, so a toolbox without one is incomplete. `COMIND_TOOLBOX` names another folder, or
+`none`.
+
+This module is also a program, of the standard library alone: it prints version and packages of the
+interpreter that runs it as JSON, and needs no CoMind there.
 """
 
+import hashlib
 import json
+import os
 import platform
 import re
 import sys
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["OWN_PYTHON", "PROGRAM", "installed_packages", "python_version"]
-
-OWN_PYTHON = sys.executable
-"""The interpreter that we run in."""
+__all__ = [
+    "PROGRAM",
+    "Interpreter",
+    "interpreter_for_agents",
+    "own_interpreter",
+    "python_and_packages",
+    "toolbox_folder",
+]
 
 PROGRAM = "" if __name__ == "__main__" else Path(__file__).read_text(encoding="utf-8")
-"""The text of this module, to be run with `-c`; as a program it has no file to read."""
+"""The source of this module, to be run with `python -c`."""
+
+_VARIABLE, _NONE = "COMIND_TOOLBOX", "none"
+_LOCK = "lock.txt"
+_HOME = re.compile(r"^home\s*=\s*(.+?)\s*$", re.MULTILINE)
 
 
-def python_version() -> str:
-    """Return the version of this interpreter."""
-    return platform.python_version()
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python interpreter and its packages."""
+
+    python: str
+    """Path of the executable."""
+    prefixes: tuple[Path, ...]
+    """Folders of the interpreter and of everything that it imports."""
+    toolbox: str = ""
+    """Hash of the toolbox's lock file; empty for our own environment."""
+
+    def mounts(self) -> list[Path]:
+        """Return the folders outside of /usr that a sandbox has to mount, without nested ones."""
+        usr = Path("/usr")
+        resolved = {path.resolve() for path in self.prefixes}
+        outside = {path for path in resolved if path != usr and usr not in path.parents}
+        return sorted(path for path in outside if not any(other in path.parents for other in outside))
+
+
+def own_interpreter() -> Interpreter:
+    """Return the interpreter of this process."""
+    return Interpreter(sys.executable, (Path(sys.base_prefix), Path(sys.prefix)))
+
+
+def interpreter_for_agents() -> Interpreter:
+    """Return the toolbox if it is built, else our own interpreter."""
+    folder = toolbox_folder()
+    return (_toolbox_at(folder) if folder else None) or own_interpreter()
+
+
+def toolbox_folder() -> Path | None:
+    """Return the folder of the toolbox, built or not; None if it is disabled."""
+    named = os.environ.get(_VARIABLE)
+    if named == _NONE:
+        return None
+    return Path(named).absolute() if named else Path(__file__).parents[2] / ".toolbox"
+
+
+def _toolbox_at(folder: Path) -> Interpreter | None:
+    """Return the toolbox in `folder`; None if it is incomplete."""
+    python = folder / "bin" / "python"
+    try:
+        lock = (folder / _LOCK).read_bytes()
+        home = _HOME.search((folder / "pyvenv.cfg").read_text(encoding="utf-8"))
+    except OSError:
+        return None
+    if home is None or not python.exists():
+        return None
+    prefixes = (Path(home[1]).resolve().parent, folder)
+    return Interpreter(str(python), prefixes, hashlib.sha256(lock).hexdigest())
 
 
 @cache
-def installed_packages() -> tuple[str, ...]:
-    """Return `name==version` of every package that this interpreter finds, in order."""
+def python_and_packages() -> tuple[str, tuple[str, ...]]:
+    """Return the version of this interpreter and `name==version` of each package, sorted by name."""
     found: dict[str, str] = {}
     for folder in reversed(sys.path):  # the first folder wins, as in an import
         for entry in Path(folder or ".").glob("*.dist-info"):
             name, _, version = entry.stem.rpartition("-")
             found[re.sub(r"[-_.]+", "-", name).lower()] = version
-    return tuple(f"{name}=={version}" for name, version in sorted(found.items()))
+    packages = tuple(f"{name}=={version}" for name, version in sorted(found.items()))
+    return platform.python_version(), packages
 
 
 if __name__ == "__main__":
-    print(json.dumps([python_version(), installed_packages()]))  # noqa: T201 - to be read by who ran us
+    print(json.dumps(python_and_packages()))  # noqa: T201 - the program's output

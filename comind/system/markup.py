@@ -1,9 +1,9 @@
-"""Text out of HTML, as people post it; Markdown stays as it is."""
+"""Convert HTML in posts to plain text; Markdown is left as it is."""
 
 import re
 from html.parser import HTMLParser
 
-__all__ = ["plain"]
+__all__ = ["html_to_text"]
 
 _HTML = re.compile(
     r"<(?:p|div|br|a|ul|ol|li|pre|code|h[1-6]|span|strong|em|blockquote|img|table)\b[^>]*>",
@@ -14,8 +14,8 @@ _BREAKS = frozenset(("p", "div", "br", "pre", "blockquote", "table", "tr", "ul",
 _UNSEEN = frozenset(("script", "style"))
 
 
-def plain(text: str) -> str:
-    """Return the words of a text, with a line for each of its blocks; what is no HTML stays."""
+def html_to_text(text: str) -> str:
+    """Return the text of HTML, one line for each block; text without HTML tags is unchanged."""
     if "<" not in text or _HTML.search(text) is None:
         return text
     reader = _Words()

@@ -1,11 +1,8 @@
-"""Processes that cannot outlive us, however we end.
+"""Start processes that are killed when this process exits, whatever ends it.
 
-A child started by `start_leashed` has a small keeper between it and us. The keeper holds the reading
-end of a pipe whose writing end only we hold: when we end, by whatever signal, the pipe closes and the
-keeper kills all that descends from the child. This needs no clean exit of ours.
-
-Descendants cannot slip away: the keeper is their reaper, so what loses its parent becomes the keeper's
-child, whatever session or group it has moved to.
+Between us and a child is a supervisor that reads from a pipe to which only we hold the writing end. When
+we exit, also on SIGKILL, the pipe closes and the supervisor kills the child and all its descendants. It
+is their subreaper, so orphans become its children, whatever session or group they moved to.
 """
 
 import contextlib
@@ -22,17 +19,17 @@ from typing import IO
 from comind.system.cgroups import ControlGroup
 from comind.system.supervisor import remove_tree
 
-__all__ = ["SupervisedProcess", "exit_reason_of", "start_supervised"]
+__all__ = ["SupervisedProcess", "describe_exit", "start_supervised"]
 
 _GRACE_SECONDS = 3.0
-_END_SECONDS = 20.0  # what a keeper may take to end a crowd and to remove its folders
-_SUPERVISOR = Path(__file__).with_name("keeper.py")
+_END_SECONDS = 20.0  # timeout of a supervisor that kills many processes and removes their folders
+_SUPERVISOR = Path(__file__).with_name("supervisor.py")
 _BY_SIGNAL = 128
 
 
 @dataclass(slots=True)
 class SupervisedProcess:
-    """A running child with its keeper; `pid` is the keeper's."""
+    """A running child process and its supervisor."""
 
     _supervisor: subprocess.Popen[bytes]
     _report: int
@@ -42,42 +39,42 @@ class SupervisedProcess:
 
     @property
     def pid(self) -> int:
-        """Process id of the keeper."""
+        """Process id of the supervisor."""
         return self._supervisor.pid
 
     def exit_code(self) -> int | None:
-        """Return None while the child runs, else its exit code (128 + n: ended by signal n)."""
+        """Return None while the child runs, else its exit code (128 + n: killed by signal n)."""
         code = self._supervisor.poll()
         if code is not None:
-            self._let_go()
-            self._tidy()
+            self._close_pipe()
+            self._clean_up()
         return code
 
     def alive(self) -> bool:
-        """Say whether the child runs."""
+        """Whether the child runs."""
         return self.exit_code() is None
 
     def exit_reason(self) -> str:
-        """Say in one line why the child ended; want of memory is named where its group has seen it."""
-        return exit_reason_of(self.exit_code(), out_of_memory=self._out_of_memory)
+        """Return in one line why the child exited; out of memory if its control group recorded that."""
+        return describe_exit(self.exit_code(), out_of_memory=self._out_of_memory)
 
     def stop(self, grace: float = _GRACE_SECONDS) -> None:
-        """End the child and everything it started; returns when they are gone."""
-        self._let_go()
+        """Terminate the child and its descendants, and wait for them."""
+        self._close_pipe()
         try:
             self._supervisor.wait(timeout=grace + _END_SECONDS)
         except subprocess.TimeoutExpired:
             self._supervisor.kill()
             self._supervisor.wait()
-        self._tidy()
+        self._clean_up()
 
-    def _let_go(self) -> None:
-        """Close the pipe; a keeper whose child still runs asks it to end, then kills it."""
+    def _close_pipe(self) -> None:
+        """Close the pipe, on which the supervisor terminates a running child."""
         if self._supervisor.stdin is not None:
             self._supervisor.stdin.close()
 
-    def _tidy(self) -> None:
-        """Take the keeper's report, and do what it was killed before it could do."""
+    def _clean_up(self) -> None:
+        """Read the supervisor's report; if it was killed, do its cleanup."""
         if self._report >= 0:
             self._out_of_memory = os.read(self._report, 16) == b"memory"
             os.close(self._report)
@@ -90,7 +87,7 @@ class SupervisedProcess:
         self._group = self._scratch = None
 
 
-def start_supervised(  # noqa: PLR0913 - each is a fact of the child
+def start_supervised(  # noqa: PLR0913 - each is an option of the child
     argv: Sequence[str],
     *,
     env: Mapping[str, str],
@@ -101,20 +98,20 @@ def start_supervised(  # noqa: PLR0913 - each is a fact of the child
     group: ControlGroup | None = None,
     grace: float = _GRACE_SECONDS,
 ) -> SupervisedProcess:
-    """Start `argv` so that it ends when this process does.
+    """Start `argv` so that it is killed when this process exits.
 
     Args:
         argv: program and arguments; the program is looked up on the PATH of `env`.
-        env: the child's whole environment; nothing of ours is added.
+        env: the child's whole environment; ours is not inherited.
         cwd: its working directory.
-        log: receives its stdout and stderr; without one they are dropped.
-        log_bytes: the most that is written there, from both ends; 0: all, and the child has it open.
-        scratch: folder that is removed when the child has ended, also when we are killed before.
-        group: limits for the child and all that it starts; removed with it.
-        grace: seconds between the polite signal and the kill.
+        log: file for its stdout and stderr; None discards them.
+        log_bytes: the most that is logged, from beginning and end; 0: all, written by the child itself.
+        scratch: folder that is removed when the child has exited, even if we are killed.
+        group: limits for the child and its descendants; removed with it.
+        grace: seconds between SIGTERM and SIGKILL.
 
     Raises:
-        OSError: the keeper could not be started or the log not opened.
+        OSError: the supervisor could not be started or the log not opened.
     """
     output = _output(log)
     report, report_end = os.pipe()
@@ -149,8 +146,8 @@ def start_supervised(  # noqa: PLR0913 - each is a fact of the child
     return SupervisedProcess(supervisor, report, group, scratch)
 
 
-def exit_reason_of(code: int | None, *, out_of_memory: bool) -> str:
-    """Return the reason for an exit code (128 + n: ended by signal n), for whoever wrote the program."""
+def describe_exit(code: int | None, *, out_of_memory: bool) -> str:
+    """Return the reason for an exit code (128 + n: killed by signal n) in one line."""
     if out_of_memory:
         return "out of memory: it used more than it may, and the system ended it"
     if code is not None and code > _BY_SIGNAL:

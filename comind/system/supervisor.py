@@ -1,9 +1,9 @@
-"""The keeper of a leashed process: a program of its own, with nothing but the standard library.
+"""Supervise one process; a program of the standard library alone, started by `supervised.py`.
 
-    python -I -S keeper.py OPTIONS PROGRAM [ARGUMENT ...]
+    python -I -S supervisor.py OPTIONS PROGRAM [ARGUMENT ...]
 
-When its stdin closes, the program and all its descendants are killed. OPTIONS is JSON, as written by
-`comind.system.supervised`. It exits with the program's code (128 + n: ended by signal n).
+When its stdin closes, it kills PROGRAM and all its descendants. OPTIONS is a JSON object. It exits with
+the program's exit code (128 + n: killed by signal n).
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _END_SECONDS = 10.0
 
 
 class _Log:
-    """Copies what the program says to our stdout: its beginning at once, its end when it is over."""
+    """Copy a program's output to our stdout: the beginning at once, the end at its exit."""
 
     def __init__(self, limit: int) -> None:
         self._head = limit // 2
@@ -60,13 +60,13 @@ def _prctl(option: int, value: int) -> None:
 
 
 def _write(data: bytes) -> None:
-    with contextlib.suppress(OSError):  # the disk is full: the program's words are lost, not its end
+    with contextlib.suppress(OSError):  # on a full disk output is dropped, and the program runs on
         while data:
             data = data[os.write(1, data) :]
 
 
 class Supervisor:
-    """Runs one program and watches the leash."""
+    """Run one program, and kill it with its descendants when our stdin closes."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._grace = float(options["grace"])
@@ -75,62 +75,62 @@ class Supervisor:
         self._report = int(options["report"])
         self._log = _Log(options["log_bytes"]) if options["log_bytes"] else None
 
-    def keep(self, argv: list[str]) -> int:
-        """Run the program to its end, or to ours; return its exit code."""
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is the orchestrator's to handle
+    def run(self, argv: list[str]) -> int:
+        """Run the program to its exit or ours; return its exit code."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the orchestrator handles Ctrl-C
         _prctl(_SUBREAPER, 1)
         wake, wake_end = os.pipe()
         os.set_blocking(wake_end, False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(wake_end, warn_on_full_buffer=False)
-        said, said_end = os.pipe() if self._log else (-1, None)
+        output, output_end = os.pipe() if self._log else (-1, None)
         child = subprocess.Popen(
             argv,
             stdin=subprocess.DEVNULL,
-            stdout=said_end,
-            stderr=said_end,
+            stdout=output_end,
+            stderr=output_end,
             process_group=0,
-            preexec_fn=self._enter,  # noqa: PLW1509 - we have one thread
+            preexec_fn=self._enter_child,  # noqa: PLW1509 - we have one thread
         )
-        if said_end is not None:
-            os.close(said_end)
-        self._watch(child, wake, said)
-        self._end_all(child)
+        if output_end is not None:
+            os.close(output_end)
+        self._watch(child, wake, output)
+        self._kill_descendants(child)
         if self._log is not None:
             self._log.close()
         code = child.wait()
-        self._tidy()
+        self._clean_up()
         return code if code >= 0 else 128 - code
 
-    def _enter(self) -> None:
-        """Prepare the program's process: its groups, and that it goes when the keeper is killed."""
+    def _enter_child(self) -> None:
+        """In the child before exec: join the control groups, and be killed with the supervisor."""
         _prctl(_PARENT_DEATH, signal.SIGKILL)
         for folder in self._groups:
             with contextlib.suppress(OSError):
                 (folder / "cgroup.procs").write_text(str(os.getpid()))
 
-    def _watch(self, child: "subprocess.Popen[bytes]", wake: int, said: int) -> None:
-        """Return when the program has ended, by itself or because the leash was let go."""
-        listened = {sys.stdin.fileno(), wake} | ({said} if said >= 0 else set())
+    def _watch(self, child: "subprocess.Popen[bytes]", wake: int, output: int) -> None:
+        """Wait until the program has exited, or terminate it when stdin closes."""
+        watched = {sys.stdin.fileno(), wake} | ({output} if output >= 0 else set())
         while child.poll() is None:
-            ready, _, _ = select.select(list(listened), [], [], 5.0)
-            if said in ready and not self._listen(said):
-                listened.discard(said)
+            ready, _, _ = select.select(list(watched), [], [], 5.0)
+            if output in ready and not self._copy_output(output):
+                watched.discard(output)
             if sys.stdin.fileno() in ready and not os.read(sys.stdin.fileno(), 1):
-                self._end_politely(child)
+                self._terminate(child)
                 break
             if wake in ready:
                 os.read(wake, 64)
                 self._reap(child)
-        if said in listened:
-            os.set_blocking(said, False)
-            end = time.monotonic() + 1.0  # daemons may hold the pipe and write for ever
-            while time.monotonic() < end and self._listen(said):
+        if output in watched:
+            os.set_blocking(output, False)
+            end = time.monotonic() + 1.0  # daemons may keep the pipe open and write without end
+            while time.monotonic() < end and self._copy_output(output):
                 pass
 
-    def _listen(self, said: int) -> bool:
+    def _copy_output(self, output: int) -> bool:
         try:
-            data = os.read(said, _CHUNK)
+            data = os.read(output, _CHUNK)
         except OSError:
             return False
         assert self._log is not None
@@ -139,13 +139,13 @@ class Supervisor:
 
     @staticmethod
     def _reap(child: "subprocess.Popen[bytes]") -> None:
-        """Bury the orphans that became ours; the program itself is left to `Popen`."""
+        """Reap orphans that became our children; `Popen` reaps the program itself."""
         for pid in _children():
             if pid != child.pid:
                 with contextlib.suppress(ChildProcessError):
                     os.waitpid(pid, os.WNOHANG)
 
-    def _end_politely(self, child: "subprocess.Popen[bytes]") -> None:
+    def _terminate(self, child: "subprocess.Popen[bytes]") -> None:
         if self._grace <= 0:
             return
         _signal_group(child.pid, signal.SIGTERM)
@@ -153,8 +153,8 @@ class Supervisor:
         while child.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
 
-    def _end_all(self, child: "subprocess.Popen[bytes]") -> None:
-        """Kill all that descends from the program; again, until nobody is left to start another."""
+    def _kill_descendants(self, child: "subprocess.Popen[bytes]") -> None:
+        """Kill all descendants, again and again until none is left to fork."""
         _signal_group(child.pid, signal.SIGKILL)
         end = time.monotonic() + _END_SECONDS
         while time.monotonic() < end:
@@ -168,25 +168,25 @@ class Supervisor:
             time.sleep(0.01)
 
     def _members(self) -> set[int]:
-        """Return who is in the program's own groups; none of them is ours."""
+        """Return the process ids in the program's control groups."""
         members: set[int] = set()
         for folder in self._groups:
             with contextlib.suppress(OSError, ValueError):
                 members |= {int(pid) for pid in (folder / "cgroup.procs").read_text().split()}
         return members
 
-    def _tidy(self) -> None:
-        """Say what the groups have seen, and remove what was made for the program."""
+    def _clean_up(self) -> None:
+        """Report out-of-memory kills; remove control groups and the scratch folder."""
         if any(_killed_for_memory(folder) for folder in self._groups):
             os.write(self._report, b"memory")
         for folder in self._groups:
-            for _ in range(50):  # a group is busy until its last member is buried
+            for _ in range(50):  # a group is busy until its last member is reaped
                 with contextlib.suppress(OSError):
                     folder.rmdir()
                 if not folder.exists():
                     break
                 time.sleep(0.02)
-        # Others of ours that are just ending may still write there.
+        # Processes that are just exiting may still write there.
         end = time.monotonic() + _END_SECONDS
         while self._scratch and Path(self._scratch).exists() and time.monotonic() < end:
             remove_tree(self._scratch)
@@ -226,15 +226,15 @@ def _parents() -> dict[int, int]:
 
 
 def _signal_group(group: int, number: int) -> None:
-    # An error: nobody is left, or only members of another user, who answer to their own keeper.
+    # Errors: the group is empty, or its members are another user's, with a supervisor of their own.
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(group, number)
 
 
 def remove_tree(root: str) -> None:
-    """Remove a folder that a stranger filled, however deep; what cannot be removed stays.
+    """Remove an untrusted folder of any depth; ignore what cannot be removed.
 
-    Folders are moved up before they are emptied, so no path grows long and nothing recurses.
+    Folders are moved up before they are emptied, so paths stay short and nothing recurses.
     """
     top = Path(root)
     with contextlib.suppress(OSError):
@@ -256,7 +256,7 @@ def remove_tree(root: str) -> None:
 
 
 def _emptied(folder: Path, top: Path, count: int) -> list[Path]:
-    """Remove the files of a folder and move the folders in it up to `top`; return where they are now."""
+    """Remove the files of a folder and move its subfolders up to `top`; return their new paths."""
     moved = []
     with os.scandir(folder) as entries:
         found = list(entries)
@@ -275,4 +275,4 @@ def _emptied(folder: Path, top: Path, count: int) -> list[Path]:
 
 
 if __name__ == "__main__":
-    sys.exit(Supervisor(json.loads(sys.argv[1])).keep(sys.argv[2:]))
+    sys.exit(Supervisor(json.loads(sys.argv[1])).run(sys.argv[2:]))

@@ -1,23 +1,23 @@
-"""Python's parser, one text at a time: in CPython before 3.11.9 its depth is shared by all threads."""
+"""Parse Python in one thread at a time: before CPython 3.11.9 all threads share the parser's depth."""
 
 import ast
 import threading
 
 __all__ = ["parse_python"]
 
-_ONE_AT_A_TIME = threading.RLock()  # the garbage collector may run code of ours within the parser
+_LOCK = threading.RLock()  # reentrant: the garbage collector may run our code within the parser
 
 
 def parse_python(code: str, name: str = "<unknown>") -> ast.Module:
     """Return the syntax tree of `code`, as `ast.parse` does.
 
-    Two threads that parse at once get `SystemError: AST constructor recursion depth mismatch`, now and
-    then: while a tree is built the garbage collector may hand over to another thread, and both count
-    their depth in one place (python/cpython#106905).
+    Two threads that parse at once sometimes get `SystemError: AST constructor recursion depth mismatch`:
+    the garbage collector may switch threads within the parser, and both count in one depth
+    (python/cpython#106905).
 
     Raises:
-        SyntaxError: it is no Python.
-        ValueError, RecursionError, MemoryError: nor can it be read as Python.
+        SyntaxError: `code` is not Python.
+        ValueError, RecursionError, MemoryError: `code` cannot be parsed.
     """
-    with _ONE_AT_A_TIME:
+    with _LOCK:
         return ast.parse(code, name)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from comind.session.base import CellResult, CellStatus, Watch
-from comind.session.output import Output
+from comind.session.output import OutputBuffer
 
 __all__ = ["ScriptedSession"]
 
@@ -62,7 +62,7 @@ class ScriptedSession:
 
 
 def _play(lines: Iterable[tuple[float, str]], seconds: float, watch: Watch | None) -> CellResult:
-    output, now = Output(), 0.0
+    output, now = OutputBuffer(), 0.0
     for now, line in lines:
         while watch is not None and (look := watch.next_look) <= min(now, seconds):
             reason = watch.look(output.text(), look)

@@ -7,7 +7,7 @@ from typing import Any
 
 from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CampaignSpec
-from comind.domain.value import Value, check_name, wanted
+from comind.domain.value import Value, check_name, validate_input
 from comind.errors import UsageError
 from comind.wiring.models import only_offline
 
@@ -117,4 +117,4 @@ def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> 
     if unknown:
         known = ", ".join(kind.model_fields) or "none"
         raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
-    return wanted(kind, dict(values), where)
+    return validate_input(kind, dict(values), where)

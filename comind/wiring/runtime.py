@@ -45,14 +45,12 @@ from comind.llm.settings import ModelSettings
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, Input, Sandbox, Session
 from comind.session.choice import choose_sandbox
-from comind.session.environment import thread_settings
-from comind.session.kernel import KernelSession
-from comind.session.packages import SEEN_AT, Packages
-from comind.session.program import run_program
-from comind.session.store import store_inputs, store_settings
-from comind.system.cores import Cores, usable_cores
+from comind.session.kernel_session import KernelSession
+from comind.session.packages import PACKAGES_AT, Packages
+from comind.session.program import run_program, thread_settings
+from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
-from comind.system.gpus import Gpus
+from comind.system.hardware import Cores, Gpus, usable_cores
 from comind.wiring.agents import agent_of, parameters_of, runs_own_code
 from comind.wiring.models import build_embedder, build_model, settings_of
 
@@ -95,7 +93,7 @@ class CampaignRuntime:
         views = [self._snapshot(read).read() for read in self._state.communities]
         if not views:
             return CommunityView(as_of=self.spec.as_of)
-        return reduce(lambda older, newer: newer.over(older), views)
+        return reduce(lambda older, newer: newer.merged_with(older), views)
 
     @cached_property
     def problem(self) -> Problem:
@@ -192,8 +190,8 @@ class CampaignRuntime:
             SandboxError: it could not be started.
         """
         threads = WORK_LOG.read(folder.log).threads
-        packages = (Input(folder.packages, SEEN_AT),) if folder.installed.is_file() else ()
-        found_at = {"PYTHONPATH": SEEN_AT} if packages else {}
+        packages = (Input(folder.packages, PACKAGES_AT),) if folder.installed.is_file() else ()
+        found_at = {"PYTHONPATH": PACKAGES_AT} if packages else {}
         settings = self._settings(work, workspace)
         return run_program(
             self.sandbox_for(work),
@@ -271,7 +269,7 @@ class CampaignRuntime:
         )
 
     def _settings(self, work: Code, workspace: Path) -> dict[str, str]:
-        seen, _ = self.sandbox_for(work).seen_as(workspace, workspace)
+        seen, _ = self.sandbox_for(work).paths_inside(workspace, workspace)
         return {"PYTHONHASHSEED": str(self.spec.seed), **store_settings(self.spec.store, seen)}
 
     def _snapshot(self, read: CommunityRead) -> SnapshotFolder:

@@ -92,8 +92,7 @@ def _git() -> Check:
 def _toolbox() -> Check:
     """Say what code that agents write runs in, with the versions of its packages."""
     from comind.domain.resources import TOOLBOX, toolbox_packages
-    from comind.system.interpreter import PROGRAM
-    from comind.system.toolbox import interpreter_for_agents, toolbox_folder
+    from comind.system.interpreter import PROGRAM, interpreter_for_agents, toolbox_folder
 
     used, folder = interpreter_for_agents(), toolbox_folder()
     listed = subprocess.run(

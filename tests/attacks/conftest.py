@@ -9,9 +9,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.session import kernel
+from comind.session import kernel_session
 from comind.session.base import CellResult, CellStatus, Input, Sandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.quota import Quota
 from tests.contract.sandboxes import SEALED, made
 
@@ -66,7 +66,7 @@ def sandbox(request: pytest.FixtureRequest) -> Sandbox:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """The grace between an interrupt and the kill is short, to save the tests' time."""
-    monkeypatch.setattr(kernel, "_GRACE_SECONDS", 2.0)
+    monkeypatch.setattr(kernel_session, "_GRACE_SECONDS", 2.0)
 
 
 @pytest.fixture

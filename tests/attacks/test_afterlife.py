@@ -16,7 +16,7 @@ _PROGRAM = """
 import sys, time
 from pathlib import Path
 from comind.session.choice import SANDBOXES
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 folder, name, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 session = KernelSession(SANDBOXES[name](), folder / 'workspace', env={}, memory_bytes=4 << 30,
                         log=folder / 'log')

@@ -13,8 +13,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from comind.system.cgroups import make_group
-from comind.system.owner import started
+from comind.system.cgroups import create_cgroup
+from comind.system.process_identity import start_ticks
 from tests.engine import ROOT, Engine, folder_of_the_run
 
 pytestmark = pytest.mark.torture
@@ -27,7 +27,7 @@ from pathlib import Path
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, Input
 from comind.session.choice import SANDBOXES
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 folder, name, mark = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 inputs = (Input(folder / 'data', 'input/d'),)
 session = KernelSession(SANDBOXES[name](), folder / 'workspace', inputs=inputs, env={'MARK': mark},
@@ -107,7 +107,7 @@ def _find(victim: str, child: "subprocess.Popen[str]", inside: list[psutil.Proce
         return psutil.Process(child.pid)
     if victim == "keeper":
         own = psutil.Process(child.pid).children()
-        return next(p for p in reversed(own) if any("keeper.py" in part for part in p.cmdline()))
+        return next(p for p in reversed(own) if any("supervisor.py" in part for part in p.cmdline()))
     program = {"kernel": "kernel.py", "driver": "driver.py"}[victim]
     return next(p for p in inside if any(part.endswith(program) for part in p.cmdline()[:4]))
 
@@ -126,13 +126,13 @@ def _marked(mark: str) -> list[psutil.Process]:
 
 def _groups_of_the_dead() -> list[Path]:
     """Return the control groups whose process has ended; the next session of anyone removes them."""
-    group = make_group(memory_bytes=1 << 30, processes=10)
+    group = create_cgroup(memory_bytes=1 << 30, processes=10)
     if group is not None:
         group.remove()
     found = []
     for path in Path("/sys/fs/cgroup").glob("**/comind-*"):
         pid, _, start = path.name.removeprefix("comind-").rpartition("-")[0].partition(".")
-        if pid.isdigit() and started(int(pid)) != start:
+        if pid.isdigit() and start_ticks(int(pid)) != start:
             found.append(path)
     return found
 

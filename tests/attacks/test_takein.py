@@ -7,7 +7,7 @@ import pytest
 from comind.campaign.log.campaign_folders import WorkFolder
 from comind.campaign.log.work_events import SubmissionNames
 from comind.campaign.work.cell_outputs import SubmissionCollector
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.system.files import copy_untrusted_tree
 from tests.attacks.conftest import SECRET, Scene, said
 

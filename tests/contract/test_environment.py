@@ -9,7 +9,7 @@ import pytest
 
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
-from comind.system.interpreter import installed_packages
+from comind.system.interpreter import python_and_packages
 from tasks.environment import read_environment
 
 
@@ -29,7 +29,7 @@ def test_the_toolbox_is_named_with_its_packages(
     assert environment.toolbox == hashlib.sha256(b"some-package==1.2\n").hexdigest()
     monkeypatch.setenv("COMIND_TOOLBOX", "none")
     ours, _ = read_environment(sandbox, own_code=False)
-    assert (ours.packages, ours.toolbox) == (installed_packages(), "")
+    assert (ours.packages, ours.toolbox) == (python_and_packages()[1], "")
 
 
 def test_a_store_is_part_of_it(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ from comind.testing import (
     ThreadExecutor,
 )
 from tests.contract.faults import FAULTS, FaultCase, answer
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import opened
 from tests.unit.campaign.world import CELLS
 

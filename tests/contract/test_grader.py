@@ -34,7 +34,7 @@ def _servers() -> list[psutil.Process]:
     for each in psutil.Process().children(recursive=True):
         try:
             command = each.cmdline()
-            if _SERVER in command and not any("keeper.py" in part for part in command):
+            if _SERVER in command and not any("supervisor.py" in part for part in command):
                 found.append(each)
         except psutil.Error:
             continue

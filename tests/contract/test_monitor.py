@@ -11,7 +11,7 @@ from comind.campaign.work.monitor import CellMonitor, MonitorSettings
 from comind.llm.base import ModelRequest
 from comind.session.base import CellResult, CellStatus
 from comind.session.bubblewrap import BubblewrapSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
 from comind.testing import ScriptedModel
 

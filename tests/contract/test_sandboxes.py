@@ -17,7 +17,7 @@ from comind.errors import SandboxError
 from comind.session.base import CellStatus, Handle, Input, Sandbox, SandboxSpec
 from comind.session.docker import DockerSandbox
 from comind.session.program import run_program
-from comind.system.owner import process_identity
+from comind.system.process_identity import process_identity
 from tests.contract.sandboxes import ALL, SEALED, made
 from tests.engine import ROOT, docker, folder_of_the_run, script
 
@@ -384,7 +384,7 @@ def test_killed_with_its_keeper_a_container_goes_at_the_next_start(
     monkeypatch.setenv("DOCKER_HOST", engine)
     mark = f"mark-{os.getpid()}-both"
     parent = _start_parent("docker", tmp_path, mark, engine)
-    keepers = [pid for pid in _running("container_keeper.py") if str(tmp_path) in _command(pid)]
+    keepers = [pid for pid in _running("container_supervisor.py") if str(tmp_path) in _command(pid)]
     assert len(keepers) == 1
     for pid in (*keepers, parent.pid):
         os.kill(pid, signal.SIGKILL)
@@ -464,7 +464,7 @@ def test_an_engine_that_goes_away_is_named(
     handle = start(sandbox, f"import time; open('up', 'w').close(); time.sleep(600)  # {mark}")
     _until((tmp_path / "workspace" / "up").exists)
     os.kill(int((own_engine / "dockerd.pid").read_text()), how)
-    with pytest.raises(SandboxError, match="the container engine went away"):
+    with pytest.raises(SandboxError, match="the container engine stopped answering"):
         _until(lambda: not handle.alive())
     _until(lambda: _running(mark) == [])
     handle.stop()

@@ -11,12 +11,12 @@ import pytest
 
 from comind.errors import SandboxError
 from comind.session.base import CellStatus, Input, Sandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.packages import Packages
 from comind.session.process import ProcessSandbox
-from comind.system.toolbox import Interpreter
+from comind.system.interpreter import Interpreter
 from tests.contract.sandboxes import ALL, SEALED, made
-from tests.unit.session.test_packages import make_wheel
+from tests.unit.session.wheels import make_wheel
 
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 

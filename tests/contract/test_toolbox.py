@@ -11,10 +11,10 @@ from comind.domain.resources import TOOLBOX, StoreFolders
 from comind.session.base import CellResult, CellStatus, Sandbox
 from comind.session.bubblewrap import BubblewrapSandbox
 from comind.session.docker import DockerSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from comind.session.process import ProcessSandbox
-from comind.session.store import list_models, store_inputs, store_settings
-from comind.system.toolbox import Interpreter, toolbox_at
+from comind.session.user_store import list_models, store_inputs, store_settings
+from comind.system.interpreter import Interpreter, _toolbox_at
 from tests.contract.sandboxes import ALL
 from tests.engine import ROOT
 
@@ -81,7 +81,7 @@ print("\\n=", torch.hub.load_state_dict_from_url("https://nowhere.invalid/mine-0
 @pytest.fixture(scope="module")
 def toolbox() -> Interpreter:
     """The toolbox of this checkout."""
-    found = toolbox_at(ROOT / ".toolbox")
+    found = _toolbox_at(ROOT / ".toolbox")
     assert found is not None, "make toolbox"
     return found
 
@@ -107,7 +107,7 @@ def run(sandbox: Sandbox, tmp_path: Path) -> Iterator[Run]:
 
     def cell(code: str, store: StoreFolders = _NO_STORE) -> CellResult:
         workspace = tmp_path / "workspace"
-        seen, _ = sandbox.seen_as(workspace, workspace)
+        seen, _ = sandbox.paths_inside(workspace, workspace)
         session = KernelSession(
             sandbox,
             workspace,

@@ -115,7 +115,7 @@ class Run:
         try:
             for child in psutil.Process(self.process.pid).children(recursive=True):
                 command = " ".join(child.cmdline())
-                if VICTIMS[victim] in command and "keeper.py" not in command:
+                if VICTIMS[victim] in command and "supervisor.py" not in command:
                     return child
         except psutil.Error:  # it has ended meanwhile
             return None

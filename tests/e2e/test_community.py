@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from comind.agents.comind.lineage import graph_with_ideas
-from comind.agents.comind.pool import pool_of
+from comind.agents.comind.pool import graph_with_ideas, pool_of
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_events import WORK_EVENTS, CellEnded, MonitorAsked, WorkEvent

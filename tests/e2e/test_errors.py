@@ -203,12 +203,12 @@ def test_a_missing_sandbox_is_told(
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_KEY", "any")
     choice._choose.cache_clear()
-    choice._made.cache_clear()
+    choice._create.cache_clear()
     try:
         code, told = _error(capfd, "solve", "demo-tumours", "--model", "gpt", "--out", tmp_path)
     finally:
         choice._choose.cache_clear()
-        choice._made.cache_clear()
+        choice._create.cache_clear()
     assert code == 4
     assert "bubblewrap: bubblewrap is not installed" in told
     assert "no sandbox for code that a model wrote: docker: no container engine answers" in told

@@ -10,7 +10,7 @@ import pytest
 
 from comind.session.base import CellStatus
 from comind.session.docker import DockerSandbox
-from comind.session.kernel import KernelSession
+from comind.session.kernel_session import KernelSession
 from tests.engine import ROOT, docker, script
 
 _WANTED = ("ipykernel", "numpy")

@@ -8,7 +8,7 @@ from comind.following.events import NoticeRecorded, StandingRecorded, Submission
 from comind.following.state import FollowingLog
 from tasks.tracking.database import tracking_uri
 from tasks.tracking.following import FollowingTracker
-from tests.unit.following.days import candidate, day, slice_ended, observation, scored, submissions
+from tests.unit.following.days import candidate, day, observation, scored, slice_ended, submissions
 
 
 def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.system.owner import process_identity
+from comind.system.process_identity import process_identity
 from flows.orphans import OWNER, close_orphans
 
 

@@ -18,8 +18,8 @@ from comind.campaign.log.work_events import (
 )
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
 from comind.campaign.reports.tuning import Tuning
-from comind.domain.payload import Payload
 from comind.domain.spend import Budget, LimitReached, Spend
+from comind.domain.value import Payload
 from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage

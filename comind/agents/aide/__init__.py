@@ -1,13 +1,12 @@
-"""AIDE: a tree of whole programs, drafted, debugged and improved (docs/aide.md).
+"""AIDE: tree search over programs, which are drafted, debugged and improved (docs/aide.md).
 
-    agent        plans the next nodes of the tree
-    tree         parameters and search policy, a pure function of the nodes so far
+    tree_search  plans the next nodes of the tree: parameters and search policy
     coder        a node: plan and program in one reply, one run, a review
-    community    what a node is told of notebooks and discussions (AIDE+Code, AIDE+RAG)
+    notes        notebooks and discussions in prompts (AIDE+Code, AIDE+RAG)
 
 Prompts are files in `prompts/`.
 """
 
-from comind.agents.aide.agent import Aide
+from comind.agents.aide.tree_search import Aide
 
 __all__ = ["Aide"]

@@ -1,7 +1,4 @@
-"""One node: a model writes plan and program, the program runs, a model says what it showed.
-
-Prompts are files, rendered within shares of what the model can read.
-"""
+"""Implement one node: a model writes plan and program, the program runs, a model reviews the output."""
 
 from typing import TypeVar
 
@@ -16,7 +13,7 @@ from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.templates import Templates
 
-__all__ = ["CODER", "FEEDBACK", "TEMPLATES", "Review", "Solution", "ask", "implement", "room_in"]
+__all__ = ["CODER", "FEEDBACK", "TEMPLATES", "ask", "implement", "token_limits"]
 
 CODER = "coder"
 FEEDBACK = "feedback"
@@ -25,8 +22,8 @@ TEMPLATES = Templates("comind.agents.aide")
 T = TypeVar("T", bound=BaseModel)
 
 _LEAST_CONTEXT = 8_192
-# Of the model's context, and the most tokens that a part is worth; no prompt holds all parts. What says
-# what to predict, how it is scored and how it is handed in is our own text, short and never cut.
+# Share of the context window and maximum in tokens of each part of a prompt; no prompt has all parts.
+# Our own text on task, metric and submission is short and never truncated.
 _SHARES = {
     "columns": (0.01, 1_000),
     "description": (0.0687, 9_000),
@@ -53,8 +50,8 @@ class Review(BaseModel):
     summary: Text = Field(description="what the run showed, two or three sentences")
 
 
-def room_in(context_tokens: int) -> dict[str, int]:
-    """Return how many tokens each part has in the prompts for a model that reads so many."""
+def token_limits(context_tokens: int) -> dict[str, int]:
+    """Return the maximum tokens of each part of a prompt for a model with this context window."""
     context = max(_LEAST_CONTEXT, context_tokens)
     return {part: min(most, int(share * context)) for part, (share, most) in _SHARES.items()}
 
@@ -67,12 +64,12 @@ def ask(
     /,
     **facts: object,
 ) -> T:
-    """Return the reply to the prompt `template`; without `tokens` it may be as long as a program.
+    """Render the prompt `template` and return the reply, with `tokens` as its maximum length.
 
     Raises:
-        ReplyError: three replies in a row had the wrong form.
+        ReplyError: three replies in a row did not match the schema.
     """
-    room, review = room_in(context.context_tokens), reply_type is Review
+    room, review = token_limits(context.context_tokens), reply_type is Review
     system = Message(role="system", content=TEMPLATES.render("system"))
     user = Message(role="user", content=TEMPLATES.render(template, room=room, **facts))
     prompt = ModelRequest(
@@ -94,7 +91,7 @@ def implement(problem: Problem, work: Code, context: CodeContext, notes: object)
 
 
 def _review(problem: Problem, written: Solution, step: Step, context: CodeContext) -> str:
-    """Return what a model makes of a run; without that the node is what it is, too."""
+    """Return a model's review of a run; empty without time for one."""
     if context.seconds_left <= 0:
         return ""
     facts = {"problem": problem, "written": written, "step": step}

@@ -1,9 +1,9 @@
-"""The smallest agent: what `--model offline` runs, a search for the settings of well-kept libraries.
+"""The agent of `--model offline`: it searches hyperparameters of established libraries.
 
-Here belongs what is tried next, and how an attempt carries it out. The programs themselves do not:
-they are comind.baseline's.
+What to try next, and how an attempt carries it out, belongs here; the programs belong to
+comind.baseline.
 """
 
-from comind.agents.baseline.agent import BaselineAgent, Nothing
+from comind.agents.baseline.hyperparameter_search import BaselineAgent
 
-__all__ = ["BaselineAgent", "Nothing"]
+__all__ = ["BaselineAgent"]

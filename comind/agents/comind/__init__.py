@@ -1,21 +1,21 @@
 """CoMind: a community of roles around a shared pool of solutions (paper, section 4).
 
-    agent           plans rounds without a barrier between them
-    parameters      what a round reads: section `agents.comind` of params.yaml
-    thoughts        facts and results of the three purposes of a round
-    sampling        which community items are read next, and why
-    analyzer        items and solutions become rated reports; claims are checked against scores here
-    idea_proposer   brainstorm, filter, rebuild; every idea says where it came from
-    coordinator     ideas become distinct drafts, each with something to start from
-    coding_agent    a draft becomes a solution, cell by cell
-    pool            reports, ideas and drafts of all rounds; nothing is ever taken out
-    estimate        what the rounds will about ask for
-    lineage         the graph of items, ideas, drafts and solutions
-    journal         all of it on one page, for people
+    rounds          plans rounds without a barrier between them
+    thoughts        parameters; facts and results of the three purposes of a round
+    analyzer        samples items, turns them into rated reports, and checks claims against scores
+    idea_proposer   brainstorms, filters and rebuilds ideas; each keeps its sources
+    coordinator     turns ideas into distinct drafts, each with something to start from
+    ensembles       drafts that combine several solutions
+    coding_agent    turns a draft into a solution, cell by cell
+    opening, adapt  what runs before the model's first cell: a program, or a public notebook
+    conversation    the messages of an attempt, compacted at stated limits
+    pool            reports, ideas and drafts of all rounds, and their graph
+    sizes           token limits, and the expected model calls
+    journal         the campaign on one page
 
 Prompts are files in `prompts/`.
 """
 
-from comind.agents.comind.agent import CoMind
+from comind.agents.comind.rounds import CoMind
 
 __all__ = ["CoMind"]

@@ -1,14 +1,24 @@
-"""The Analyzer: community items and published solutions become rated reports (paper, section 4.2)."""
+"""The Analyzer: turn community items and published solutions into rated reports (paper, section 4.2)."""
 
+import random
 import re
 
 from pydantic import Field
 
-from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.conversation import TEMPLATES, first_messages
 from comind.agents.comind.pool import Pool, runs_of
-from comind.agents.comind.sampling import sample
 from comind.agents.comind.sizes import Sizes
-from comind.agents.comind.thoughts import ANALYZE, Component, Item, Ratings, Reading, Report, Reports
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    CoMindParameters,
+    Component,
+    Item,
+    Ratings,
+    Reading,
+    Report,
+    Reports,
+    Sampled,
+)
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import BASELINE_ROLE
 from comind.campaign.log.work_items import Attempt
@@ -17,16 +27,14 @@ from comind.domain.community import CommunityView
 from comind.domain.problem import Problem
 from comind.domain.value import Text
 from comind.errors import ReplyError
-from comind.llm.base import Message, ModelRequest
-from comind.llm.templates import Templates
+from comind.llm.base import ModelRequest
 
-__all__ = ["Analysis", "analyze", "code_first", "readings_of"]
+__all__ = ["analyze", "reading_facts"]
 
-_TEMPLATES = Templates("comind.agents.comind")
-_TEXT_KEPT = 100_000  # characters; the model's context may allow for less
+_TEXT_KEPT = 100_000  # characters; the context window may allow for less
 _CELL = re.compile(r"(?m)^(?=# %%)")
 _TEXT_CELL = "# %% [markdown]"
-_UNPROVEN = 5  # the most confidence in what nobody has reproduced here
+_UNPROVEN = 5  # maximum confidence in what was not reproduced here
 
 
 class Analysis(Ratings):
@@ -39,7 +47,7 @@ class Analysis(Ratings):
     code: str = Field(default="", description="the lines of its code that matter most, word for word")
 
 
-def readings_of(
+def reading_facts(
     state: CampaignState,
     pool: Pool,
     view: CommunityView,
@@ -48,9 +56,9 @@ def readings_of(
     seed: int,
     number: int,
 ) -> list[Reading]:
-    """Return what the readers of round `number` read, each a part of it; empty where nothing is new."""
+    """Return the facts of each reader of round `number`; empty if there are no new items."""
     read = {report.item for report in pool.reports}
-    sampled = sample(view, read, parameters, seed=seed, number=number)
+    sampled = _sample(view, read, parameters, seed=seed, number=number)
     unread = [a for a in _published(state) if a.id not in read]
     solutions = unread[: parameters.solutions_per_round]
     limit = state.budget.seconds
@@ -69,8 +77,32 @@ def readings_of(
     return [part for part in parts if part.sampled or part.solutions]
 
 
+def _sample(
+    view: CommunityView, read: set[str], parameters: CoMindParameters, *, seed: int, number: int
+) -> list[Sampled]:
+    """Sample the items of round `number`: the best ranked unread ones, and random ones of the others.
+
+    Random items give a chance to what the ranking underrates. The sample depends only on seed and round.
+    """
+    draw = random.Random(f"{seed}:{number}")  # noqa: S311 - not for security
+    found = []
+    for kind, names, best in (
+        ("notebook", [item.ref for item in view.notebooks], parameters.notebooks_per_round),
+        ("discussion", [item.id for item in view.discussions], parameters.discussions_per_round),
+    ):
+        unread = [name for name in names if name not in read]
+        for name in unread[:best]:
+            why = f"number {names.index(name) + 1} of {len(names)} {kind}s by rank, unread"
+            found.append(Sampled(id=name, kind=kind, why=why))
+        rest = unread[best:]
+        for name in draw.sample(rest, min(parameters.random_per_round, len(rest))):
+            why = f"drawn at random from {len(rest)} unread {kind}s of lower rank"
+            found.append(Sampled(id=name, kind=kind, why=why))
+    return found
+
+
 def analyze(problem: Problem, view: CommunityView, reading: Reading, context: ThinkContext) -> Reports:
-    """Read the items of one reader; one that the model cannot report on is left out."""
+    """Report on the items of one reader; skip those without a valid reply."""
     reports: list[Report] = []
     skipped: list[str] = []
     sizes = Sizes.of(context.context_tokens)
@@ -78,29 +110,21 @@ def analyze(problem: Problem, view: CommunityView, reading: Reading, context: Th
         if reading.seconds is not None and context.state.spend.seconds > reading.seconds:
             skipped.append(f"{item.id}: not read, the round's time for reading is over")
             continue
-        asked = _TEMPLATES.render("analyzer", problem=problem, item=item, sizes=sizes)
-        prompt = ModelRequest(
-            role=ANALYZE.role,
-            messages=(
-                Message(role="system", content=_TEMPLATES.render("analyzer_system")),
-                Message(role="user", content=asked),
-            ),
-            max_tokens=sizes.thought_reply,
-        )
+        messages = first_messages("analyzer_system", "analyzer", problem=problem, item=item, sizes=sizes)
+        prompt = ModelRequest(role=ANALYZE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
-            said = context.ask(prompt, Analysis).value
+            reply = context.ask(prompt, Analysis).value
         except ReplyError as error:
             skipped.append(f"{item.id}: {error}")
             continue
-        confidence = said.confidence if item.reproduced else min(said.confidence, _UNPROVEN)
+        confidence = reply.confidence if item.reproduced else min(reply.confidence, _UNPROVEN)
         facts = item.model_dump(exclude={"id", "text"})
-        rated = said.model_dump() | {"confidence": confidence}
+        rated = reply.model_dump() | {"confidence": confidence}
         reports.append(Report.model_validate({"item": item.id, **facts, **rated}))
     return Reports(reports=tuple(reports), skipped=tuple(skipped))
 
 
 def _items(view: CommunityView, reading: Reading) -> list[Item]:
-    """Return what a round reads, with its text, as the view and the work's facts have it."""
     notebooks = {each.ref: each for each in view.notebooks}
     discussions = {each.id: each for each in view.discussions}
     items = []
@@ -113,7 +137,7 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
                     id=each.id,
                     kind=each.kind,
                     title=notebook.title,
-                    text=code_first(notebook.source)[:_TEXT_KEPT],
+                    text=_code_cells_first(notebook.source)[:_TEXT_KEPT],
                     claim=claim,
                     reproduced=reading.reproduced.get(each.id, ""),
                 )
@@ -126,10 +150,10 @@ def _items(view: CommunityView, reading: Reading) -> list[Item]:
     return [*items, *reading.solutions]
 
 
-def code_first(source: str) -> str:
-    """Return a notebook's cells with those of code before those of text, each kind in its order.
+def _code_cells_first(source: str) -> str:
+    """Move code cells before text cells, each kind in its order.
 
-    Cells are those of the percent format (`# %%`), in which notebooks are kept.
+    Cells are in the percent format (`# %%`), in which notebooks are stored.
     """
     cells = _CELL.split(source)
     texts = [cell for cell in cells if cell.startswith(_TEXT_CELL)]
@@ -138,7 +162,7 @@ def code_first(source: str) -> str:
 
 
 def _published(state: CampaignState) -> list[Attempt]:
-    """Return attempts whose solution is published, the latest first; ours by its recipe last."""
+    """Return attempts with a published solution, the latest first, and the baseline last."""
     attempts = [
         a for a in state.works.attempts() if a.outcome is not None and a.outcome.score is not None
     ]
@@ -149,7 +173,7 @@ def _published(state: CampaignState) -> list[Attempt]:
 def _solution(attempt: Attempt) -> Item:
     assert attempt.outcome is not None
     draft, outcome = attempt.work.draft, attempt.outcome
-    text = _TEMPLATES.render(
+    text = TEMPLATES.render(
         "solution",
         draft=draft,
         outcome=outcome,

@@ -1,12 +1,12 @@
-"""The Coding Agent: a draft becomes a solution, one cell after another (paper, section 4.2)."""
+"""The Coding Agent: turn a draft into a solution, one cell after another (paper, section 4.2)."""
 
 import re
 from typing import Self
 
 from pydantic import BaseModel, Field, create_model, model_validator
 
-from comind.agents.comind.begin import Begun, begin
-from comind.agents.comind.history import History, Turn
+from comind.agents.comind.conversation import TEMPLATES, Conversation, Turn, first_messages
+from comind.agents.comind.opening import Opening, run_opening
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Code
@@ -16,29 +16,27 @@ from comind.domain.problem import Problem
 from comind.domain.value import Text, one_line
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
-from comind.llm.templates import Templates
 from comind.llm.tokens import shorten
 from comind.session.base import CellStatus
 
-__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "AttemptReport", "CodingStep", "implement"]
+__all__ = ["OPENING_VERSION", "UNSHARED_VERSION", "implement"]
 
 OPENING_VERSION = 2
-"""How the notebook begins, in campaigns whose attempts share folds: the frame reads them."""
+"""Version of the opening in campaigns whose attempts share folds, which its frame reads."""
 UNSHARED_VERSION = 1
-"""The same without shared folds; 0 in old logs, whose frame hands in pairs alone."""
+"""Version without shared folds; 0 in old logs, whose frame submits pairs only."""
 
-_TEMPLATES = Templates("comind.agents.comind")
-_SHOWN_SHARE = 0.125  # of the room for all steps: the most of one step's output, and of its error
-_FEW_STEPS = 2  # with no more left none is spent on a function
-_LARGE_CONTEXT = 16_384  # tokens, from which on prompts give advice that small models do not follow
+_SHOWN_SHARE = 0.125  # of the room for all steps: maximum of one step's output, and of its error
+_FEW_STEPS = 2  # with so few left, none is used to define `submit`
+_LARGE_CONTEXT = 16_384  # tokens, below which prompts omit advice that small models do not follow
 _SUBMIT = "def submit(for_validation, for_test, out_of_fold=None, final=False):"
 _OTHER_SUBMIT = re.compile(r"^(?:async )?def submit\(|^submit = ", re.MULTILINE)
-_LONG_MINUTES = 20  # from here on seconds do not matter
+_LONG_MINUTES = 20  # from which durations omit seconds
 _TITLE_LENGTH = 120
-_LINE_TOKENS = 60  # of a step that is told in short
+_LINE_TOKENS = 60  # of a step's one-line summary
 _CHARACTERS_PER_TOKEN = 4  # about
-_REFUSALS = 2  # how often in a row a model is told to go on that says it is done
-# With less than this left an attempt may end when it likes: a share of its time, or two quick steps.
+_REFUSALS = 2  # how often in a row a model that is done too early is asked to continue
+# With less than this left the model may end an attempt: a share of its time, or two quick steps.
 _LITTLE_SHARE, _LITTLE_SECONDS = 0.1, 90
 
 
@@ -65,13 +63,13 @@ class CodingStep(BaseModel):
 
     @property
     def done(self) -> bool:
-        """Whether there is nothing to run."""
+        """Whether there is no code to run."""
         lines = (line.strip() for line in self.code.splitlines())
         return all(not line or line.startswith("#") for line in lines)
 
     @property
     def names(self) -> SubmissionNames | None:
-        """The files that this step hands in, where they have other names than usual."""
+        """The submissions of this step, if they have other names than usual."""
         if self.validation_submission is None or self.submission is None:
             return None
         return SubmissionNames(validation=self.validation_submission, test=self.submission)
@@ -84,7 +82,7 @@ class AttemptReport(BaseModel):
     improvements: list[str] = Field(default=[], description="what to try next, a sentence each")
 
 
-# Attempts of version 0 ask for a report without a title, to the last byte.
+# Attempts of version 0 request a report without a title; their fingerprints must not change.
 _TitledReport = create_model(
     "AttemptReport",
     __base__=AttemptReport,
@@ -93,48 +91,53 @@ _TitledReport = create_model(
 
 
 def implement(problem: Problem, work: Code, context: CodeContext, patience: int) -> CodeResult:
-    """Work on the draft until steps or time are over, scores reach a plateau, or the model is done.
+    """Implement a draft until steps or time run out, the model is done, or scores reach a plateau.
 
     A plateau (early stopping) is `patience` scored steps in a row, none of which gains more than the
     standard error of its paired difference to the best before it.
     """
     sizes = Sizes.of(context.context_tokens)
     stack = _stack(problem, work)
-    begun = begin(problem, work, context, _frame(problem, work.opening_version), stack)
+    begun = run_opening(problem, work, context, _frame(problem, work.opening_version), stack)
     submit = begun.ran in ("codebase", "notebook") and _define_submit(problem, work, context)
-    opening = _opening(problem, work, context, sizes, begun=begun, stack=stack, submit=submit)
-    history = History(
-        opening,
+    conversation = Conversation(
+        _task_messages(problem, work, context, sizes, begun=begun, stack=stack, submit=submit),
         context_tokens=context.context_tokens,
         reply_tokens=context.reply_tokens(sizes.cell_reply),
         most_tokens=sizes.steps,
     )
     refusals, last_error, without_gain = 0, "", 0
     while context.steps_left > 0 and context.seconds_left > 0 and without_gain < patience:
-        prompt = ModelRequest(role=work.role, messages=history.messages, max_tokens=sizes.cell_reply)
+        prompt = ModelRequest(
+            role=work.role, messages=conversation.messages, max_tokens=sizes.cell_reply
+        )
         answer = context.ask(prompt, CodingStep)
         if answer.value.done and (refusals == _REFUSALS or _may_end(work, context)):
-            history.add(Turn(answer.text, "", "Said that nothing is left to do."))
+            conversation.add(Turn(answer.text, "", "Said that nothing is left to do."))
             break
         if answer.value.done:
             refusals += 1
-            told = _TEMPLATES.render("coding_go_on", left=_left(context), best=context.state.best_score)
-            history.add(Turn(answer.text, told, "Said that it was done, and was told to go on."))
+            feedback = TEMPLATES.render(
+                "coding_go_on", left=_left(context), best=context.state.best_score
+            )
+            conversation.add(
+                Turn(answer.text, feedback, "Said that it was done, and was told to go on.")
+            )
             continue
         refusals, before = 0, context.state.best
         step = context.step(answer.value.goal, answer.value.code, answer.value.names)
         without_gain = _steps_without_gain(step, without_gain)
-        error = _complaint(step)
+        error = _last_error_line(step)
         repeated = bool(error) and error == last_error
-        told = _feedback(step, context, sizes, history.room, repeated=repeated)
+        feedback = _feedback(step, context, sizes, conversation.room, repeated=repeated)
         best = answer.value.code if context.state.best != before else ""
-        history.add(Turn(answer.text, told, _in_short(answer.value.goal, step, context), best))
+        conversation.add(Turn(answer.text, feedback, _summary(answer.value.goal, step, context), best))
         last_error = error
-    return _report(work, context, history.messages, sizes)
+    return _report(work, context, conversation.messages, sizes)
 
 
 def _steps_without_gain(step: Step, before: int) -> int:
-    """Return how many of the latest scored steps in a row have gained nothing real."""
+    """Return how many of the latest scored steps in a row had no significant gain."""
     if step.gain is None:  # nothing was scored, or nothing before it
         return before
     return 0 if step.gain.difference > step.gain.standard_error else before + 1
@@ -147,11 +150,11 @@ def _may_end(work: Code, context: CodeContext) -> bool:
 
 
 def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], sizes: Sizes) -> CodeResult:
-    """Ask for a report on what was scored; without one, say how far it came."""
-    said = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
+    """Ask for a report on what was scored; without a valid reply, return the score alone."""
+    result = f"Scored {context.state.best_score}." if context.state.best else "Nothing was scored."
     if context.state.best is None or context.seconds_left <= 0:
-        return CodeResult(report=said)
-    last = _TEMPLATES.render(
+        return CodeResult(report=result)
+    last = TEMPLATES.render(
         "coding_report", best=context.state.best_score, opening_version=work.opening_version
     )
     prompt = ModelRequest(
@@ -164,14 +167,14 @@ def _report(work: Code, context: CodeContext, messages: tuple[Message, ...], siz
     try:
         report = context.ask(prompt, _TitledReport if work.opening_version else AttemptReport).value
     except ReplyError as error:
-        return CodeResult(report=f"{said} The model gave no report: {error}")
+        return CodeResult(report=f"{result} The model gave no report: {error}")
     lines = [report.summary, *(f"- {each}" for each in report.improvements)]
     title = str(getattr(report, "title", ""))
     return CodeResult(report="\n".join(lines), title=one_line(title, _TITLE_LENGTH))
 
 
 def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
-    """Define `submit` unless the program that has run does; returns whether it is defined."""
+    """Define `submit` unless the program that ran has; return whether it is defined."""
     if _SUBMIT in work.draft.codebase:
         return True
     if (
@@ -180,17 +183,17 @@ def _define_submit(problem: Problem, work: Code, context: CodeContext) -> bool:
         or _OTHER_SUBMIT.search(work.draft.codebase)
     ):
         return False
-    cell = _TEMPLATES.render("coding_submit", problem=problem, tables=False)
+    cell = TEMPLATES.render("coding_submit", problem=problem, tables=False)
     return context.run("Define how predictions are handed in.", cell).status is CellStatus.OK
 
 
-def _opening(
+def _task_messages(
     problem: Problem,
     work: Code,
     context: CodeContext,
     sizes: Sizes,
     *,
-    begun: Begun,
+    begun: Opening,
     stack: str,
     submit: bool,
 ) -> tuple[Message, ...]:
@@ -198,7 +201,8 @@ def _opening(
     large = context.context_tokens >= _LARGE_CONTEXT
     folds = work.opening_version >= OPENING_VERSION and (large or bool(work.draft.members))
     unshared = min(work.opening_version, UNSHARED_VERSION)
-    task = _TEMPLATES.render(
+    return first_messages(
+        "coding_system",
         "coding_task",
         problem=problem,
         draft=work.draft,
@@ -206,7 +210,7 @@ def _opening(
         begun=begun,
         scored=context.state.best_score,
         opening_version=work.opening_version,
-        # Small models are not told of the folds; what runs is the same.
+        # Prompts of small models omit the folds; the code is the same.
         frame=_frame(problem, work.opening_version if folds else unshared),
         stack=stack,
         folds=folds,
@@ -220,16 +224,12 @@ def _opening(
         time=format_duration(work.budget.seconds),
         cell_time=format_duration(work.budget.cell_seconds),
     )
-    return (
-        Message(role="system", content=_TEMPLATES.render("coding_system")),
-        Message(role="user", content=task),
-    )
 
 
 def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
-    """Return where an input lies, and what it is; community items are `owner/name`.
+    """Return path and description of an input; community items are `owner/name`.
 
-    Of a solution whose code has run in the notebook only what it kept is news.
+    Of a solution whose code ran in the notebook only its checkpoints are described.
     """
     if "/" in item:
         return f"input/{item}/", "from the community"
@@ -239,20 +239,21 @@ def _mounted(item: str, *, ran: bool) -> tuple[str, str]:
 
 
 def _frame(problem: Problem, opening_version: int) -> str:
-    """Return the cell that reads the tables, as notebooks of a version begin with it."""
-    return _TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
+    return TEMPLATES.render("coding_frame", problem=problem, opening_version=opening_version)
 
 
 def _stack(problem: Problem, work: Code) -> str:
-    """Return the cell that reads what an ensemble's members predict; nothing for other drafts."""
+    """Return the cell that reads the predictions of an ensemble's members; empty for other drafts."""
     members = work.draft.members
-    return _TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
+    return TEMPLATES.render("coding_stack", problem=problem, members=members) if members else ""
 
 
-def _in_short(goal: str, step: Step, context: CodeContext) -> str:
-    """Return a step in one line: what it was for, what came of it, what it wrote."""
+def _summary(goal: str, step: Step, context: CodeContext) -> str:
+    """Return goal, result, score and files of a step in one line."""
     result = step.result
-    parts = [f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _complaint(step)]
+    parts = [
+        f"ran in {result.seconds:.1f} s" if result.status is CellStatus.OK else _last_error_line(step)
+    ]
     if result.state_lost:
         parts.append("all variables were lost")
     if step.report is not None and step.report.score is not None:
@@ -267,14 +268,14 @@ def _in_short(goal: str, step: Step, context: CodeContext) -> str:
     return shorten(line, _LINE_TOKENS).replace("\n", " ")
 
 
-def _complaint(step: Step) -> str:
-    """Return the last line of what went wrong in a step, if anything did."""
+def _last_error_line(step: Step) -> str:
+    """Return the last line of a step's error or refusal; empty if it has none."""
     return step.result.error.strip().rpartition("\n")[2] or step.refused
 
 
 def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repeated: bool) -> str:
     most = int(_SHOWN_SHARE * room)
-    return _TEMPLATES.render(
+    return TEMPLATES.render(
         "coding_feedback",
         step=step,
         repeated=repeated,
@@ -290,13 +291,13 @@ def _feedback(step: Step, context: CodeContext, sizes: Sizes, room: int, *, repe
 
 
 def _left(context: CodeContext) -> str:
-    """Return what is left of an attempt, in words."""
+    """Return the steps and time left of an attempt, in words."""
     steps = "1 step" if context.steps_left == 1 else f"{context.steps_left} steps"
     return f"{steps}, {format_duration(context.seconds_left)}"
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time as a model should read it: minutes, and seconds where they matter."""
+    """Return a duration in minutes, and in seconds below 20 minutes."""
     if seconds >= 60 * _LONG_MINUTES:
         return f"{round(seconds / 60)} min"
     minutes, rest = divmod(max(0, int(seconds)), 60)

@@ -1,6 +1,7 @@
-"""The Coordinator: selected ideas become distinct drafts, each with something to start from."""
+"""The Coordinator: turn selected ideas into distinct drafts, each with something to start from."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,11 +9,16 @@ from pydantic import BaseModel, Field, create_model
 from rapidfuzz import fuzz
 from rapidfuzz.utils import default_process
 
-from comind.agents.comind.adapt import MOST_CHARACTERS
-from comind.agents.comind.ensembles import ENSEMBLE, compared, offered_below, refusals
+from comind.agents.comind.adapt import MAX_CHARACTERS
+from comind.agents.comind.conversation import TEMPLATES, first_messages
+from comind.agents.comind.ensembles import (
+    ENSEMBLE,
+    comparison_table,
+    correlation_limit,
+    invalid_ensembles,
+)
 from comind.agents.comind.idea_proposer import best_reports
-from comind.agents.comind.lineage import complements
-from comind.agents.comind.pool import Pool, runs_of
+from comind.agents.comind.pool import Pool, complements, runs_of
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import (
     COORDINATE,
@@ -34,32 +40,31 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.base import Message, ModelRequest
 from comind.llm.reply_format import extract_program
-from comind.llm.templates import Templates
 
-__all__ = ["BASELINE", "EXTEND", "NOVEL", "Drafts", "coordinate", "drafting_of"]
+__all__ = ["coordinate", "drafting_facts"]
 
-# The parts that drafts of a round play: something robust, more of what is best, something new.
-BASELINE = "baseline"
-EXTEND = "extend"
-NOVEL = "novel"
+# Kinds of a round's drafts: something robust, an extension of the best solution, something new.
+_BASELINE = "baseline"
+_EXTEND = "extend"
+_NOVEL = "novel"
+_KINDS = (_BASELINE, _EXTEND, _NOVEL)
 
-_TEMPLATES = Templates("comind.agents.comind")
-_CODE_KEPT = 60_000  # longer code is nothing to start from
-_SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the model's context may allow for fewer
+_CODE_KEPT = 60_000  # characters; longer code is no starting point
+_SOLUTIONS_KEPT, _TRIED_KEPT = 8, 40  # the context window may allow for fewer
 _NOTEBOOKS_SHOWN, _DATASETS_SHOWN = 10, 10
 _TITLE_LENGTH, _TEXT_SHOWN = 120, 300
 _IDEA_KEPT, _REPORT_KEPT = 1_500, 5_000  # characters
-_TRIES = 2  # of a list in which nothing is new
-_ABSTRACT = 100  # tokens of a report's code; where there are fewer, prompts keep to the least
-_NEARLY = 90  # of 100, how alike the words of an idea and those of a method are
-_KINDS_NEED = 3  # with fewer drafts there is no room for every part
+_TRIES = 2  # requests of a list of drafts
+_ABSTRACT = 100  # tokens of a report's code, below which prompts have their shortest form
+_NEARLY = 90  # similarity of idea and method, of 100, above which the method contains the idea
+_KINDS_NEED = 3  # drafts for which all kinds are enforced
 
 
 class DraftIdea(BaseModel):
     """One draft, as a model proposes it."""
 
     title: Text = Field(max_length=_TITLE_LENGTH)
-    kind: str = Field(default=NOVEL, description="baseline, extend or novel")
+    kind: str = Field(default=_NOVEL, description="baseline, extend or novel")
     method: Text
     ideas: list[int] = Field(default=[], description="numbers of the ideas that it uses")
     start_from: str = Field(default="", description="id of the solution or notebook to start from")
@@ -73,8 +78,8 @@ class Drafts(BaseModel):
     drafts: list[DraftIdea]
 
 
-# Drafts, and a cell that those begin with which start from no program. Where none is asked for, as in
-# older logs, the request is the same as before there was such a cell, down to the name of the reply.
+# Drafts with a preparation for fresh ones. Without it, as in older logs, the request is unchanged,
+# down to the name of the reply type.
 _PreparedDrafts = create_model(
     "Drafts",
     __base__=Drafts,
@@ -82,11 +87,11 @@ _PreparedDrafts = create_model(
 )
 
 
-# Where solutions may be combined, a draft can name them.
+# Drafts that may combine solutions.
 _CombiningIdea = create_model(
     "DraftIdea",
     __base__=DraftIdea,
-    kind=(str, Field(default=NOVEL, description="baseline, extend, novel or ensemble")),
+    kind=(str, Field(default=_NOVEL, description="baseline, extend, novel or ensemble")),
     combine=(list[str], Field(default=[], description="ids of what an ensemble combines")),
 )
 _CombiningDrafts = create_model(
@@ -96,9 +101,9 @@ _CombiningDrafts = create_model(
 )
 
 
-def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
-    """Return what a round drafts from: selected ideas, reports, what to start from, what was tried."""
-    attempts, table = state.works.attempts(), compared(state)
+def drafting_facts(state: CampaignState, pool: Pool, view: CommunityView, refused: str = "") -> Drafting:
+    """Return the facts of a round's drafting: ideas, reports, starting points, earlier attempts."""
+    attempts, table = state.works.attempts(), comparison_table(state)
     ideas = [idea for idea in pool.ideas if idea.id in pool.latest]
     starts = [
         StartingPoint(
@@ -141,12 +146,12 @@ def drafting_of(state: CampaignState, pool: Pool, view: CommunityView, refused: 
         preparation=_latest_preparation(attempts),
         folds=state.split.folds if state.split else 0,
         compared=table,
-        alike=offered_below(table),
+        alike=correlation_limit(table),
     )
 
 
 def _tried(attempt: Attempt) -> Tried:
-    """Return an attempt in short: what it scored or why it failed, or its plan while it is running."""
+    """Return an attempt in short: its score or failure, or its method while it is running."""
     return Tried(
         title=attempt.title[:_TITLE_LENGTH],
         result=" ".join(attempt.result.split())[:_TEXT_SHOWN],
@@ -155,7 +160,7 @@ def _tried(attempt: Attempt) -> Tried:
 
 
 def _latest_preparation(attempts: list[Attempt]) -> str:
-    """Return the preparation that ran well in the latest attempt that has ended, if one did."""
+    """Return the preparation that ran without error in the latest attempt that has ended; else empty."""
     ran = (a.work.draft.preparation for a in reversed(attempts) if a.outcome and a.outcome.prepared)
     return next(ran, "")
 
@@ -163,26 +168,21 @@ def _latest_preparation(attempts: list[Attempt]) -> str:
 def coordinate(
     problem: Problem, view: CommunityView, facts: Drafting, context: ThinkContext
 ) -> RoundDrafts:
-    """Ask for drafts, then make sure that they differ and that each part is played.
+    """Ask for drafts; make them distinct and give each kind of the round to one of them.
 
-    A list in which nothing is new, or with an ensemble that cannot be, is asked for once more, with the
-    reason. Without an answer to that the first list is taken as far as it goes.
+    A list without a new draft, or with an invalid ensemble, is requested once more with the reason. If
+    the second reply is invalid, the first list is used as far as possible.
 
     Raises:
-        ReplyError: the replies did not have the promised form, and there is no draft.
+        ReplyError: the replies did not match the schema, and there is no draft.
     """
     sizes = Sizes.of(context.context_tokens)
-    asked = _TEMPLATES.render(
-        "coordinator", problem=problem, sizes=sizes, resources=context.resources, **dict(facts)
-    )
-    messages: tuple[Message, ...] = (
-        Message(role="system", content=_TEMPLATES.render("coordinator_system")),
-        Message(role="user", content=asked),
-    )
+    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
+    messages = first_messages("coordinator_system", "coordinator", **known)
     reply_type: type[Drafts] = Drafts
     if facts.preparation is not None and sizes.abstract >= _ABSTRACT:
         reply_type = _PreparedDrafts if facts.alike is None else _CombiningDrafts
-    table, refused, found = _Table(view, facts), "", RoundDrafts()
+    builder, refused, found = _DraftBuilder(view, facts), "", RoundDrafts()
     for _ in range(_TRIES):
         prompt = ModelRequest(role=COORDINATE.role, messages=messages, max_tokens=sizes.thought_reply)
         try:
@@ -191,20 +191,20 @@ def coordinate(
             if found.drafts:
                 break
             raise
-        said = answer.value.drafts
-        wrong = refusals([(each.title, _members(each)) for each in said], facts)
-        fine = [table.draft(each) for number, each in enumerate(said) if number not in wrong]
-        drafts = table.distinct(fine)[: facts.wanted]
+        proposed = answer.value.drafts
+        wrong = invalid_ensembles([(each.title, _members(each)) for each in proposed], facts)
+        fine = [builder.draft(each) for number, each in enumerate(proposed) if number not in wrong]
+        drafts = builder.distinct(fine)[: facts.wanted]
         if drafts:
             preparation = _preparation(answer.value, facts)
-            planned = table.with_every_part(drafts)
+            planned = builder.with_every_part(drafts)
             found = RoundDrafts(
                 drafts=tuple(_prepared(each, preparation) for each in planned), preparation=preparation
             )
         if found.drafts and not wrong:
             break
-        refused = "; ".join(wrong.values()) or _nothing_new(said)
-        again = _TEMPLATES.render(
+        refused = "; ".join(wrong.values()) or _nothing_new(proposed)
+        again = TEMPLATES.render(
             "coordinator_again", refused=refused, wanted=facts.wanted, ensembles=bool(wrong)
         )
         messages = (
@@ -215,25 +215,25 @@ def coordinate(
     return found if found.drafts else RoundDrafts(refused=refused)
 
 
-def _nothing_new(said: Sequence[DraftIdea]) -> str:
-    titles = ", ".join(f'"{each.title}"' for each in said)
-    return f"all of these were tried before: {titles}" if said else "the list of drafts was empty"
+def _nothing_new(proposed: Sequence[DraftIdea]) -> str:
+    titles = ", ".join(f'"{each.title}"' for each in proposed)
+    return f"all of these were tried before: {titles}" if proposed else "the list of drafts was empty"
 
 
-def _preparation(said: Drafts, facts: Drafting) -> str:
-    """Return what fresh drafts of a round begin with: the cell in the reply, else the one there is."""
+def _preparation(proposed: Drafts, facts: Drafting) -> str:
+    """Return the preparation of a round's fresh drafts: that of the reply, else the latest one."""
     known = facts.preparation or ""
-    given = str(getattr(said, "preparation", ""))
+    given = str(getattr(proposed, "preparation", ""))
     if not given.strip():
         return known
     try:
         return extract_program(given)[:_CODE_KEPT]
-    except ReplyError:  # no Python: it could not run
+    except ReplyError:  # not Python
         return known
 
 
 def _prepared(draft: Draft, preparation: str) -> Draft:
-    """Return a draft with the preparation, unless it starts from a program or from predictions."""
+    """Add the preparation to a draft, unless it starts from a program or from predictions."""
     return (
         draft
         if draft.codebase or draft.members
@@ -241,14 +241,14 @@ def _prepared(draft: Draft, preparation: str) -> Draft:
     )
 
 
-def _is_said(idea: str, method: str) -> bool:
-    """Whether a method has nearly all words of an idea, whatever the numbers."""
-    plain, said = (re.sub(r"\d[\d.,]*", " ", text) for text in (idea, method))
-    return fuzz.token_set_ratio(plain, said, processor=default_process) >= _NEARLY
+def _contains(method: str, idea: str) -> bool:
+    """Whether a method has nearly all words of an idea, ignoring numbers."""
+    texts = (re.sub(r"\d[\d.,]*", " ", text) for text in (method, idea))
+    return fuzz.token_set_ratio(*texts, processor=default_process) >= _NEARLY
 
 
-class _Table:
-    """What lies before the Coordinator in one round."""
+class _DraftBuilder:
+    """Builds drafts from a model's reply and the facts of a round."""
 
     def __init__(self, view: CommunityView, facts: Drafting) -> None:
         self._starts = {each.id: each for each in facts.solutions}
@@ -260,27 +260,27 @@ class _Table:
         self._with_files = {each.ref for each in view.datasets if each.files}
         self._titles = {title.casefold() for title in facts.titles}
 
-    def draft(self, said: DraftIdea) -> Draft:
-        """Return what a model said as a draft: ids looked up, code of its start put in."""
-        ideas = [self._ideas[n - 1] for n in said.ideas if 0 < n <= len(self._ideas)]
-        members = _members(said)
-        start = "" if members else said.start_from.strip()
+    def draft(self, proposed: DraftIdea) -> Draft:
+        """Convert a proposed draft: look up ids, and add the code that it starts from."""
+        ideas = [self._ideas[n - 1] for n in proposed.ideas if 0 < n <= len(self._ideas)]
+        members = _members(proposed)
+        start = "" if members else proposed.start_from.strip()
         base = self._base(start)
-        datasets = [ref for ref in said.datasets if ref in self._datasets]
+        datasets = [ref for ref in proposed.datasets if ref in self._datasets]
         came_from = [start] if base else members
-        parts = [said.method.strip()]
-        unsaid = [idea.text for idea in ideas if not _is_said(idea.text, said.method)]
-        if unsaid:
+        parts = [proposed.method.strip()]
+        missing = [idea.text for idea in ideas if not _contains(proposed.method, idea.text)]
+        if missing:
             heading = "Ideas to use (where numbers differ, those above hold):"
-            parts.append("\n".join([heading, *(f"- {text}" for text in unsaid)]))
-        if said.code.strip():
-            parts.append(f"Essential code:\n\n```python\n{said.code.strip()}\n```")
+            parts.append("\n".join([heading, *(f"- {text}" for text in missing)]))
+        if proposed.code.strip():
+            parts.append(f"Essential code:\n\n```python\n{proposed.code.strip()}\n```")
         mounted = [start, *self._read_by(start)] if base else members
-        if start in self._notebooks:  # what its author read
+        if start in self._notebooks:  # the datasets that it reads
             datasets += [ref for ref in self._notebooks[start].datasets if ref in self._with_files]
         return Draft(
-            title=" ".join(said.title.split())[:_TITLE_LENGTH],
-            kind=ENSEMBLE if members else said.kind.strip().lower(),
+            title=" ".join(proposed.title.split())[:_TITLE_LENGTH],
+            kind=ENSEMBLE if members else proposed.kind.strip().lower(),
             members=tuple(members),
             method="\n\n".join(parts),
             sources=tuple(dict.fromkeys([*(idea.id for idea in ideas), *came_from, *datasets])),
@@ -289,7 +289,7 @@ class _Table:
         )
 
     def distinct(self, drafts: list[Draft]) -> list[Draft]:
-        """Return the drafts whose title was neither tried before nor said twice."""
+        """Drop drafts whose title is a duplicate or was tried before."""
         seen = set(self._titles)
         kept = []
         for draft in drafts:
@@ -299,35 +299,37 @@ class _Table:
         return kept
 
     def with_every_part(self, drafts: list[Draft]) -> list[Draft]:
-        """Return the drafts with, where there is room, one that extends the best and one of each kind.
+        """Assign kinds, so that one draft extends the best solution and, with room, each kind occurs.
 
-        A model that forgets a part gets it filled by the draft that comes closest to it; of one or two
-        drafts, those that are to be a baseline or new stay so.
+        A kind that the model omitted goes to the closest draft; of one or two drafts, `baseline` and
+        `novel` ones keep their kind.
         """
         ensembles = [draft for draft in drafts if draft.members]
         drafts = [draft for draft in drafts if not draft.members]
         if not drafts:
             return ensembles
-        drafts = [self._extending(d) if d.kind == EXTEND else d for d in drafts]
-        room = len(drafts) >= _KINDS_NEED or any(d.kind not in (BASELINE, NOVEL) for d in drafts)
+        drafts = [self._extending(d) if d.kind == _EXTEND else d for d in drafts]
+        fixed = (_BASELINE, _NOVEL)
+        room = len(drafts) >= _KINDS_NEED or any(draft.kind not in fixed for draft in drafts)
         if room and self._best and not any(self._best in draft.sources for draft in drafts):
-            number = _closest(drafts, lambda d: d.kind not in (BASELINE, NOVEL) or not d.codebase)
+            fits = (n for n, d in enumerate(drafts) if d.kind not in fixed or not d.codebase)
+            number = next(fits, 0)
             drafts[number] = self._extending(drafts[number])
         if len(drafts) >= _KINDS_NEED:
-            drafts = _filled(drafts, BASELINE, key=lambda d: len(d.sources))
-            drafts = _filled(drafts, NOVEL, key=lambda d: -len(d.sources))
+            drafts = _filled(drafts, _BASELINE, key=lambda d: len(d.sources))
+            drafts = _filled(drafts, _NOVEL, key=lambda d: -len(d.sources))
         return [*(_named(draft) for draft in drafts), *ensembles]
 
     def _read_by(self, start: str) -> tuple[str, ...]:
-        """Return what the code of a solution may read beside the competition's data."""
+        """Return the inputs that the code of a solution may read besides the competition's data."""
         return self._starts[start].inputs if start in self._starts else ()
 
     def _extending(self, draft: Draft) -> Draft:
         if not self._best or draft.codebase:
-            return _kind(draft, EXTEND) if draft.codebase else _kind(draft, NOVEL)
+            return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
         ids = (self._best,)
         values = {
-            "kind": EXTEND,
+            "kind": _EXTEND,
             **self._base(self._best),
             "sources": tuple(dict.fromkeys(draft.sources + ids)),
             "inputs": tuple(dict.fromkeys(draft.inputs + ids + self._read_by(self._best))),
@@ -335,9 +337,9 @@ class _Table:
         return draft.model_copy(update=values)
 
     def _base(self, start: str) -> dict[str, Any]:
-        """Return a draft's values about the code that it starts from; nothing for what is unknown.
+        """Return a draft's fields on the code that it starts from; empty for an unknown id.
 
-        A public notebook is as its author left it: the attempt adapts and runs it.
+        A public notebook is unchanged: the attempt adapts it.
         """
         if start in self._starts:
             known = self._starts[start]
@@ -348,42 +350,31 @@ class _Table:
             }
         if start in self._notebooks:
             found = self._notebooks[start]
-            return {"codebase": found.source[:MOST_CHARACTERS], "notebook": found.language}
+            return {"codebase": found.source[:MAX_CHARACTERS], "notebook": found.language}
         return {}
 
 
-def _members(said: DraftIdea) -> list[str]:
-    """Return the solutions that a draft combines, each once."""
-    named = getattr(said, "combine", ())
+def _members(proposed: DraftIdea) -> list[str]:
+    """Return the distinct solutions that a draft combines."""
+    named = getattr(proposed, "combine", ())
     return list(dict.fromkeys(each.strip() for each in named if each.strip()))
 
 
-def _closest(drafts: list[Draft], fits: Callable[[Draft], bool]) -> int:
-    """Return the number of the first draft that fits, else the first one's."""
-    return next((number for number, draft in enumerate(drafts) if fits(draft)), 0)
-
-
 def _filled(drafts: list[Draft], kind: str, *, key: Callable[[Draft], int]) -> list[Draft]:
-    """Return the drafts with one of this kind: the lowest by `key` that extends nothing, if none is."""
-    if any(draft.kind == kind for draft in drafts):
-        return drafts
-    kinds = {BASELINE, EXTEND, NOVEL} - {kind}
-    free = [d for d in drafts if not d.codebase and not _alone(d, drafts, kinds)]
-    if not free:
+    """Give `kind` to the draft with the lowest `key` that extends nothing, unless a draft has it."""
+    counts = Counter(draft.kind for draft in drafts)
+    free = [d for d in drafts if not d.codebase and (d.kind not in _KINDS or counts[d.kind] > 1)]
+    if counts[kind] or not free:
         return drafts
     chosen = min(free, key=key)
     return [_kind(draft, kind) if draft is chosen else draft for draft in drafts]
 
 
-def _alone(draft: Draft, drafts: list[Draft], kinds: set[str]) -> bool:
-    return draft.kind in kinds and sum(each.kind == draft.kind for each in drafts) == 1
-
-
 def _named(draft: Draft) -> Draft:
-    """Return the draft with a kind that we know; a model's own word gives way to what it is."""
-    if draft.kind in (BASELINE, EXTEND, NOVEL):
+    """Replace an unknown kind."""
+    if draft.kind in _KINDS:
         return draft
-    return _kind(draft, EXTEND if draft.codebase else NOVEL)
+    return _kind(draft, _EXTEND if draft.codebase else _NOVEL)
 
 
 def _kind(draft: Draft, kind: str) -> Draft:

@@ -1,22 +1,22 @@
-"""Drafts that combine several solutions: when they are offered, and what such a draft has to be."""
+"""Decide when drafts may combine several solutions, and validate such drafts."""
 
 from collections.abc import Sequence
 
 from comind.agents.comind.thoughts import Comparison, Drafting
 from comind.campaign.log.campaign_state import CampaignState
 
-__all__ = ["ENSEMBLE", "compared", "offered_below", "refusals"]
+__all__ = ["ENSEMBLE", "comparison_table", "correlation_limit", "invalid_ensembles"]
 
 ENSEMBLE = "ensemble"
-"""The part of such a draft among those of its round."""
+"""Kind of a draft that combines solutions."""
 
-_ALIKE = 0.95  # solutions whose errors go together as far as this hardly gain from each other
+_ALIKE = 0.95  # correlation of errors from which combining solutions gains little
 _LEAST, _MOST = 2, 5
 _TITLE_LENGTH, _RESULT_LENGTH = 120, 80
 
 
-def compared(state: CampaignState) -> tuple[Comparison, ...]:
-    """Return the table of errors as it was recorded last, for attempts that have a score."""
+def comparison_table(state: CampaignState) -> tuple[Comparison, ...]:
+    """Return the latest comparison of errors, for attempts that have a score."""
     table = state.compared
     if table is None or table.reason:
         return ()
@@ -36,15 +36,15 @@ def compared(state: CampaignState) -> tuple[Comparison, ...]:
     return tuple(found)
 
 
-def offered_below(table: Sequence[Comparison]) -> float | None:
-    """Return below which correlation solutions may be combined; None where no two of them are so far."""
+def correlation_limit(table: Sequence[Comparison]) -> float | None:
+    """Return the correlation of errors below which solutions may be combined; None if none is."""
     return _ALIKE if any(value < _ALIKE for each in table for value in each.correlations) else None
 
 
-def refusals(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
-    """Return the places of the ensembles that cannot be, and why; one in a round is enough.
+def invalid_ensembles(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> dict[int, str]:
+    """Return the index of each invalid ensemble and why; at most one in a round is valid.
 
-    Of each draft its title and its members are given; those of other drafts are empty.
+    `proposed` are title and members of each draft; other drafts have no members.
     """
     wrong, first = dict[int, str](), ""
     for number, (title, members) in enumerate(proposed):
@@ -61,7 +61,7 @@ def refusals(proposed: Sequence[tuple[str, Sequence[str]]], facts: Drafting) -> 
 
 
 def _refusal(members: Sequence[str], facts: Drafting) -> str:
-    """Return why a draft cannot combine these solutions; empty where it can."""
+    """Return why these solutions cannot be combined; empty if they can."""
     names = [each.id for each in facts.compared]
     unknown = [each for each in members if each not in names]
     if facts.alike is None:

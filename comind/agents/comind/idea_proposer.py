@@ -1,7 +1,8 @@
-"""The Idea Proposer: brainstorm, then filter and rebuild; memory only grows (paper, section 4.2)."""
+"""The Idea Proposer: brainstorm, filter and rebuild ideas; memory only grows (paper, section 4.2)."""
 
 from pydantic import BaseModel, Field
 
+from comind.agents.comind.conversation import first_messages
 from comind.agents.comind.pool import Pool
 from comind.agents.comind.sizes import Sizes
 from comind.agents.comind.thoughts import PROPOSE, Idea, IdeaMemo, Ideas, Proposing, ReportMemo
@@ -9,16 +10,14 @@ from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.work.context import ThinkContext
 from comind.domain.problem import Problem
 from comind.domain.value import Text
-from comind.llm.base import Message, ModelRequest
-from comind.llm.templates import Templates
+from comind.llm.base import ModelRequest
 from comind.llm.truncate import truncate_prose
 
-__all__ = ["Brainstorm", "Selection", "best_reports", "propose", "proposing_of"]
+__all__ = ["best_reports", "propose", "proposing_facts"]
 
-_TEMPLATES = Templates("comind.agents.comind")
-_REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the model's context may allow for fewer
+_REPORTS_KEPT, _IDEAS_KEPT = 30, 80  # the context window may allow for fewer
 _RAW_SHOWN = 40
-# Of what a work's facts hold, in characters; prompts show what fits.
+# Maximum characters in the facts; prompts may truncate further.
 _TITLE_KEPT, _TEXT_KEPT, _IDEA_KEPT = 300, 5_000, 1_500
 _IDEAS_A_REPORT = 6
 
@@ -50,8 +49,8 @@ class Selection(BaseModel):
     ideas: list[KeptIdea]
 
 
-def proposing_of(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
-    """Return what a round has ideas about: what was reported and what is remembered."""
+def proposing_facts(state: CampaignState, pool: Pool, refused: str = "") -> Proposing:
+    """Return the facts of a round's ideas: the best reports and the remembered ideas."""
     ideas = [
         IdeaMemo(
             id=idea.id,
@@ -72,7 +71,7 @@ def proposing_of(state: CampaignState, pool: Pool, refused: str = "") -> Proposi
 
 
 def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
-    """Return the reports that promise most by their ratings, of equals the latest first."""
+    """Return the reports with the highest ratings, of equals the latest first."""
     latest_first = pool.reports[::-1]
     ranked = sorted(latest_first, key=lambda report: -(report.effectiveness + report.confidence))
     return tuple(
@@ -91,7 +90,7 @@ def best_reports(pool: Pool) -> tuple[ReportMemo, ...]:
 
 
 def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
-    """Brainstorm over the reports, then keep what is worth trying; each idea says where it is from."""
+    """Brainstorm over the reports, then select the ideas worth trying, each with its sources."""
     sizes = Sizes.of(context.context_tokens)
     facts = facts.model_copy(update={"ideas": facts.ideas[-sizes.ideas_shown :]})
     paths = context.ask(_prompt("brainstorm", problem, facts, context), Brainstorm).value.paths
@@ -104,7 +103,7 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
     ideas = []
     for number, each in enumerate(kept[: facts.wanted], start=facts.known):
         sources = [origins[n] for n in each.made_from if n in origins]
-        sources = sources or [_echoed(each.text, _reported(facts))]
+        sources = sources or [_echoed(each.text, _report_texts(facts))]
         idea = Idea(
             id=f"idea-{number:03d}",
             text=" ".join(each.text.split()),
@@ -116,23 +115,22 @@ def propose(problem: Problem, facts: Proposing, context: ThinkContext) -> Ideas:
 
 
 def _origins(facts: Proposing, raw: list[str]) -> dict[int, tuple[str, ...]]:
-    """Return where each numbered idea came from: memory by its id, a new one from the reports it echoes.
+    """Return the sources of each numbered idea: its id in memory, or the reports that it echoes.
 
-    A model that names its sources freely invents some; words that an idea shares with a report do not.
+    Models invent sources; words that an idea shares with a report are reliable.
     """
-    texts = _reported(facts)
+    texts = _report_texts(facts)
     origins = {number: _echoed(text, texts) for number, text in enumerate(raw, start=1)}
     remembered = enumerate(facts.ideas, start=len(raw) + 1)
     return origins | {number: (idea.id,) for number, idea in remembered}
 
 
-def _reported(facts: Proposing) -> dict[str, str]:
-    """Return what the reports of a round say, by item."""
+def _report_texts(facts: Proposing) -> dict[str, str]:
     return {each.item: f"{each.title} {each.summary} {' '.join(each.ideas)}" for each in facts.reports}
 
 
 def _echoed(idea: str, reports: dict[str, str]) -> tuple[str, ...]:
-    """Return the items of up to two reports that share the most telling words with an idea."""
+    """Return the items of up to two reports that share the most words with an idea."""
     words = _telling(idea)
     shared = {item: len(words & _telling(text)) for item, text in reports.items()}
     ranked = sorted(shared, key=lambda item: (-shared[item], item))
@@ -148,13 +146,6 @@ def _prompt(
     name: str, problem: Problem, facts: Proposing, context: ThinkContext, **more: object
 ) -> ModelRequest:
     sizes = Sizes.of(context.context_tokens)
-    known = {"problem": problem, "sizes": sizes, "resources": context.resources}
-    asked = _TEMPLATES.render(name, **known, **dict(facts), **more)
-    return ModelRequest(
-        role=PROPOSE.role,
-        messages=(
-            Message(role="system", content=_TEMPLATES.render("idea_proposer_system")),
-            Message(role="user", content=asked),
-        ),
-        max_tokens=sizes.thought_reply,
-    )
+    known = {"problem": problem, "sizes": sizes, "resources": context.resources, **dict(facts)}
+    messages = first_messages("idea_proposer_system", name, **known, **more)
+    return ModelRequest(role=PROPOSE.role, messages=messages, max_tokens=sizes.thought_reply)

@@ -1,9 +1,8 @@
-"""The journal of a campaign: what was read and why, what came of it, in the order of the rounds."""
+"""Write the journal of a campaign: what was read, proposed and tried in each round."""
 
 from collections.abc import Iterator
 
-from comind.agents.comind.lineage import graph_with_ideas
-from comind.agents.comind.pool import Pool, pool_of
+from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work import Think
@@ -18,16 +17,16 @@ _ITEMS = (NodeKind.NOTEBOOK, NodeKind.DISCUSSION, NodeKind.DATASET)
 
 
 def journal_of(state: CampaignState, view: CommunityView) -> str:
-    """Return the journal as Markdown; what strangers wrote in it is cut and made plain."""
+    """Return the journal as Markdown; untrusted text in it is truncated and escaped."""
     pool = pool_of(state)
-    stages = _stages(state, pool)
+    stages = _lines_by_thought(state, pool)
     readings = {each.id for each in state.works.thoughts(ANALYZE)}
     lines = [f"# {state.spec.id}", ""]
     number, reading = 0, False
     for record in state.works:
         if record.id not in stages:
             continue
-        goes_on = reading and record.id in readings  # the readers of a round are several
+        goes_on = reading and record.id in readings  # a round has several readers
         reading = record.id in readings
         if number == 0 or (reading and not goes_on):
             number += 1
@@ -40,8 +39,7 @@ def journal_of(state: CampaignState, view: CommunityView) -> str:
     return "\n".join(lines)
 
 
-def _stages(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
-    """Return what came of each finished thought, by its id."""
+def _lines_by_thought(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
     works, stages = state.works, {}
     for read in works.thoughts(ANALYZE):
         if read.result is not None:
@@ -64,8 +62,10 @@ def _stages(state: CampaignState, pool: Pool) -> dict[str, list[str]]:
     for drafted in works.thoughts(COORDINATE):
         if drafted.result is not None:
             refused = drafted.result.refused
-            told = [f"- {_draft(each)}" for each in drafted.result.drafts] or [f"none, {plain(refused)}"]
-            stages[drafted.id] = ["Drafts:", *told]
+            lines = [f"- {_draft(each)}" for each in drafted.result.drafts] or [
+                f"none, {plain(refused)}"
+            ]
+            stages[drafted.id] = ["Drafts:", *lines]
     for record in works:
         if isinstance(record.work, Think) and record.outcome is not None and record.outcome.failure:
             stages[record.id] = [
@@ -97,7 +97,7 @@ def _report(report: Report, why: str) -> str:
 
 
 def _influence(state: CampaignState, view: CommunityView) -> Iterator[str]:
-    """Say for each community item how many drafts and solutions came from it, the most first."""
+    """Yield the number of drafts and solutions that came from each community item, most first."""
     graph = graph_with_ideas(state, view)
     counted = []
     for node in graph:

@@ -1,16 +1,26 @@
-"""What the roles have found so far: reports, ideas and drafts, collected from the campaign's thoughts.
+"""Collect the reports, ideas and drafts of all rounds, and the graph of what came from what.
 
-Nothing is ever taken out: memory is the union of all rounds, with where an idea came from and what
-became of the attempts that used it.
+The pool only grows: memory is the union of all rounds, with the sources of each idea and the results of
+the attempts that used it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, zip_longest
 
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Idea, Report
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Complement, Idea, Report
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.work import BASELINE_ROLE
+from comind.campaign.log.work_items import WorkRecord
+from comind.campaign.reports.provenance import graph_of_campaign
+from comind.community.provenance import Graph, Node, NodeKind, node_id
+from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
 
-__all__ = ["Pool", "pool_of", "runs_of"]
+__all__ = ["Pool", "complements", "graph_with_ideas", "pool_of", "runs_of"]
+
+_TITLE_LENGTH, _PART_LENGTH = 120, 200
+_OF_EACH_KIND, _IN_ALL = 2, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +34,13 @@ class Pool:
     drafts: tuple[Draft, ...] = ()
 
     def uses_of(self, idea: str, state: CampaignState) -> list[str]:
-        """Return what became of the attempts that used an idea, in words."""
+        """Return the results of the attempts that used an idea, in words."""
         attempts = (a for a in state.works.attempts() if idea in a.work.draft.sources)
         return [f"{attempt.id}: {attempt.result}" for attempt in attempts]
 
 
 def runs_of(item: str, state: CampaignState) -> list[str]:
-    """Return what attempts that started from a community item have scored here, in words."""
+    """Return the scores of attempts that started from a community item, in words."""
     found = []
     for attempt in state.works.attempts():
         if item in attempt.work.draft.sources and attempt.outcome and attempt.outcome.score:
@@ -41,7 +51,7 @@ def runs_of(item: str, state: CampaignState) -> list[str]:
 
 
 def pool_of(state: CampaignState) -> Pool:
-    """Return what the finished thoughts of `state` amount to; each was validated once."""
+    """Collect the results of finished thoughts."""
     works = state.works
     proposed = [each.result.ideas for each in works.thoughts(PROPOSE) if each.result]
     selected = [tuple(idea.id for idea in ideas) for ideas in proposed if ideas]
@@ -52,4 +62,84 @@ def pool_of(state: CampaignState) -> Pool:
         drafts=tuple(
             d for each in works.thoughts(COORDINATE) if each.result for d in each.result.drafts
         ),
+    )
+
+
+def graph_with_ideas(state: CampaignState, view: CommunityView) -> Graph:
+    """Return the community's graph with the campaign's ideas, drafts and solutions.
+
+    Ideas come from attempts that ended before their round, and drafts from ideas, so both follow the
+    order in which work was planned.
+    """
+    found = {each.id: each.result.ideas for each in state.works.thoughts(PROPOSE) if each.result}
+
+    def nodes(record: WorkRecord) -> Iterator[Node]:
+        for idea in found.get(record.id, ()):
+            title = idea.text[:_TITLE_LENGTH]
+            yield Node(kind=NodeKind.IDEA, name=idea.id, title=title, parents=idea.sources)
+
+    return graph_of_campaign(state, view, nodes)
+
+
+def complements(state: CampaignState, view: CommunityView, pool: Pool) -> tuple[Complement, ...]:
+    """Return what the best solution did not come from: solutions, community items and ideas.
+
+    The best scored, best rated and most valued come first, the kinds in turns. Ideas of the latest round
+    are omitted, as the prompt for drafts has them already.
+    """
+    graph = graph_with_ideas(state, view)
+    best = node_id(NodeKind.SOLUTION, state.best.work_id) if state.best else ""
+    if best not in graph:
+        return ()
+    inside = {best, *(node.id for node in graph.ancestors(best))}
+    kinds = (_solutions(state, pool, inside), _items(pool, inside), _ideas(state, pool, inside))
+    turns = chain.from_iterable(zip_longest(*(islice(kind, _OF_EACH_KIND) for kind in kinds)))
+    return tuple(each for each in turns if each is not None)[:_IN_ALL]
+
+
+def _solutions(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Complement]:
+    reports = {report.item: report for report in pool.reports}
+    for attempt in state.works.best_first():
+        if attempt.work.role == BASELINE_ROLE or node_id(NodeKind.SOLUTION, attempt.id) in inside:
+            continue
+        yield Complement(
+            id=attempt.id,
+            kind=NodeKind.SOLUTION.value,
+            title=attempt.title[:_TITLE_LENGTH],
+            result=attempt.result,
+            parts=_parts(reports.get(attempt.id)),
+        )
+
+
+def _items(pool: Pool, inside: set[str]) -> Iterator[Complement]:
+    latest = {report.item: report for report in pool.reports if report.kind != NodeKind.SOLUTION}
+    for report in sorted(latest.values(), key=lambda each: -(each.effectiveness + each.confidence)):
+        if f"{report.kind}:{report.item}" not in inside:
+            yield Complement(
+                id=report.item,
+                kind=report.kind,
+                title=report.title[:_TITLE_LENGTH],
+                result=f"effectiveness {report.effectiveness}, confidence {report.confidence}",
+                parts=_parts(report),
+            )
+
+
+def _ideas(state: CampaignState, pool: Pool, inside: set[str]) -> Iterator[Complement]:
+    for idea in sorted(pool.ideas, key=lambda each: -each.value):
+        if idea.id not in pool.latest and node_id(NodeKind.IDEA, idea.id) not in inside:
+            used = "; ".join(pool.uses_of(idea.id, state)) or "not tried"
+            yield Complement(
+                id=idea.id,
+                kind=NodeKind.IDEA.value,
+                title=idea.text[: 2 * _PART_LENGTH],
+                result=f"value {idea.value}, {used}"[:_PART_LENGTH],
+            )
+
+
+def _parts(report: Report | None) -> tuple[str, ...]:
+    """Return the components of a report in one line each, the most effective first."""
+    components = sorted(report.components, key=lambda each: -each.effectiveness) if report else ()
+    return tuple(
+        " ".join(f"{each.name} ({each.takes or '?'} -> {each.gives or '?'})".split())[:_PART_LENGTH]
+        for each in components
     )

@@ -1,7 +1,7 @@
-"""What CoMind thinks about and finds: the facts and results of its three purposes.
+"""Define CoMind's parameters, and facts and results of its three purposes.
 
-A round reads (ANALYZE), has ideas (PROPOSE) and writes drafts (COORDINATE). Facts are cut to size when
-the work is planned, so that a replay sees what was seen at first.
+A round reads (ANALYZE), proposes ideas (PROPOSE) and writes drafts (COORDINATE). Facts are truncated
+when work is planned, so that a replay sees the same.
 """
 
 from pydantic import Field
@@ -14,6 +14,7 @@ __all__ = [
     "ANALYZE",
     "COORDINATE",
     "PROPOSE",
+    "CoMindParameters",
     "Comparison",
     "Complement",
     "Component",
@@ -35,6 +36,27 @@ __all__ = [
     "StartingPoint",
     "Tried",
 ]
+
+
+class CoMindParameters(Value):
+    """Limits of CoMind's rounds and attempts."""
+
+    notebooks_per_round: int = Field(default=10, ge=0, description="best ranked unread notebooks")
+    discussions_per_round: int = Field(default=10, ge=0, description="best ranked unread discussions")
+    random_per_round: int = Field(
+        default=1, ge=0, description="items of lower rank, drawn at random from each kind"
+    )
+    solutions_per_round: int = Field(default=4, ge=0, description="unread solutions of the campaign")
+    readers: int = Field(default=4, ge=1, description="parts of a round's items read side by side")
+    reading_share: float = Field(
+        default=0.1, gt=0, le=1, description="of the campaign's time, the most that a round reads for"
+    )
+    patience: int = Field(
+        default=6, ge=1, description="scored steps in a row without a real gain that end an attempt"
+    )
+    max_empty_rounds: int = Field(
+        default=6, ge=1, description="rounds in a row without a draft after which a campaign ends"
+    )
 
 
 class Sampled(Value):
@@ -73,11 +95,11 @@ class Component(Ratings):
     takes: str = ""
     """What it reads: columns, files, outputs of other parts."""
     gives: str = ""
-    """What it hands on."""
+    """What it produces."""
 
 
 class Report(Ratings):
-    """What the Analyzer made of one community item or published solution."""
+    """The Analyzer's report on one community item or published solution."""
 
     item: str
     kind: str
@@ -88,30 +110,30 @@ class Report(Ratings):
     code: str = ""
     """The few lines of its code that matter most; untrusted."""
     claim: str = ""
-    """The score that its author says it has."""
+    """The score that its author claims."""
     reproduced: str = ""
-    """What attempts that start from it have scored here; empty while none has."""
+    """Scores of attempts that start from it; empty while there is none."""
     confidence: int = Field(ge=0, le=10)
-    """Never more than 5 for what nobody has reproduced here."""
+    """At most 5 for what was not reproduced here."""
 
 
 class Reading(Value):
-    """What one reader of a round reads."""
+    """Facts of one reader of a round."""
 
     sampled: tuple[Sampled, ...] = ()
     solutions: tuple[Item, ...] = ()
     reproduced: dict[str, str] = {}
-    """By item, what attempts that start from it have scored here."""
+    """By item, scores of attempts that start from it."""
     seconds: float | None = None
-    """Time after which no other item is begun; what is left is read in a later round."""
+    """Timeout after which no further item is begun; the rest is read in a later round."""
 
 
 class Reports(Value):
-    """What was read."""
+    """Results of one reader."""
 
     reports: tuple[Report, ...] = ()
     skipped: tuple[str, ...] = ()
-    """Items that the model could not report on or had no time for, and why."""
+    """Items without a valid reply or without time, and why."""
 
 
 class Idea(Value):
@@ -125,7 +147,7 @@ class Idea(Value):
 
 
 class ReportMemo(Value):
-    """What roles are shown of a report."""
+    """The part of a report that prompts show."""
 
     item: str
     title: str
@@ -138,7 +160,7 @@ class ReportMemo(Value):
 
 
 class IdeaMemo(Value):
-    """An idea in short; `used` says what became of the attempts that used it."""
+    """An idea in short; `used` are the results of the attempts that used it."""
 
     id: str
     text: str
@@ -147,19 +169,19 @@ class IdeaMemo(Value):
 
 
 class Proposing(Value):
-    """What a round has ideas about."""
+    """Facts of a round's ideas."""
 
     reports: tuple[ReportMemo, ...] = ()
     ideas: tuple[IdeaMemo, ...] = ()
     known: int = 0
-    """How many ideas there are in all."""
+    """Number of all ideas."""
     wanted: int = 0
     best: str = ""
     """The best score so far, in words."""
     minutes: float | None = None
-    """What an attempt may take, thinking and writing included."""
+    """Time budget of an attempt, with the model's calls."""
     refused: str = ""
-    """Why the round before brought nothing."""
+    """Why the previous round had no draft."""
 
 
 class Ideas(Value):
@@ -170,7 +192,7 @@ class Ideas(Value):
 
 
 class StartingPoint(Value):
-    """A solution to start from; `seconds` is how long its code ran."""
+    """A solution to start from; `seconds` is the run time of its code."""
 
     id: str
     title: str
@@ -178,9 +200,9 @@ class StartingPoint(Value):
     code: str
     seconds: float
     report: str = ""
-    """What its author found out."""
+    """Its attempt's report."""
     inputs: tuple[str, ...] = ()
-    """What was mounted for it and is named in its code."""
+    """Its mounted inputs that its code names."""
 
 
 class Comparison(Value):
@@ -190,9 +212,9 @@ class Comparison(Value):
     title: str
     result: str
     out_of_fold: str = ""
-    """What its out-of-fold predictions scored, in words; empty where it has none."""
+    """Score of its out-of-fold predictions, in words; empty without them."""
     correlations: tuple[float, ...] = ()
-    """Of its errors with those of each solution before it: twentieths from 0 to 1."""
+    """Of its errors with those of each solution before it, in twentieths from 0 to 1."""
 
 
 class Tried(Value):
@@ -215,7 +237,7 @@ class NotebookTitle(DatasetTitle):
     """A public notebook that a draft can start from."""
 
     result: str = ""
-    """What attempts that started from it have scored here, in words."""
+    """Scores of attempts that started from it, in words."""
 
 
 class Complement(Value):
@@ -225,13 +247,13 @@ class Complement(Value):
     kind: str
     title: str
     result: str
-    """What it scored here, or how it is rated."""
+    """Its score here, or its rating."""
     parts: tuple[str, ...] = ()
     """Its components: name, what each takes and gives."""
 
 
 class Drafting(Value):
-    """What a round makes its drafts from."""
+    """Facts of a round's drafts."""
 
     wanted: int = 0
     ideas: tuple[IdeaMemo, ...] = ()
@@ -245,33 +267,33 @@ class Drafting(Value):
     notebooks: tuple[NotebookTitle, ...] = ()
     datasets: tuple[DatasetTitle, ...] = ()
     finished: int = 0
-    """How many attempts had ended."""
+    """Number of attempts that had ended."""
     reports: tuple[ReportMemo, ...] = ()
     """The best first."""
     minutes: float | None = None
-    """What an attempt may take, thinking and writing included."""
+    """Time budget of an attempt, with the model's calls."""
     refused: str = ""
-    """Why the round before brought no draft."""
+    """Why the previous round had no draft."""
     complements: tuple[Complement, ...] = ()
-    """What the graph has beside the best solution's lineage, the most promising first."""
+    """What the graph has outside the best solution's lineage, the most promising first."""
     preparation: str | None = None
-    """The latest preparation that ran well, empty while none has; None in older logs."""
+    """The latest preparation that ran without error, empty if there is none; None in older logs."""
     folds: int = 0
-    """Of the vector that all attempts share; 0 in older logs."""
+    """Number of folds that all attempts share; 0 in older logs."""
     compared: tuple[Comparison, ...] = ()
-    """How far the errors of the best solutions go together."""
+    """Correlations of the best solutions' errors."""
     alike: float | None = None
-    """Below this errors differ enough for a draft to combine solutions; None where none may."""
+    """Correlation below which a draft may combine solutions; None if none may be combined."""
 
 
 class RoundDrafts(Value):
-    """The drafts of a round; none where all that was proposed had been tried."""
+    """The drafts of a round; none if all proposed ones were tried before."""
 
     drafts: tuple[Draft, ...] = ()
     refused: str = ""
     """Why there is none."""
     preparation: str = ""
-    """What its fresh drafts begin with."""
+    """The cell that its fresh drafts begin with."""
 
 
 ANALYZE = Purpose("analyze", "analyzer", Reading, Reports)

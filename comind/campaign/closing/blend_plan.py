@@ -19,13 +19,12 @@ from comind.campaign.log.work_state import WORK_LOG, AttemptState, CellRun
 from comind.campaign.loop import Campaign, Executor, drain
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import derive
-from comind.domain.blend import Blend, BlendMember
-from comind.domain.draft import Draft, Operator
+from comind.domain.draft import Blend, BlendMember, Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.evaluation.blending.selection import MOST_MEMBERS
 from comind.evaluation.report import ClosingGrader
-from comind.session.environment import thread_settings
 from comind.session.packages import read_installed
+from comind.session.program import thread_settings
 from comind.system.failpoints import failpoint
 
 __all__ = ["blend", "candidates", "members_on_validation"]

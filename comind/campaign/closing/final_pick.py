@@ -9,7 +9,7 @@ from comind.campaign.log.campaign_events import FinalPicked, Ranked
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
-from comind.domain.blend import Blend
+from comind.domain.draft import Blend
 from comind.domain.metric import Paired
 
 __all__ = ["leaderboard", "leaderboard_csv", "pick_expected", "pick_simplest"]

@@ -6,7 +6,7 @@ from pydantic import AwareDatetime, Field, JsonValue, TypeAdapter
 
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Work
-from comind.domain.blend import Blend
+from comind.domain.draft import Blend
 from comind.domain.environment import Environment
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.resources import StoreFolders

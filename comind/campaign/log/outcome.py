@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from comind.domain.metric import ValidationScore
-from comind.domain.payload import Payload
 from comind.domain.spend import Spend
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 
 __all__ = [
     "BudgetExceeded",

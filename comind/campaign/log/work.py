@@ -7,12 +7,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from comind.domain.blend import Blend
-from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
+from comind.domain.draft import Blend, Draft, Operator
 from comind.domain.resources import Resources
 from comind.domain.spend import WorkBudget
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 
 __all__ = [
     "BASELINE_ROLE",

@@ -11,8 +11,7 @@ from comind.campaign.log.outcome import CodeOutcome, Failure, Outcome, Submitted
 from comind.campaign.log.work import Code, Think
 from comind.domain.draft import Operator
 from comind.domain.metric import ValidationScore
-from comind.domain.payload import Payload
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.errors import LogError
 
 __all__ = ["Attempt", "Purpose", "Thought", "WorkItems", "WorkRecord"]

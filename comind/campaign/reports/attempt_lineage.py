@@ -13,8 +13,7 @@ from comind.campaign.log.work_events import WORK_EVENTS, WorkEvent
 from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.script.cells import cells_of
 from comind.campaign.script.derive import Script, ScriptKind, all_cells, derive
-from comind.domain.blend import Blend
-from comind.domain.draft import Draft
+from comind.domain.draft import Blend, Draft
 from comind.domain.environment import Environment
 from comind.domain.value import Value
 from comind.eventlog.log import Record, read_log

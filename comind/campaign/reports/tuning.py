@@ -1,7 +1,7 @@
 """Measure how far a campaign was tuned to its holdout, and the optimism of its best score.
 
 Computed from the logs: the gradings of all attempts and blends, and the standard errors of the measured
-differences between them. `comind/domain/optimism.py` has the formula.
+differences between them. `comind/domain/metric.py` has the formula.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,8 +11,7 @@ from statistics import median
 from comind.campaign.log.campaign_folders import CampaignFolder
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_state import WORK_LOG, AttemptState
-from comind.domain.metric import MetricValue
-from comind.domain.optimism import optimism_of
+from comind.domain.metric import MetricValue, selection_optimism
 from comind.errors import LogError
 
 __all__ = ["Tuning", "read_tuning", "tuning_of"]
@@ -89,7 +88,7 @@ def tuning_of(state: CampaignState, works: Mapping[str, AttemptState]) -> Tuning
         out_of_fold=sum(cell.out_of_fold is not None for each in graded.values() for cell in each.cells),
         rows=state.split.validation_rows if state.split else 0,
         error=error,
-        optimism=optimism_of(signed, error) if error is not None else None,
+        optimism=selection_optimism(signed, error) if error is not None else None,
         others=len(behind),
         near=sum(each <= error for each in behind) if error is not None else 0,
         lead=min(behind, default=0.0),

@@ -20,7 +20,7 @@ from comind.community.items import (
 from comind.community.lines import CommentLine, DatasetLine, DiscussionLine, Line, NotebookLine
 from comind.community.sanitize import is_reference
 from comind.community.store.engine import Engine
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 __all__ = ["TIERS", "query_items"]
 
@@ -85,7 +85,7 @@ def _line_fields(row: dict[str, Any], kind: type[Line]) -> dict[str, Any]:
     """Return the fields of a line, to be sanitized like one; numbers and times need no validation."""
     fields = {name: row[name] for name in row.keys() & kind.model_fields.keys() - _TAKEN_AS_IS}
     if row.get("form") == "html":
-        fields["body"] = plain(row["body"] or "")
+        fields["body"] = html_to_text(row["body"] or "")
     return fields
 
 

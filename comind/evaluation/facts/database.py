@@ -23,7 +23,7 @@ import pandas as pd
 from comind.errors import CompetitionError
 from comind.evaluation.facts.words import plain
 from comind.system import duck
-from comind.system.cores import usable_cores
+from comind.system.hardware import usable_cores
 
 __all__ = ["TABLE_ENDINGS", "Column", "Database", "Kind", "Table"]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from comind.evaluation.facts.budget import Measure, fitted
 from comind.evaluation.splits.folder import Split
-from comind.system.scratch import ScratchFolder
+from comind.system.temporary_folders import scratch_folder
 
 __all__ = ["TOKENS", "facts_of"]
 
@@ -31,5 +31,5 @@ def facts_of(public: Path, split: Split | None = None, *, measure: Measure, toke
     from comind.evaluation.facts.database import Database  # DuckDB, for whoever asks only
     from comind.evaluation.facts.reading import Facts
 
-    with ScratchFolder("f") as scratch, Database(scratch) as database:
+    with scratch_folder("f") as scratch, Database(scratch) as database:
         return fitted(Facts(database, public, split).sections(), tokens, measure)

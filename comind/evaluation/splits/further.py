@@ -20,7 +20,7 @@ from comind.evaluation.splits.standing import Standing
 from comind.evaluation.tables import read_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
-from comind.system.temporary_folder import temporary_folder
+from comind.system.temporary_folders import temporary_folder
 
 __all__ = ["FoldCount", "count_folds", "fold_folder", "make_fold"]
 

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from comind.domain.competition import PERIODS, SplitRule, listed
+from comind.domain.competition import PERIODS, SplitRule, join_names
 from comind.evaluation.splits.groups import groups_of, numbers_of, parsed_times, parts_of, tokens_of
 
 __all__ = ["Later", "Near", "Pool", "Relation", "Rows", "SameGroup", "near", "share"]
@@ -318,4 +318,4 @@ def near(pool: Pool, rule: SplitRule, *, guessed: bool = False) -> Near:
 
 
 def _quoted(names: tuple[str, ...]) -> str:
-    return listed([repr(name) for name in names])
+    return join_names([repr(name) for name in names])

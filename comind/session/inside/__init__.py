@@ -1,5 +1,4 @@
-"""What runs on the other side: copied into the sandbox, where CoMind itself is not installed.
+"""Programs that are copied into the sandbox, where CoMind itself is not installed.
 
-Each module is a program of its own; it may import the standard library, `zmq` and `ipykernel`, and
-nothing of ours.
+They may import the standard library, `zmq` and `ipykernel`, and nothing of ours.
 """

@@ -1,13 +1,12 @@
-"""Stands between the host and a Jupyter kernel, inside the sandbox.
+"""Connect the host to a Jupyter kernel from inside the sandbox.
 
     python driver.py SOCKET KERNEL_PROGRAM
 
-It starts the kernel, speaks Jupyter's protocol with it, and tells the host over one Unix socket what
-came of each cell, in frames: one byte of kind, four of the cell's number, four of length, then text.
-The host need not parse anything, and a frame has a stated greatest length. What the kernel says beyond
-that is cut here, so that a flood stays inside. It exits with the kernel's exit code.
-
-Whoever runs inside can take this program over: the host trusts it no more than the cells.
+It starts the kernel, speaks Jupyter's protocol with it, and sends the results of each cell to the host
+over one Unix socket, in frames: one byte of kind, four of the cell's number, four of length, then text.
+Output beyond the maximum length of a frame is truncated here, so the host parses nothing and takes no
+flood. It exits with the kernel's exit code. Code in the sandbox can replace this program, so the host
+does not trust it either.
 """
 
 import contextlib
@@ -23,21 +22,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-FRAME_BYTES = 1 << 18  # the longest text of a frame
+FRAME_BYTES = 1 << 18  # maximum length of a frame's text
 HEADER = struct.Struct("!cII")
 
 EXECUTE, INTERRUPT = b"X", b"I"  # from the host
 READY, BEGUN, OUTPUT, ERROR, DONE, GONE = b"R", b"B", b"O", b"E", b"D", b"G"  # to the host
 
 _PORTS = ("shell_port", "iopub_port", "stdin_port", "hb_port", "control_port")
-_PENDING_BYTES = 1 << 17  # output that waits for its turn; what is beyond is cut from its middle
+_PENDING_BYTES = 1 << 17  # maximum of unsent output
 _FLUSH_SECONDS = 0.05
-_IDLE_SECONDS = 1.0  # after the reply, how long to wait for the last output
+_IDLE_SECONDS = 1.0  # from the reply, timeout of the last output
 _POLL_MS = 500
 
 
 class _Pending:
-    """Output that has not been sent: the first and the last of it, and how much was cut between."""
+    """Buffer of unsent output, truncated in the middle."""
 
     def __init__(self) -> None:
         self.head = ""
@@ -61,7 +60,7 @@ class _Pending:
 
 
 class Driver:
-    """One kernel and one host."""
+    """Connects one kernel and one host."""
 
     def __init__(self, address: str, kernel: str) -> None:
         """Connect to the host and start the kernel."""
@@ -96,12 +95,12 @@ class Driver:
         self._flushed = 0.0
 
     def run(self) -> int:
-        """Serve the host until the kernel has ended; return its exit code."""
-        # While the kernel starts.
+        """Serve the host until the kernel exits; return its exit code."""
+        # Imported while the kernel starts.
         import zmq
         from jupyter_client.session import Session
 
-        # A form of messages that any text fits in, half a character, too.
+        # JSON can encode any text, also lone surrogates.
         self._session = Session(key=self._key.encode(), packer="json", unpacker="json")
         while not all(Path(f"{self._sockets}-{number}").exists() for number in range(1, 6)):
             if self._kernel.poll() is not None:
@@ -118,34 +117,34 @@ class Driver:
         poller = zmq.Poller()
         for source in (self._shell, self._iopub, gone, self._host.fileno(), self._wake):
             poller.register(source, zmq.POLLIN)
-        self._greet()
+        self._wait_ready()
         while self._kernel.poll() is None:
             ready = dict(poller.poll(self._wait_ms()))
-            if self._host.fileno() in ready and not self._obey():
+            if self._host.fileno() in ready and not self._handle_command():
                 break
-            for source, hear in ((self._iopub, self._hear), (self._shell, self._hear_reply)):
-                for parts in self._drained(source) if source in ready else ():
-                    hear(parts)
+            for source, handle in ((self._iopub, self._on_iopub), (self._shell, self._on_shell_reply)):
+                for parts in self._received(source) if source in ready else ():
+                    handle(parts)
             if gone in ready:
                 gone.recv_multipart()
-                self._lost()
+                self._on_disconnect()
             if self._wake in ready:
                 os.read(self._wake, 64)
-                self._go_on()
-            self._tend()
+                self._resume_kernel()
+            self._flush_due()
         self._flush()
         return self._code()
 
-    def _lost(self) -> None:
-        """End a kernel without sockets: it will never answer again."""
+    def _on_disconnect(self) -> None:
+        """Kill a kernel that closed its sockets: it cannot answer any more."""
         with contextlib.suppress(subprocess.TimeoutExpired):
-            self._kernel.wait(0.2)  # its sockets close, too, when it ends
+            self._kernel.wait(0.2)  # its sockets also close when it exits
         if self._kernel.poll() is None:
-            self._tell(GONE, "it closed its own connections, or became another program")
+            self._send_frame(GONE, "it closed its own connections, or became another program")
             self._kernel.kill()
 
-    def _go_on(self) -> None:
-        """Wake a kernel that was told to stop, by itself or by a child."""
+    def _resume_kernel(self) -> None:
+        """Send SIGCONT to a kernel that was stopped by SIGSTOP, its own or a child's."""
         with contextlib.suppress(ChildProcessError):
             flags = os.WSTOPPED | os.WNOHANG
             if os.waitid(os.P_PID, self._kernel.pid, flags) is not None:
@@ -161,10 +160,10 @@ class Driver:
         return int(1000 * _FLUSH_SECONDS) if self._pending.head or self._replied else _POLL_MS
 
     @staticmethod
-    def _drained(source: object) -> Iterator[list[bytes]]:
+    def _received(source: object) -> Iterator[list[bytes]]:
         import zmq
 
-        for _ in range(200):  # then the host's words have their turn
+        for _ in range(200):  # then commands of the host are handled
             try:
                 yield source.recv_multipart(zmq.NOBLOCK)  # type: ignore[attr-defined]
             except zmq.Again:
@@ -172,12 +171,12 @@ class Driver:
 
     # --- the host ---------------------------------------------------------------------------------
 
-    def _obey(self) -> bool:
-        """Do what the host asks; False where it is gone."""
+    def _handle_command(self) -> bool:
+        """Read and execute one command of the host; False if the host disconnected."""
         try:
-            header = self._exactly(HEADER.size)
+            header = self._receive_exactly(HEADER.size)
             kind, number, length = HEADER.unpack(header)
-            text = self._exactly(length).decode("utf-8", "replace")
+            text = self._receive_exactly(length).decode("utf-8", "replace")
         except (OSError, EOFError):
             return False
         if kind == EXECUTE:
@@ -189,7 +188,7 @@ class Driver:
                 "store_history": True,
                 "user_expressions": {},
                 "allow_stdin": False,
-                "stop_on_error": False,  # else the cell after a failed one may come back as aborted
+                "stop_on_error": False,  # else the cell after a failed one may be aborted
             }
             self._request = self._send("execute_request", content)
         elif kind == INTERRUPT and self._running:
@@ -197,7 +196,7 @@ class Driver:
                 os.killpg(self._kernel.pid, signal.SIGINT)
         return True
 
-    def _exactly(self, count: int) -> bytes:
+    def _receive_exactly(self, count: int) -> bytes:
         data = b""
         while len(data) < count:
             more = self._host.recv(min(count - len(data), 1 << 16))
@@ -206,14 +205,14 @@ class Driver:
             data += more
         return data
 
-    def _tell(self, kind: bytes, text: str = "") -> None:
+    def _send_frame(self, kind: bytes, text: str = "") -> None:
         data = text.encode("utf-8", "replace")
         for start in range(0, max(1, len(data)), FRAME_BYTES):
             part = data[start : start + FRAME_BYTES]
             self._host.sendall(HEADER.pack(kind, self._number, len(part)) + part)
 
-    def _tend(self) -> None:
-        """Pass on output that has waited long enough, and an end whose last output did not come."""
+    def _flush_due(self) -> None:
+        """Send output that has waited long enough, and finish a cell whose last output is overdue."""
         now = time.monotonic()
         if self._replied is not None and now > self._replied[0]:
             self._finish()
@@ -222,46 +221,46 @@ class Driver:
 
     def _flush(self) -> None:
         if self._pending.head:
-            self._tell(OUTPUT, self._pending.take())
+            self._send_frame(OUTPUT, self._pending.take())
         self._flushed = time.monotonic()
 
     def _finish(self) -> None:
         self._flush()
         status = self._replied[1] if self._replied else "ok"
         self._running, self._replied = False, None
-        self._tell(DONE, status)
+        self._send_frame(DONE, status)
 
     # --- the kernel -------------------------------------------------------------------------------
 
-    def _greet(self) -> None:
+    def _wait_ready(self) -> None:
         """Wait for the kernel's first reply."""
         request = self._send("kernel_info_request", {})
         while self._kernel.poll() is None:
             if not self._shell.poll(100):
                 continue
-            parent, _, _ = self._parsed(self._shell.recv_multipart())
+            parent, _, _ = self._parse(self._shell.recv_multipart())
             if parent == request:
-                self._tell(READY)
+                self._send_frame(READY)
                 return
 
     def _send(self, kind: str, content: dict[str, object]) -> str:
         message = self._session.send(self._shell, kind, content)
         return str(message["header"]["msg_id"])
 
-    def _parsed(self, parts: list[bytes]) -> tuple[str, str, dict[str, object]]:
-        """Return parent, type and content of a message; of one that is not in order, nothing."""
+    def _parse(self, parts: list[bytes]) -> tuple[str, str, dict[str, object]]:
+        """Return parent id, type and content of a message; empty values if it is malformed."""
         try:
             _, parts = self._session.feed_identities(parts)
             message = self._session.deserialize(parts)
             parent, kind = message["parent_header"]["msg_id"], message["msg_type"]
             return str(parent), str(kind), dict(message["content"])
-        except Exception:  # noqa: BLE001 - cells can send whatever they like
+        except Exception:  # noqa: BLE001 - cells can send arbitrary messages
             return "", "", {}
 
-    def _hear(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parsed(parts)
+    def _on_iopub(self, parts: list[bytes]) -> None:
+        parent, kind, content = self._parse(parts)
         if parent != self._request or not self._running:
-            return  # a thread or a child of an earlier cell
+            return  # output of a thread or child of an earlier cell
         if kind == "stream":
             self._pending.add(str(content.get("text", "")))
         elif kind in ("execute_result", "display_data"):
@@ -272,17 +271,17 @@ class Driver:
             lines = content.get("traceback")
             kept = _Pending()
             kept.add("\n".join(map(str, lines)) if isinstance(lines, list) else "")
-            self._tell(ERROR, kept.take())
+            self._send_frame(ERROR, kept.take())
         elif kind == "status":
             if content.get("execution_state") == "busy":
-                self._tell(BEGUN)
+                self._send_frame(BEGUN)
             elif self._replied is not None:
                 self._finish()
             else:
                 self._replied = (time.monotonic() + _IDLE_SECONDS, "ok")
 
-    def _hear_reply(self, parts: list[bytes]) -> None:
-        parent, kind, content = self._parsed(parts)
+    def _on_shell_reply(self, parts: list[bytes]) -> None:
+        parent, kind, content = self._parse(parts)
         if parent == self._request and kind == "execute_reply" and self._running:
             idle = self._replied is not None
             self._replied = (time.monotonic() + _IDLE_SECONDS, str(content.get("status"))[:16])
@@ -293,5 +292,5 @@ class Driver:
 if __name__ == "__main__":
     try:
         sys.exit(Driver(sys.argv[1], sys.argv[2]).run())
-    except (OSError, EOFError):  # the host is gone
+    except (OSError, EOFError):  # the host disconnected
         sys.exit(1)

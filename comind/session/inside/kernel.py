@@ -1,12 +1,12 @@
-"""A Jupyter kernel whose output stays bounded and belongs to the cell that made it.
+"""Run a Jupyter kernel whose output is limited and assigned to the cell that printed it.
 
     python kernel.py -f CONNECTION_FILE
 
-What differs from `python -m ipykernel_launcher`:
+Differences to `python -m ipykernel_launcher`:
 
-- What is printed faster than it can be sent is cut from its middle, not piled up.
-- File descriptors 1 and 2 are a fresh pipe in each cell. So what a child process prints, also one that
-  outlives the cell, comes with the cell that started it, and a cell that closes them hurts only itself.
+- Output that is printed faster than it can be sent is truncated in the middle instead of queued.
+- File descriptors 1 and 2 are a new pipe in each cell. So output of a child process, also one that
+  outlives the cell, belongs to the cell that started it, and closing them affects one cell only.
 - Threads print into the cell that started them.
 """
 
@@ -24,21 +24,21 @@ from io import StringIO
 from ipykernel.iostream import OutStream
 from ipykernel.kernelapp import IPKernelApp
 
-_BUFFER = 1 << 22  # characters that may wait for the next sending, five times a second
-_KEPT = 1 << 16  # at each end of what is cut
+_BUFFER = 1 << 22  # characters that may wait for the next flush, five times a second
+_KEPT = 1 << 16  # at each end of truncated output
 _DRAIN_SECONDS = 0.5
 _SETTLE_SECONDS = 0.2
 
 
 class BoundedStream(OutStream):  # type: ignore[misc]
-    """An output stream that cannot be closed, and keeps the first and the last of a flood."""
+    """An output stream that cannot be closed and keeps the beginning and end of a flood."""
 
     def __init__(self, *args: object, **options: object) -> None:
         options["watchfd"] = False  # `Pipes` does that, cell by cell
         super().__init__(*args, **options)
 
     def write(self, string: str) -> int:
-        """Take in text."""
+        """Buffer text for the next flush."""
         if not isinstance(string, str):
             raise TypeError(f"write() argument must be str, not {type(string)}")
         count = len(string)
@@ -55,11 +55,11 @@ class BoundedStream(OutStream):  # type: ignore[misc]
         return count
 
     def close(self) -> None:
-        """Stay open: cells share one stream, and the next one wants to print."""
+        """Flush and stay open: all cells share one stream."""
         self.flush()
 
     def fileno(self) -> int:
-        """Return where child processes print."""
+        """Return the descriptor that child processes print to."""
         return 1 if self.name == "stdout" else 2
 
 
@@ -69,12 +69,12 @@ def _cut(text: str) -> str:
 
 
 _reader: threading.Thread | None = None  # of the running cell's pipe
-_source = -1  # its other end
-_passing = threading.Event()  # it has taken something that is not in the stream yet
+_source = -1  # the pipe's reading end
+_passing = threading.Event()  # the reader has read something that is not in the stream yet
 
 
 def _settle() -> None:
-    """Wait for what child processes printed before: it comes first."""
+    """Wait until earlier output of child processes has been read from the pipe."""
     if _source < 0 or threading.current_thread() is _reader:
         return
     waiting = bytearray(4)
@@ -88,14 +88,14 @@ def _settle() -> None:
 
 
 class Pipes:
-    """Gives each cell file descriptors of its own to print to."""
+    """Gives each cell new file descriptors for output."""
 
     def __init__(self) -> None:
         self._quiet = os.open(os.devnull, os.O_WRONLY)
 
     def before(self, *_: object) -> None:
-        """Open a pipe for the cell that begins."""
-        global _reader, _source  # noqa: PLW0603 - streams are made by ipykernel and know only the module
+        """Open a pipe for the cell that starts."""
+        global _reader, _source  # noqa: PLW0603 - ipykernel creates the streams
         for name in ("stdout", "stderr"):
             stream = getattr(sys, f"_comind_{name}")
             if getattr(getattr(sys, name), "closed", False):
@@ -112,12 +112,12 @@ class Pipes:
         _reader.start()
 
     def after(self, *_: object) -> None:
-        """Let go of the pipe; what is still in it is passed on first."""
+        """Close the pipe after reading what is left in it."""
         for number in (1, 2):
             with contextlib.suppress(OSError):
                 os.dup2(self._quiet, number)
         if _reader is not None:
-            _reader.join(_DRAIN_SECONDS)  # a child that lives on keeps it open
+            _reader.join(_DRAIN_SECONDS)  # a child that outlives the cell keeps the pipe open
 
 
 def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
@@ -127,8 +127,8 @@ def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
     poll.register(source, select.POLLIN)
     with contextlib.suppress(OSError, ValueError):
         while poll.poll():
-            if source == _source:  # an earlier cell's child must not slow this one down
-                _passing.set()  # before it leaves the pipe: `_settle` must see it in either place
+            if source == _source:  # a child of an earlier cell must not delay this one
+                _passing.set()  # before reading, so that `_settle` always sees the data
             data = os.read(source, 1 << 16)
             stream.write(data.decode(errors="replace"))
             if source == _source:
@@ -143,7 +143,7 @@ def _pass_on(source: int, stream: OutStream, parent: dict[str, object]) -> None:
 
 
 def _inherit_parents() -> None:
-    """Make a thread print into the cell that started it, not into the one that runs by then."""
+    """Make a thread print into the cell that started it, not into the current one."""
     start = threading.Thread.start
     run = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
 
@@ -164,20 +164,20 @@ def _inherit_parents() -> None:
 
 
 class Kernel(IPKernelApp):  # type: ignore[misc]
-    """The application with streams and pipes of ours."""
+    """The kernel application with our streams and pipes."""
 
     def init_io(self) -> None:
-        """Set up the streams, and a form of messages that any text fits in, half a character, too."""
+        """Create the streams, and a JSON packer for any text, also lone surrogates."""
         self.session.pack = lambda content: json.dumps(content, default=str).encode()
         self.outstream_class = f"{__name__}.BoundedStream"
         super().init_io()
         sys._comind_stdout, sys._comind_stderr = sys.stdout, sys.stderr  # type: ignore[attr-defined]
 
     def log_connection_info(self) -> None:
-        """Say nothing: nobody else is to connect."""
+        """Skip the log line: no other client connects."""
 
     def init_shell(self) -> None:
-        """Set up the shell."""
+        """Create the shell and register the pipes."""
         super().init_shell()
         pipes = Pipes()
         self.shell.events.register("pre_run_cell", pipes.before)

@@ -1,4 +1,4 @@
-"""A small community, and what roles are asked with."""
+"""A small community and its view, for the tests of roles."""
 
 from datetime import UTC, datetime
 

@@ -1,13 +1,12 @@
-"""States of a campaign in the course of its rounds."""
+"""Helpers that build campaign states round by round."""
 
 from typing import Any
 
-from comind.agents.comind.analyzer import readings_of
-from comind.agents.comind.coordinator import drafting_of
-from comind.agents.comind.idea_proposer import proposing_of
-from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.analyzer import reading_facts
+from comind.agents.comind.coordinator import drafting_facts
+from comind.agents.comind.idea_proposer import proposing_facts
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG, CampaignState
 from comind.campaign.log.outcome import CodeOutcome, ThinkOutcome
@@ -15,7 +14,7 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Think
 from comind.campaign.log.work_items import Purpose
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft
-from comind.domain.payload import Payload
+from comind.domain.value import Payload
 from tests.unit.campaign.samples import code, opened, records, scored
 
 REPORT = {
@@ -66,7 +65,7 @@ def baseline(outcome: CodeOutcome | None = None) -> list[CampaignEvent]:
 
 
 def after_one_round(**spec: Any) -> CampaignState:
-    """Return a campaign that has read, had an idea, and tried it once."""
+    """Return a campaign with one report, one idea and one attempt at it."""
     draft = Draft(title="a forest", method="Extra trees.", kind="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     values = {"code": "forest.fit(x, y)", "code_seconds": 2.0, "report": "Trees do well."}
@@ -82,17 +81,17 @@ def after_one_round(**spec: Any) -> CampaignState:
 
 
 def reading(state: CampaignState, view: CommunityView, *, number: int) -> Think | None:
-    """Return what a round reads, as it is planned; None where there is nothing new."""
+    """Return the planned reading of a round; None without new items."""
     parameters = CoMindParameters(readers=1)
-    parts = readings_of(state, pool_of(state), view, parameters, seed=0, number=number)
+    parts = reading_facts(state, pool_of(state), view, parameters, seed=0, number=number)
     return ANALYZE.work(parts[0]) if parts else None
 
 
 def proposing(state: CampaignState) -> Think:
-    """Return the ideation of a round, as it is planned."""
-    return PROPOSE.work(proposing_of(state, pool_of(state)))
+    """Return the planned ideation of a round."""
+    return PROPOSE.work(proposing_facts(state, pool_of(state)))
 
 
 def drafting(state: CampaignState, view: CommunityView) -> Think:
-    """Return the drafting of a round, as it is planned."""
-    return COORDINATE.work(drafting_of(state, pool_of(state), view))
+    """Return the planned drafting of a round."""
+    return COORDINATE.work(drafting_facts(state, pool_of(state), view))

@@ -1,4 +1,4 @@
-"""A stranger's notebook, adapted to our split and really run: one run predicts both sets of rows."""
+"""A public notebook, adapted to our split and really run, predicts both sets of rows in one run."""
 
 import contextlib
 import csv
@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.agents.comind.adapt import Adapted, adapt
+from comind.agents.comind.adapt import AdaptedNotebook, adapt_notebook
 from comind.campaign.log.work_events import SubmissionNames
+from comind.campaign.script import derive
 from comind.campaign.script.cells import RanCell
-from comind.campaign.script.derive import derive
 from comind.domain.draft import Draft
 from comind.domain.problem import DataShape
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 
 _NOTEBOOK = """\
 # %% [markdown]
@@ -69,7 +69,7 @@ def _write(file: Path, header: list[str], rows: list[list[object]]) -> None:
 
 
 def _lay_out(root: Path, validation: list[str], test: list[str]) -> None:
-    """Write what an attempt finds below `input/`."""
+    """Write an attempt's files below `input/`."""
     data = root / "input" / "demo"
     data.mkdir(parents=True)
     _write(data / "train.csv", ["id", "x", "label"], [[f"t{n}", n, 2 * n + 1] for n in range(5)])
@@ -84,15 +84,15 @@ def _lay_out(root: Path, validation: list[str], test: list[str]) -> None:
 
 
 def _run(program: str, root: Path) -> None:
-    """Run a program in a folder, in an interpreter of its own."""
+    """Run a program in a folder in a new interpreter."""
     command = [sys.executable, "-W", "ignore", "-c", program]
     ran = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     if ran.returncode:
         raise ValueError(ran.stderr)
 
 
-def _run_here(cells: Adapted, root: Path) -> None:
-    """Run cells in this interpreter, which keeps its own packages, so nothing stands in for them."""
+def _run_here(cells: AdaptedNotebook, root: Path) -> None:
+    """Run cells in this interpreter with its own packages, without doubles."""
     before, names = Path.cwd(), {"__name__": "__main__"}
     plain = cells.before.replace("\nkaggle_stand_ins()\n", "\n")
     os.chdir(root)
@@ -109,9 +109,9 @@ def _rows(file: Path) -> list[list[str]]:
 
 
 def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
-    """A notebook that reads Kaggle's paths and writes one file hands in both, with the right ids."""
+    """A notebook that reads Kaggle's paths and writes one file submits both, with the right ids."""
     _lay_out(tmp_path, ["v0", "v1", "v2"], ["a0", "a1"])
-    adapted = adapt(PROBLEM, _draft())
+    adapted = adapt_notebook(PROBLEM, _draft())
     assert adapted.refused == ""
     _run("\n".join(adapted[:3]), tmp_path)
     predicted = _rows(tmp_path / "validation_submission.csv")
@@ -126,8 +126,8 @@ def test_one_run_of_a_notebook_predicts_both_parts(tmp_path: Path) -> None:
 
 
 def test_the_derived_script_does_the_same(tmp_path: Path) -> None:
-    """The standalone script of such an attempt, run elsewhere, writes the same two files."""
-    adapted = adapt(PROBLEM, _draft())
+    """The derived script of such an attempt writes the same two files elsewhere."""
+    adapted = adapt_notebook(PROBLEM, _draft())
     cells = [
         RanCell(step, "a goal", code, 0, SubmissionNames())
         for step, code in enumerate(adapted[:3], start=1)
@@ -162,21 +162,21 @@ with open('mine.csv', 'w', newline='', encoding='utf-8') as file:
 @given(ids=_IDS, data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_the_two_files_are_a_partition(ids: list[str], data: st.DataObject) -> None:
-    """Whatever the ids, each row that was asked for is in one of the two files, with its prediction."""
+    """For any ids, each requested row is in exactly one of the two files, with its prediction."""
     cut = data.draw(st.integers(1, len(ids) - 1))
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         _lay_out(root, ids[:cut], ids[cut:])
-        _run_here(adapt(PROBLEM, _draft(_COPIES)), root)
+        _run_here(adapt_notebook(PROBLEM, _draft(_COPIES)), root)
         for file, part in (("validation_submission.csv", ids[:cut]), ("submission.csv", ids[cut:])):
             assert _rows(root / file)[1:] == [[each, str(n)] for n, each in enumerate(part)]
 
 
 def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
-    """Where a validation row and a test row have one id, nobody could tell their predictions apart."""
+    """Validation and test rows with the same id are refused, as their predictions cannot be split."""
     _lay_out(tmp_path, ["1", "2"], ["2.0", "3"])
     with pytest.raises(ValueError, match=r"ids of validation\.csv and test\.csv overlap"):
-        _run_here(adapt(PROBLEM, _draft()), tmp_path)
+        _run_here(adapt_notebook(PROBLEM, _draft()), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -188,18 +188,18 @@ def test_ids_that_overlap_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_split_is_said(written: str, reason: str, tmp_path: Path) -> None:
-    """Without predictions for all rows the last cell fails, and says what is missing."""
+    """Without predictions for all rows the last cell fails and states what is missing."""
     _lay_out(tmp_path, ["v0"], ["a0", "a1"])
     source = _NOTEBOOK.replace("sample.to_csv('/kaggle/working/submission.csv', index=False)", written)
-    adapted = adapt(PROBLEM, _draft(source + "\n# to_csv"))
+    adapted = adapt_notebook(PROBLEM, _draft(source + "\n# to_csv"))
     with pytest.raises(ValueError, match=reason):
         _run_here(adapted, tmp_path)
 
 
 def test_an_older_file_is_not_split_again(tmp_path: Path) -> None:
-    """A second split takes what was written since the first, and the same cells can run twice."""
+    """A second split takes the file written since the first, and the same cells can run twice."""
     _lay_out(tmp_path, ["v0"], ["a0"])
-    adapted = adapt(PROBLEM, _draft(_COPIES))
+    adapted = adapt_notebook(PROBLEM, _draft(_COPIES))
     _run_here(adapted, tmp_path)
     twice = adapted._replace(after=f"{adapted.after}\nsplit_submission()")
     with pytest.raises(ValueError, match="no CSV file was written"):
@@ -231,9 +231,9 @@ sub.to_csv('submission.csv', index=False)
 
 
 def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
-    """Programs of other years run: what draws is left out, what packages dropped is there again."""
+    """Old programs run: plotting packages are stubbed, and names that packages dropped are restored."""
     _lay_out(tmp_path, ["v0"], ["a0"])
-    adapted = adapt(PROBLEM, _draft(_PLOTS))
+    adapted = adapt_notebook(PROBLEM, _draft(_PLOTS))
     _run("\n".join(adapted[:3]), tmp_path)
     assert _rows(tmp_path / "submission.csv") == [["id", "label"], ["a0", "0"]]
     cells = [RanCell(n, "g", each, 0, SubmissionNames()) for n, each in enumerate(adapted[:3])]
@@ -255,10 +255,10 @@ def test_plots_and_removed_names_stop_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_adapted_says_why(
     source: str, values: dict[str, Any], problem: dict[str, Any], reason: str
 ) -> None:
-    """A notebook in another language, on other data, or that is no program is refused in one line."""
-    adapted = adapt(PROBLEM.model_copy(update=problem), _draft(source, **values))
+    """A notebook in another language, for other data or with a syntax error is refused in one line."""
+    adapted = adapt_notebook(PROBLEM.model_copy(update=problem), _draft(source, **values))
     assert reason in adapted.refused
-    assert adapted == Adapted(refused=adapted.refused)
+    assert adapted == AdaptedNotebook(refused=adapted.refused)
     assert "\n" not in adapted.refused
 
 
@@ -278,6 +278,9 @@ def test_what_cannot_be_adapted_says_why(
     ],
 )
 def test_only_what_is_not_python_changes(line: str, plain: str) -> None:
-    """Magics, shell lines and Kaggle's paths are replaced; a program stays as it is."""
+    """Magics, shell lines and Kaggle's paths are replaced; other code is unchanged."""
     source = f"x = 1\n{line}\nsub.to_csv('submission.csv')\n"
-    assert adapt(PROBLEM, _draft(source)).program == f"x = 1\n{plain}\nsub.to_csv('submission.csv')\n"
+    assert (
+        adapt_notebook(PROBLEM, _draft(source)).program
+        == f"x = 1\n{plain}\nsub.to_csv('submission.csv')\n"
+    )

@@ -1,4 +1,4 @@
-"""The CoMind agent: what it plans, what it asks, and what it makes of the answers."""
+"""The CoMind agent: what it plans, its prompts, and what it does with replies."""
 
 import json
 from itertools import pairwise
@@ -10,13 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import readings_of
-from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.analyzer import reading_facts
+from comind.agents.comind.conversation import TEMPLATES
 from comind.agents.comind.pool import pool_of
 from comind.agents.comind.thoughts import (
     ANALYZE,
     COORDINATE,
     PROPOSE,
+    CoMindParameters,
     Drafting,
     Proposing,
     Reading,
@@ -28,37 +29,14 @@ from comind.campaign.log.work import BASELINE_ROLE, Code, Done, Think, Wait
 from comind.campaign.worker import execute
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
-from comind.domain.payload import Payload
-from comind.domain.problem import AnswerKind, DataShape, Problem
-from comind.llm.templates import Templates
+from comind.domain.value import Payload
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, state_of
+from tests.unit.agents.samples import AGENT, FRAME, PROBLEM, SUBMIT
 from tests.unit.campaign.samples import code, failed, opened, records, scored
 from tests.unit.campaign.world import World, hand_in
-
-PROBLEM = Problem(
-    competition="demo",
-    title="A demo",
-    description="Tell yes from no.",
-    metric="accuracy",
-    maximize=True,
-    answer_kind=AnswerKind.LABEL,
-    shape=DataShape.TABLE,
-    id_columns=("id",),
-    train_id_columns=("id",),
-    label_columns=("label",),
-    target_columns=("label",),
-    train_rows=30,
-    validation_rows=10,
-    test_rows=10,
-    preview="train.csv: about 30 rows, 3 columns",
-)
-AGENT = CoMind(PROBLEM, seed=0)
-_TEMPLATES = Templates("comind.agents.comind")
-FRAME = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=1)
-SUBMIT = _TEMPLATES.render("coding_submit", problem=PROBLEM, tables=False)
 
 
 def _state(*events: CampaignEvent, **spec: Any) -> CampaignState:
@@ -89,7 +67,7 @@ _IDEATE = COORDINATE.work(Drafting(finished=1))
 
 
 def test_drafts_fill_the_free_slots() -> None:
-    """Drafts are handed out as slots become free, each once, the rest when one comes back."""
+    """Each draft is planned once, as slots become free."""
     thought = [
         *_baseline(scored(0.7)),
         WorkPlanned(id="think-000", work=_IDEATE),
@@ -129,7 +107,7 @@ _ALL_TRIED = ThinkOutcome(result=Payload({"drafts": [], "refused": 'all were tri
 
 
 def _rounds(*outcomes: ThinkOutcome) -> list[CampaignEvent]:
-    """Return rounds of drafting that ended so, one after another."""
+    """Return consecutive rounds of drafting with these outcomes."""
     return [
         event
         for number, outcome in enumerate(outcomes)
@@ -142,7 +120,7 @@ def _rounds(*outcomes: ThinkOutcome) -> list[CampaignEvent]:
 
 @pytest.mark.parametrize("spec", [{}, {"iterations": 1}], ids=["by time", "one round"])
 def test_rounds_without_a_draft_are_followed_by_others(spec: dict[str, Any]) -> None:
-    """Three thoughts that were cut off and a list of duplicates end nothing; the next round is told."""
+    """Truncated replies and duplicates do not end a campaign; the next round gets the reason."""
     rounds = _rounds(_CUT_OFF, _CUT_OFF, _CUT_OFF, _ALL_TRIED)
     agent = CoMind(PROBLEM, seed=0)
     read = WorkPlanned(id="think-004", work=ANALYZE.work(Reading()))
@@ -155,7 +133,7 @@ def test_rounds_without_a_draft_are_followed_by_others(spec: dict[str, Any]) -> 
 
 
 def test_a_stage_that_failed_does_not_end_its_round() -> None:
-    """When brainstorming came to nothing, drafts are made of what is remembered."""
+    """If brainstorming fails, drafts are made from remembered ideas."""
     failed_ideas = [
         WorkPlanned(id="think-000", work=PROPOSE.work(Proposing())),
         WorkFinished(id="think-000", outcome=_CUT_OFF),
@@ -178,7 +156,7 @@ def test_a_stage_that_failed_does_not_end_its_round() -> None:
     ],
 )
 def test_it_ends_when_ideas_do(outcomes: list[ThinkOutcome], spec: dict[str, Any], reason: str) -> None:
-    """After many rounds in a row without a draft, or after the last round, there is nothing to do."""
+    """After too many rounds without a draft, or after the last round, the agent is done."""
     work = code().model_copy(update={"draft": Draft(title="a", method="somehow")})
     tried = [
         WorkPlanned(id="attempt-001", work=work),
@@ -189,7 +167,7 @@ def test_it_ends_when_ideas_do(outcomes: list[ThinkOutcome], spec: dict[str, Any
 
 
 def test_a_community_that_was_read_again_begins_another_round() -> None:
-    """What others wrote since is read, though the rounds were over or ideas had run out before."""
+    """When the community is re-read, rounds continue even if they were over or without drafts."""
     over = [
         CommunityRead(
             key="c-1", sha256="1", as_of=None, notebooks=1, discussions=0, datasets=0, left_out=0
@@ -235,7 +213,7 @@ _STEP = {"goal": "g", "code": ""}
 
 
 def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
-    """Step by step, the Coding Agent looks, hands in, sees its score and says that it is done."""
+    """The Coding Agent looks at the data, submits, sees its score and says that it is done."""
     outcome, world = _coding([{"code": "look"}, {"code": "good"}, {"goal": "All done."}], tmp_path)
     assert outcome.score is not None
     assert outcome.score.value.value == 0.9
@@ -248,7 +226,7 @@ def test_a_draft_becomes_a_scored_solution(tmp_path: Path) -> None:
 
 
 def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
-    """The Analyzer gets the cells that scored best, the newest first, with what they printed."""
+    """The Analyzer gets the cells that scored best, the newest first, with their output."""
     replies = [{"goal": g, "code": g} for g in ("look", "better", "unknown", "poor")]
     outcome, _ = _coding([*replies, {"code": "# done"}], tmp_path, steps=6, **_MEASURED)
     assert outcome.score is not None
@@ -256,7 +234,7 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
     work = code().model_copy(update={"draft": draft, "parents": ("attempt-000",)})
     state = state_of(*baseline(), *attempt(1, work, outcome))
     parameters = CoMindParameters(readers=1)
-    parts = readings_of(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
+    parts = reading_facts(state, pool_of(state), CommunityView(), parameters, seed=0, number=0)
     text = parts[0].solutions[0].text
     assert "It starts from attempt-000 and adds to it." in text
     order = ["# Step 4: better (written 0.95", "# Step 3: look (ran in", "two columns"]
@@ -269,7 +247,7 @@ def test_a_solution_is_read_by_its_own_cells(tmp_path: Path) -> None:
 
 
 def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:
-    """A model that stops before anything is scored is told to go on, twice at most."""
+    """A model that stops before anything is scored is asked to continue, at most twice."""
     outcome, world = _coding([{"code": "# done"}] * 3, tmp_path)
     assert outcome.score is None
     assert len(world.model.requests) == 3
@@ -277,7 +255,7 @@ def test_done_without_a_score_is_not_done(tmp_path: Path) -> None:
 
 
 def test_failures_are_fed_back(tmp_path: Path) -> None:
-    """An error, files that were not written and a refused submission are all told to the model."""
+    """Feedback has an error, missing files and a refused submission."""
     outcome, world = _coding(
         [
             {"code": "unknown"},
@@ -296,7 +274,7 @@ def test_failures_are_fed_back(tmp_path: Path) -> None:
 
 
 def test_steps_are_a_hard_limit(tmp_path: Path) -> None:
-    """No more cells are run than the attempt may run."""
+    """No more cells run than the budget has steps."""
     outcome, world = _coding([{"code": "look"}] * 9, tmp_path, steps=3)
     assert outcome.steps == 3
     assert world.ran == [FRAME, "look", "look"]
@@ -306,7 +284,7 @@ _MEASURED = {"codebase": "good", "codebase_seconds": 3.0, "codebase_result": "ac
 
 
 def test_what_a_draft_starts_from_is_run_for_the_model(tmp_path: Path) -> None:
-    """Its program runs as the first cell and is not scored again; what follows builds on it."""
+    """Its program runs as the first cell and is not scored again; later cells build on it."""
     outcome, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, **_MEASURED)
     assert world.ran == ["good", SUBMIT, "better"]
     assert outcome.code == f"good\n\n{SUBMIT}\n\nbetter"
@@ -329,7 +307,7 @@ def test_what_a_draft_starts_from_is_run_for_the_model(tmp_path: Path) -> None:
 def test_a_function_that_hands_in_is_not_defined_over_another(
     codebase: str, told: bool, tmp_path: Path
 ) -> None:
-    """A program that has one keeps it; of ours the model is told how it is called."""
+    """A program with a `submit` keeps it; ours is described in the prompt."""
     draft = _MEASURED | {"codebase": codebase}
     cells: dict[str, object] = {codebase: lambda workspace: ""}
     _, world = _coding([{"code": "better"}, {"code": "# done"}], tmp_path, cells=cells, **draft)
@@ -338,8 +316,8 @@ def test_a_function_that_hands_in_is_not_defined_over_another(
 
 
 def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
-    """Its frame is the one that was recorded, and no cell comes between that and the first reply."""
-    frame = _TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
+    """It has the recorded frame, and no cell runs between that and the first reply."""
+    frame = TEMPLATES.render("coding_frame", problem=PROBLEM, opening_version=0)
     assert "def hand_in(for_validation, for_test):" in frame
     for codebase, begun in (("", frame), ("good", "good")):
         world = World(tmp_path / begun[:4], cells={frame: lambda workspace: ""})
@@ -353,7 +331,7 @@ def test_an_attempt_of_an_old_log_begins_as_it_did(tmp_path: Path) -> None:
 
 
 def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> None:
-    """Out-of-fold scores, faults in them, and what became of a nomination are told after the score."""
+    """Feedback has out-of-fold scores, faults in them, and the nomination after the score."""
     cells = {
         "first": hand_in("0.9", out_of_fold="0.8", final=True),
         "worse": hand_in("0.5", out_of_fold="words", final=True),
@@ -372,7 +350,7 @@ def test_what_a_step_handed_in_beside_its_pair_is_fed_back(tmp_path: Path) -> No
 
 
 def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:
-    """An attempt that adds nothing to the program it starts from has no score of its own."""
+    """An attempt that does not improve on the program it starts from has no score of its own."""
     outcome, _ = _coding([{"code": "# done"}] * 3, tmp_path, **_MEASURED)
     assert outcome.score is None
     assert outcome.failure is not None
@@ -388,14 +366,14 @@ def test_what_was_not_bettered_is_no_result(tmp_path: Path) -> None:
     ids=["too slow", "fails", "never run"],
 )
 def test_what_does_not_run_is_only_shown(change: dict[str, Any], said: str, tmp_path: Path) -> None:
-    """A program that takes too long, fails here, or that nobody has tried, is named as what it is."""
+    """A program that takes too long, fails here or has not run is labelled so in the prompt."""
     outcome, world = _coding([{"code": "good"}, {"code": "#"}], tmp_path, **_MEASURED | change)
     assert said in world.model.requests[0].messages[-1].content
     assert outcome.code == f"{FRAME}\n\ngood"
 
 
 def test_the_same_error_again_is_said(tmp_path: Path) -> None:
-    """A model that runs into one wall twice is told to go another way."""
+    """After the same error twice in a row, feedback suggests another approach."""
     _, world = _coding([{"code": "unknown"}] * 3, tmp_path, steps=4)
     feedback = [request.messages[-1].content for request in world.model.requests]
     assert "Do it in another way." not in feedback[1]
@@ -403,7 +381,7 @@ def test_the_same_error_again_is_said(tmp_path: Path) -> None:
 
 
 def test_a_conversation_grows_at_its_end_alone(tmp_path: Path) -> None:
-    """Every request begins with the one before, word for word; so does the one for the report."""
+    """Every request has the previous one as its prefix, also the one for the report."""
     _, world = _coding([{"code": "look"}, {"code": "good"}] * 4, tmp_path, steps=8)
     conversations = [request.messages for request in world.model.requests]
     assert len(conversations) == 9
@@ -416,7 +394,7 @@ def test_a_conversation_grows_at_its_end_alone(tmp_path: Path) -> None:
 def test_its_prompts_stay_under_their_size(
     tmp_path_factory: pytest.TempPathFactory, text: str, times: int
 ) -> None:
-    """Whatever a description, a draft, its program or an output holds, a request has a stated size."""
+    """A request has a maximum size for any description, draft, program and output."""
     long = text * (times // len(text) + 1)
     problem = PROBLEM.model_copy(update={"description": long, "preview": long})
     draft = {"method": long, "codebase": long}
@@ -432,7 +410,7 @@ def test_its_prompts_stay_under_their_size(
 
 
 def test_scores_that_stand_still_end_an_attempt(tmp_path: Path) -> None:
-    """After some scored steps in a row without a real gain the attempt reports; gains are told."""
+    """After `patience` scored steps without a significant gain the attempt stops early and reports."""
     agent = CoMind(PROBLEM, CoMindParameters(patience=2), seed=0)
     world = World(tmp_path, cells={FRAME: lambda workspace: ""})
     cells = ["good", "better", "good", "look", "good"]

@@ -1,4 +1,4 @@
-"""Drafts that combine solutions: when they are offered, what they must be, and what they begin with."""
+"""Drafts that combine solutions: when they are offered, how they are validated, how they begin."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import attempt, baseline, drafting, state_of, thought
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.agents.test_submit import _hand_in, _split
 from tests.unit.campaign.samples import code, score, scored, split_made
 from tests.unit.campaign.world import World
@@ -45,7 +45,7 @@ def _ran(value: float, text: str, out_of_fold: ValidationScore | None = None) ->
 
 
 def _rounds(*more: CampaignEvent, **spec: Any) -> CampaignState:
-    """Return a campaign of a baseline and a round of two solutions, in which ideas were had again."""
+    """Return a campaign of a baseline and a round of two solutions, with new ideas."""
     drafts = [Draft(title=title, method="m").model_dump(mode="json") for title in ("trees", "lines")]
     works = [code("trees"), code("lines")]
     return state_of(
@@ -84,7 +84,7 @@ def _drafted(
 
 
 def test_errors_are_compared_before_drafts_are_written() -> None:
-    """From the second round on the planner asks for the table once, then for drafts that know it."""
+    """From the second round on the agent requests the comparison of errors once, then drafts with it."""
     assert _AGENT.plan(_rounds()) == Compare()
     planned = _AGENT.plan(_rounds(_TABLE))
     assert isinstance(planned, list)
@@ -104,7 +104,7 @@ def test_errors_are_compared_before_drafts_are_written() -> None:
 
 
 def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
-    """A large model is shown how far errors go together and may combine; a small one is not."""
+    """A large model gets the correlations of errors and may combine; a small one does not."""
     _, [large] = _drafted(tmp_path / "large", _rounds(_TABLE), [_said("a")])
     asked = large.messages[-1].content
     assert "| number | solution | scored | out of fold | 1 | 2 | 3 |" in asked
@@ -122,7 +122,7 @@ def test_the_coordinator_sees_the_table(tmp_path: Path) -> None:
 
 
 def test_where_all_err_alike_nothing_is_offered(tmp_path: Path) -> None:
-    """The table is shown, but no draft may combine solutions that gain nothing from each other."""
+    """If all correlations are high the table is in the prompt, but no draft may combine solutions."""
     alike = _TABLE.model_copy(update={"correlations": ((), (0.95,), (0.95, 1.0))})
     drafts, [request] = _drafted(tmp_path, _rounds(alike), [_said("a", combine=["attempt-001"])])
     assert "How far the errors of solutions go together" in request.messages[-1].content
@@ -134,7 +134,7 @@ def test_where_all_err_alike_nothing_is_offered(tmp_path: Path) -> None:
 
 
 def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
-    """Its members are its parents and inputs; it starts from no program and plays no other part."""
+    """Its members are its parents and inputs; it has no codebase and no other kind."""
     members = ["attempt-002", "attempt-001"]
     said = [
         _said("stack", combine=members, start_from="attempt-001", kind="stacking"),
@@ -171,7 +171,7 @@ def test_an_ensemble_mounts_what_it_combines(tmp_path: Path) -> None:
 def test_an_ensemble_that_cannot_be_is_asked_for_again(
     members: list[str], why: str, tmp_path: Path
 ) -> None:
-    """The reason is told once; if it comes again the other drafts are taken without it."""
+    """It is requested again with the reason once; then the other drafts are used without it."""
     said = [_said("stack", combine=members), _said("b")]
     found, requests = _drafted(tmp_path, _rounds(_TABLE), said, [_said("stack", combine=members)])
     assert why in requests[1].messages[-1].content
@@ -179,7 +179,7 @@ def test_an_ensemble_that_cannot_be_is_asked_for_again(
 
 
 def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
-    """Further ones are refused with the reason; if they come again the first is taken without them."""
+    """Further ones are refused with the reason; if they come again the first is used without them."""
     members = ["attempt-001", "attempt-002"]
     said = [*(_said(f"stack {number}", combine=members) for number in range(3)), _said("b")]
     found, requests = _drafted(tmp_path, _rounds(_TABLE), said, said)
@@ -190,7 +190,7 @@ def test_one_ensemble_a_round_is_enough(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("again", ["no list of drafts", '{"drafts": "none"}'])
 def test_a_second_reply_without_form_loses_no_draft_of_the_first(again: str, tmp_path: Path) -> None:
-    """Where only an ensemble was wrong, what else was proposed is taken."""
+    """If only an ensemble was invalid and the retry fails, the other drafts are used."""
     said = [_said("stack", combine=["attempt-001"]), _said("b")]
     found, requests = _drafted(tmp_path, _rounds(_TABLE), said, *[again] * 9)
     assert len(requests) > 1
@@ -198,7 +198,7 @@ def test_a_second_reply_without_form_loses_no_draft_of_the_first(again: str, tmp
 
 
 def test_what_extends_an_ensemble_finds_its_members() -> None:
-    """What the code of a solution names among its inputs is mounted for whoever starts from it."""
+    """Inputs named in a solution's code are mounted for drafts that start from it."""
     draft = Draft(title="stack", method="m", members=("attempt-001", "attempt-002"))
     work = code().model_copy(update={"draft": draft, "inputs": (*draft.members, "ada/extra-rows")})
     outcome = _ran(0.9, "members = ['attempt-001', 'attempt-002']")
@@ -208,7 +208,7 @@ def test_what_extends_an_ensemble_finds_its_members() -> None:
 
 
 def test_without_shared_folds_notebooks_begin_as_before() -> None:
-    """A campaign whose split has no fold vector plans the older opening."""
+    """A campaign whose split has no folds plans the older opening."""
     drafts = [Draft(title="a", method="m").model_dump(mode="json")]
     planned = _AGENT.plan(state_of(*baseline(), *thought(0, COORDINATE, {"drafts": drafts})))
     assert isinstance(planned, list)
@@ -236,7 +236,7 @@ def _opened(root: Path, context: int, **draft: Any) -> tuple[str, list[str]]:
 
 
 def test_shared_folds_are_told_where_there_is_room(tmp_path: Path) -> None:
-    """The frame reads them for every model; a small one is shown and told what it was before."""
+    """The frame reads the folds for every model; the prompt of a small one omits them."""
     large, ran = _opened(tmp_path / "large", _LARGE)
     assert 'folds = pd.read_csv("input/folds/folds.csv")["fold"]' in large
     assert "Cross-validate by it" in large
@@ -256,14 +256,14 @@ _ADVICE = _OLD_ADVICE.replace("tells", "can tell").replace("others", "later atte
 
 @pytest.mark.parametrize(("version", "told"), [(0, _OLD_ADVICE), (1, _OLD_ADVICE), (2, _ADVICE)])
 def test_an_attempt_of_an_older_log_is_asked_as_before(version: int, told: str, tmp_path: Path) -> None:
-    """What a large model is told of out-of-fold predictions keeps its words, so that replies fit."""
+    """A large model's prompt on out-of-fold predictions is unchanged, so that recorded replies match."""
     asked, _ = _opened(tmp_path, _LARGE, version=version)
     assert told in asked
 
 
 @pytest.mark.parametrize("context", [_SMALL, _LARGE])
 def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tmp_path: Path) -> None:
-    """They are read by a cell of ours, which is shown with what it printed and how to stack."""
+    """A cell of ours reads them; the prompt has its output and explains stacking."""
     asked, ran = _opened(tmp_path, context, members=("attempt-001", "attempt-002"))
     assert "Cross-validate by it" in asked
     assert "members = ['attempt-001', 'attempt-002']" in ran[1]
@@ -276,7 +276,7 @@ def test_an_ensemble_begins_with_the_predictions_of_its_members(context: int, tm
     "kind", ["labels", "ids of two columns", "other ids in train", "targets of two columns"]
 )
 def test_predictions_of_members_stand_beside_the_rows(kind: str, tmp_path: Path) -> None:
-    """Whatever ids are, each row gets what each member said of it, and NaN where that said nothing."""
+    """For any ids, each row gets each member's prediction, and NaN without one."""
     split = _split(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     ids, train_ids, targets = (

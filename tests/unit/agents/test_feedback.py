@@ -1,4 +1,4 @@
-"""What a coder is told after a step: parts of its score, and what other attempts have come to."""
+"""Feedback after a step: the parts of its score, and the progress of other attempts."""
 
 import json
 import re
@@ -24,7 +24,7 @@ from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 from comind.session.base import CellResult, CellStatus
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT, FRAME
+from tests.unit.agents.samples import AGENT, FRAME
 from tests.unit.campaign.samples import code, opened, score, scored
 from tests.unit.campaign.world import World
 
@@ -79,7 +79,7 @@ def _step(*parts: Parts, neighbours: tuple[Neighbour, ...] = ()) -> Step:
 
 
 def test_parts_and_neighbours_are_lines_of_their_own() -> None:
-    """The score is followed by its parts, the worst first; neighbours follow the best so far."""
+    """The score is followed by its parts, the worst first; other attempts follow the best so far."""
     parts = Parts(
         by="target",
         count=3,
@@ -109,7 +109,7 @@ def test_parts_and_neighbours_are_lines_of_their_own() -> None:
 def test_what_is_told_besides_is_lines_that_can_be_taken_out(
     parts: list[Parts], neighbours: tuple[Neighbour, ...], large: bool
 ) -> None:
-    """Parts and neighbours change no other line, and take little room in a small context."""
+    """Parts and other attempts change no other line, and are short in a small context window."""
     context = _LARGE if large else _SMALL
     plain = _told(_step(), context).splitlines()
     told = _told(_step(*parts, neighbours=neighbours), context).splitlines()
@@ -126,7 +126,7 @@ _LONG_NUMBER = st.floats(1e-4, 1).map(lambda value: value * 0.987654321987654)
 
 @given(numbers=st.lists(_LONG_NUMBER, min_size=8, max_size=8).map(sorted))
 def test_figures_have_few_digits(numbers: list[float]) -> None:
-    """Of scores a model is told five digits, of differences three, of parts three, of errors two."""
+    """Scores have five digits, differences and parts three, standard errors two."""
     low, mid, high, *more = numbers
     value = MetricValue(value=mid, maximize=True)
     found = ValidationScore(metric="auc", value=value, interval=Interval(low=low, high=high), rows=99)
@@ -164,7 +164,7 @@ def _campaign(root: Path, *events: CampaignEvent) -> None:
 
 
 def _attempt(root: Path, name: str, *cells: str) -> list[tuple[Message, ...]]:
-    """Run cells of an attempt, from wherever its log stands; returns the prompts that were asked."""
+    """Run cells of an attempt, resuming its log; return the prompts."""
     world = World(root, cells={FRAME: lambda workspace: ""})
     world.model = ScriptedModel([json.dumps({"goal": f"Try {c}.", "code": c}) for c in cells])
     with pytest.raises(ModelServiceError, match="no more replies"):
@@ -173,7 +173,7 @@ def _attempt(root: Path, name: str, *cells: str) -> list[tuple[Message, ...]]:
 
 
 def test_a_resumed_attempt_asks_with_what_it_was_told(tmp_path: Path) -> None:
-    """A replay builds the prompt that was built before, however far neighbours have come since."""
+    """A replay renders the recorded prompt, whatever other attempts have done since."""
     planned = [
         WorkPlanned(id=f"attempt-00{n}", work=code(title)) for n, title in ((1, "own"), (2, "trees"))
     ]
@@ -193,7 +193,7 @@ def test_a_resumed_attempt_asks_with_what_it_was_told(tmp_path: Path) -> None:
 
 
 def test_an_attempt_alone_is_told_nothing_of_others(tmp_path: Path) -> None:
-    """Where no other attempt has run beside it, prompts are the same as without a campaign's log."""
+    """Without other attempts, prompts are the same as without a campaign's log."""
     before = WorkPlanned(id="attempt-000", work=code())
     over = WorkFinished(id="attempt-000", outcome=scored(0.5))
     _campaign(tmp_path / "one", before, over, WorkPlanned(id="attempt-001", work=code()))

@@ -1,4 +1,4 @@
-"""Whatever a model says in whatever role, work ends with a whole outcome after so many calls."""
+"""Any reply in any role ends work with a valid outcome after a bounded number of calls."""
 
 import json
 import tempfile
@@ -46,7 +46,7 @@ from comind.session.base import CellStatus, Handle, SandboxSpec
 from comind.testing import ScriptedModel, ScriptedSession
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import code, records
 from tests.unit.campaign.world import World, run_inline
 from tests.unit.evaluation.folders import competition_folder
@@ -69,7 +69,7 @@ _values = st.recursive(
 
 
 def _of(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStrategy[Any]:
-    """Return values that nearly fit a schema: right keys, mostly right kinds, any content."""
+    """Return values that nearly match a schema: right keys, mostly right types, any content."""
     if "$ref" in schema:
         return _of(definitions[schema["$ref"].rpartition("/")[2]], definitions)
     if "anyOf" in schema:
@@ -95,7 +95,7 @@ def _object(schema: dict[str, Any], definitions: dict[str, Any]) -> st.SearchStr
 
 @st.composite
 def _replies(draw: st.DrawFn, request: ModelRequest) -> ModelReply:
-    """Return anything that a model may say to a request."""
+    """Return any reply to a request."""
     schema = request.reply_schema
     fitting = _object(schema, schema.get("$defs", {}))  # type: ignore[arg-type]
     kind = draw(st.sampled_from(["fitting"] * 6 + ["any", "text", "nested", "cut"]))
@@ -118,7 +118,7 @@ def _replies(draw: st.DrawFn, request: ModelRequest) -> ModelReply:
 
 
 class Babbling(ScriptedModel):
-    """Says what Hypothesis draws."""
+    """A model whose replies Hypothesis draws."""
 
     def __init__(self, data: st.DataObject) -> None:
         super().__init__(lambda request: "")
@@ -131,7 +131,7 @@ class Babbling(ScriptedModel):
 
 
 def _work(role: str) -> tuple[Think | Code, int]:
-    """Return work of a role, and the most questions that it asks."""
+    """Return work of a role and its maximum number of requests."""
     state = after_one_round()
     if role == "analyzer":
         work = reading(state, VIEW, number=1)
@@ -167,7 +167,7 @@ def _converse(role: str, data: st.DataObject) -> None:
 
 
 def _plan_on(work: Think | Code, outcome: Outcome) -> None:
-    """Plan with what the work came to, and tell of it."""
+    """Plan again with the outcome of the work."""
     state = after_one_round()
     work_id = state.next_id(work)
     events = [WorkPlanned(id=work_id, work=work), WorkFinished(id=work_id, outcome=outcome)]
@@ -178,7 +178,7 @@ def _plan_on(work: Think | Code, outcome: Outcome) -> None:
 
 
 def _watch_a_cell(data: st.DataObject) -> None:
-    """Whatever the model says of a healthy cell, it runs to its end unless a printed line is quoted."""
+    """A healthy cell runs to its end unless the monitor's model quotes a printed line."""
     events: list[WorkEvent] = []
     settings = MonitorSettings(ask_after=20, start=run_inline)
     watch = CellMonitor(Babbling(data), events.append, settings, "Fit.", "fit()", 3_600)
@@ -193,11 +193,11 @@ def _watch_a_cell(data: st.DataObject) -> None:
 
 
 class _NothingRuns:
-    """A sandbox in which every program ends well and does nothing."""
+    """A sandbox in which every program succeeds and does nothing."""
 
     name, sealed, python = "nothing", True, "python"
 
-    def seen_as(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
+    def paths_inside(self, workspace: Path, runtime: Path) -> tuple[Path, Path]:
         return workspace, runtime
 
     def start(self, spec: SandboxSpec) -> Handle:
@@ -248,14 +248,14 @@ _TRIED: dict[str, Callable[[st.DataObject], None]] = {
 @given(data=st.data())
 @settings(max_examples=40)
 def test_no_reply_breaks_a_role(role: str, data: st.DataObject) -> None:
-    """An outcome that is no fault of ours, a log that ends with it, a campaign that goes on from it."""
+    """Any reply gives a valid outcome, a log that ends with it, and a campaign that continues."""
     _TRIED[role](data)
 
 
 @pytest.mark.torture
 @pytest.mark.parametrize("role", _TRIED)
 def test_no_reply_breaks_a_role_at_length(role: str) -> None:
-    """The same for some minutes, with other replies every time; how many there were is printed."""
+    """The same for some minutes with new replies every time; their number is printed."""
     tried, until = 0, time.monotonic() + _SECONDS_AT_LENGTH
 
     @given(data=st.data())
@@ -280,7 +280,7 @@ def test_no_reply_breaks_a_role_at_length(role: str) -> None:
 @given(data=st.data())
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
-    """What is parsed can be written down again; what is not has a reason of a bounded length."""
+    """A reply that parses can be serialised; one that does not is refused with a short reason."""
     prompt = ModelRequest(role="x", messages=())
     reply = data.draw(_replies(request_for(prompt, reply_type)))
     refused, written = "", ""

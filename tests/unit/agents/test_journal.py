@@ -1,4 +1,4 @@
-"""The journal says what was read and why, what was thought, and what came of it."""
+"""The journal states what was read and why, the ideas, and their results."""
 
 from comind.agents.comind.journal import journal_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
@@ -11,7 +11,7 @@ _SAMPLED = [{"id": "ben/forest", "kind": "notebook", "why": "number 2 of 2 noteb
 
 
 def test_a_round_is_told_from_reading_to_result() -> None:
-    """An item, why it was read, the idea it gave, the attempt that used it, and its influence."""
+    """It has an item, why it was read, its idea, the attempt that used it, and its influence."""
     draft = Draft(title="a forest", method="m", kind="novel", sources=("idea-000",))
     work = code().model_copy(update={"draft": draft})
     state = state_of(
@@ -33,7 +33,7 @@ def test_a_round_is_told_from_reading_to_result() -> None:
 
 
 def test_readers_of_a_round_are_one_round() -> None:
-    """What several readers report side by side stands below one heading; the next reading is a round."""
+    """Reports of parallel readers are below one heading; the next reading begins a new round."""
     solution = REPORT | {"item": "attempt-000", "kind": "solution", "title": "a line"}
     state = state_of(
         *baseline(),
@@ -54,7 +54,7 @@ def test_readers_of_a_round_are_one_round() -> None:
 
 
 def test_strangers_write_no_markup() -> None:
-    """Text from the community is one short plain line, whatever it holds."""
+    """Text from the community becomes one short line without markup."""
     hostile = REPORT | {"summary": "# big\n![x](http://evil)<script>" + "y" * 9_000}
     state = state_of(*baseline(), *thought(0, ANALYZE, {"reports": [hostile]}, sampled=_SAMPLED))
     [line] = [each for each in journal_of(state, VIEW).splitlines() if "big" in each]

@@ -1,6 +1,6 @@
-"""Any solution can be traced to what it came from, and any item to what came from it."""
+"""The graph traces a solution to its sources, and an item to its influence."""
 
-from comind.agents.comind.lineage import graph_with_ideas
+from comind.agents.comind.pool import graph_with_ideas
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.campaign_events import CampaignEvent
 from comind.domain.draft import Draft
@@ -28,7 +28,7 @@ _TWO_ROUNDS = [
 
 
 def test_a_solution_is_traced_to_a_discussion() -> None:
-    """Discussion, idea, draft, solution, next idea, next draft: one line of descent."""
+    """The lineage is discussion, idea, draft, solution, next idea, next draft."""
     graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
     assert [node.id for node in graph.ancestors("solution:attempt-003")] == [
         "discussion:1",
@@ -41,7 +41,7 @@ def test_a_solution_is_traced_to_a_discussion() -> None:
 
 
 def test_influence_is_what_came_of_an_item() -> None:
-    """A discussion's influence names every draft that used it, the failed one too."""
+    """A discussion's influence has every draft that used it, also the failed one."""
     graph = graph_with_ideas(state_of(*_TWO_ROUNDS), VIEW)
     found = {node.id for node in graph.descendants("discussion:1")}
     assert {"draft:attempt-002", "solution:attempt-003"} <= found

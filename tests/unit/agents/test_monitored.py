@@ -1,4 +1,4 @@
-"""What a coder hears of a cell that the monitor stopped."""
+"""Feedback on a cell that the monitor stopped."""
 
 import json
 from pathlib import Path
@@ -6,13 +6,13 @@ from pathlib import Path
 from comind.campaign.work.monitor import MonitorSettings
 from comind.campaign.worker import execute
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT
+from tests.unit.agents.samples import AGENT
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 
 def test_the_coder_hears_why_its_cell_was_stopped(tmp_path: Path) -> None:
-    """Feedback names the reason and the line, and says that variables are kept."""
+    """Feedback has the reason and the quoted line, and says that variables are kept."""
     world = World(tmp_path, monitor=MonitorSettings())
     world.cells = {"lost": lambda workspace: ((n, f"epoch {n} loss: nan") for n in range(99))}
     steps = [{"goal": "g", "code": name} for name in ("lost", "good", "# done")]

@@ -1,6 +1,6 @@
-"""What models are asked changes only together with the reviewed text in snapshots/.
+"""CoMind's prompts match the reviewed snapshots.
 
-Run with UPDATE_SNAPSHOTS=1 to write the present text there, and read the difference.
+Run with UPDATE_SNAPSHOTS=1 to rewrite snapshots/, and review the diff.
 """
 
 import json
@@ -16,7 +16,7 @@ from comind.llm.base import ModelRequest
 from comind.testing import ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import after_one_round, drafting, proposing, reading
-from tests.unit.agents.test_comind import FRAME, PROBLEM, SUBMIT
+from tests.unit.agents.samples import ANALYSIS, FRAME, PROBLEM, SUBMIT
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -34,14 +34,6 @@ def _asked(root: Path, work: Think | Code, *replies: dict[str, object]) -> list[
     return world.model.requests
 
 
-_ANALYSIS = {
-    "summary": "A line.",
-    "novelty": 1,
-    "feasibility": 9,
-    "effectiveness": 5,
-    "efficiency": 9,
-    "confidence": 9,
-}
 _BRAINSTORM = {"paths": [{"approach": "Trees.", "ideas": ["Grow a forest.", "Scale the columns."]}]}
 _STEPS = (
     {"goal": "try", "code": "good"},
@@ -72,7 +64,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
         case "analyzer":
             work = reading(state, VIEW, number=1)
             assert work is not None
-            return _asked(root, work, *[_ANALYSIS] * 9)[0]
+            return _asked(root, work, *[ANALYSIS] * 9)[0]
         case "brainstorm":
             return _asked(root, proposing(state), {"paths": []})[0]
         case "selection":
@@ -94,7 +86,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
     ],
 )
 def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
-    """Each role's prompt, over the same small campaign, is the text in snapshots/."""
+    """Each role's prompt in the same small campaign matches its snapshot."""
     request = _requests(name, tmp_path)
     asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
     snapshot = _SNAPSHOTS / f"{name}.txt"

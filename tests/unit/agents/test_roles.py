@@ -1,4 +1,4 @@
-"""Each role's typed result: what it takes in, what it makes of it, what it never does."""
+"""Facts, results and invariants of each role."""
 
 import json
 from pathlib import Path
@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.parameters import CoMindParameters
+from comind.agents.comind.analyzer import _sample
 from comind.agents.comind.pool import pool_of
-from comind.agents.comind.sampling import sample
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
+from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, CoMindParameters
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import Code, Think, Wait
 from comind.campaign.worker import execute
@@ -33,8 +32,7 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.test_comind import PROBLEM
-from tests.unit.agents.test_prompts import _ANALYSIS as ANALYSIS
+from tests.unit.agents.samples import ANALYSIS, PROBLEM
 from tests.unit.campaign.samples import code, failed, scored
 from tests.unit.campaign.world import World
 
@@ -55,23 +53,23 @@ def _found(root: Path, work: Think, *replies: dict[str, Any] | str) -> tuple[dic
 
 
 def test_sampling_says_why_and_takes_a_stray() -> None:
-    """The best ranked unread items come first, then one at random; the same round draws the same."""
+    """The best ranked unread items come first, then a random one; a round's sample is deterministic."""
     view = CommunityView(
         notebooks=tuple(notebook(f"a/n{n}") for n in range(10)),
         discussions=tuple(discussion(f"{n}") for n in range(6)),
     )
-    first = sample(view, set(), FEW, seed=0, number=0)
+    first = _sample(view, set(), FEW, seed=0, number=0)
     assert [each.id for each in first[:3]] == ["a/n0", "a/n1", "a/n2"]
     assert {each.kind for each in first} == {"notebook", "discussion"}
     assert "number 1 of 10 notebooks by rank" in first[0].why
     assert "drawn at random" in first[3].why
-    assert sample(view, set(), FEW, seed=0, number=0) == first
-    again = sample(view, {each.id for each in first}, FEW, seed=0, number=1)
+    assert _sample(view, set(), FEW, seed=0, number=0) == first
+    again = _sample(view, {each.id for each in first}, FEW, seed=0, number=1)
     assert not {each.id for each in again} & {each.id for each in first}
 
 
 def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
-    """What nobody has reproduced here is believed half at most; what was measured, as it is rated."""
+    """Confidence in what was not reproduced here is at most 5; of measured items it is as rated."""
     state = after_one_round()
     work = reading(state, VIEW, number=1)
     assert work is not None
@@ -85,7 +83,7 @@ def test_confidence_needs_a_reproduction(tmp_path: Path) -> None:
 
 
 def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
-    """A model that cannot report on one item still reports on the others, and the journal says so."""
+    """If one item has no valid report, the others are reported, and the journal names it."""
     state = after_one_round()
     work = reading(state, VIEW, number=1)
     assert work is not None
@@ -95,7 +93,7 @@ def test_an_item_without_a_report_is_left_out(tmp_path: Path) -> None:
 
 
 def test_nothing_new_is_not_read_again() -> None:
-    """Without unread items and new solutions a round goes on with ideas at once."""
+    """Without unread items and new solutions a round begins with ideas."""
     reports = [REPORT | {"item": item} for item in ("attempt-000", "attempt-001")]
     state = state_of(
         *baseline(),
@@ -110,7 +108,7 @@ def test_nothing_new_is_not_read_again() -> None:
 
 
 def test_ideas_say_where_they_come_from(tmp_path: Path) -> None:
-    """A rebuilt idea keeps the memory it was made from, a new one the report that it echoes."""
+    """A rebuilt idea has its remembered idea as source, a new one the report that it echoes."""
     state = after_one_round()
     paths = [{"approach": "Trees.", "ideas": ["Forest of extra trees with more trees", "Fly"]}]
     kept = [
@@ -125,7 +123,7 @@ def test_ideas_say_where_they_come_from(tmp_path: Path) -> None:
 
 
 def test_invented_numbers_are_no_source(tmp_path: Path) -> None:
-    """Where a model gives numbers of nothing, an idea still comes from the report that it echoes."""
+    """If a reply refers to unknown numbers, the sources are the reports that the idea echoes."""
     state = after_one_round()
     paths = [{"approach": "Trees.", "ideas": ["Plant more trees"]}]
     kept = [{"text": "A deeper forest of extra trees", "value": 7, "made_from": [-1, -1]}]
@@ -136,7 +134,7 @@ def test_invented_numbers_are_no_source(tmp_path: Path) -> None:
 
 @given(rounds=st.lists(st.integers(0, 5), max_size=6))
 def test_memory_never_loses_an_idea(rounds: list[int]) -> None:
-    """After any number of rounds, every idea of every round is remembered once, in order."""
+    """After any number of rounds, every idea is in memory once, in order."""
     events, known = baseline(), 0
     expected = []
     for number, count in enumerate(rounds):
@@ -163,7 +161,7 @@ def _said(title: str, kind: str = "novel", **values: Any) -> dict[str, Any]:
 
 
 def test_every_part_is_played(tmp_path: Path) -> None:
-    """Whatever a model calls its drafts, one extends the best, one is robust and one is new."""
+    """Whatever kinds a reply has, one draft extends the best, one is a baseline and one is novel."""
     drafts = _drafts(tmp_path, [_said("a"), _said("b", ideas=[1]), _said("c")], coders=3)
     assert sorted(draft["kind"] for draft in drafts) == ["baseline", "extend", "novel"]
     extending = next(draft for draft in drafts if draft["kind"] == "extend")
@@ -173,7 +171,7 @@ def test_every_part_is_played(tmp_path: Path) -> None:
 
 
 def test_a_draft_starts_from_what_it_names(tmp_path: Path) -> None:
-    """A notebook's code is put in, ideas and datasets are looked up, and inventions are dropped."""
+    """A notebook's code is inserted, ideas and datasets are looked up, and unknown ids are dropped."""
     values = {"start_from": "ben/forest", "ideas": [1, 7], "datasets": ["ada/extra-rows", "x/y"]}
     [draft] = _drafts(tmp_path, [_said("a", "extend", **values)])
     assert draft["codebase"] == "forest = ExtraTreesClassifier()"
@@ -183,7 +181,7 @@ def test_a_draft_starts_from_what_it_names(tmp_path: Path) -> None:
 
 
 def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
-    """Only a solution of ours comes with the time and the score that it had here."""
+    """Only our own solutions have a measured run time and score as a codebase."""
     ours, theirs = _drafts(
         tmp_path,
         [_said("a", start_from="attempt-001"), _said("b", start_from="ben/forest")],
@@ -194,14 +192,14 @@ def test_a_public_notebook_is_not_a_measured_start(tmp_path: Path) -> None:
 
 
 def test_two_drafts_start_from_what_they_say(tmp_path: Path) -> None:
-    """Where there is no room for every part, none is put upon a draft that is to be something else."""
+    """With too few drafts for every kind, none is reassigned."""
     drafts = _drafts(tmp_path, [_said("a", "baseline"), _said("b", "novel")], coders=2)
     assert [(draft["kind"], draft["codebase"]) for draft in drafts] == [("baseline", ""), ("novel", "")]
 
 
 @pytest.mark.parametrize("field", ["title", "method"])
 def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
-    """A draft without words goes back to the model like any reply of the wrong form."""
+    """A draft of blank text is sent back to the model like any invalid reply."""
     good = _said("a")
     state = after_one_round()
     thought = drafting(state, VIEW)
@@ -212,13 +210,13 @@ def test_blanks_are_no_draft(field: str, tmp_path: Path) -> None:
 
 
 def test_a_kind_of_the_models_own_gives_way(tmp_path: Path) -> None:
-    """A draft that starts from something extends it, whatever the model calls it."""
+    """An unknown kind becomes `extend` for a draft with a codebase."""
     [draft] = _drafts(tmp_path, [_said("a", "class-probabilities", start_from="attempt-000")])
     assert draft["kind"] == "extend"
 
 
 def test_drafts_are_distinct(tmp_path: Path) -> None:
-    """A title that was tried, or is said twice, is left out."""
+    """A title that was tried or is a duplicate is dropped."""
     drafts = _drafts(tmp_path, [_said("A forest"), _said("b"), _said("B")], coders=3)
     assert [draft["title"] for draft in drafts] == ["b"]
 
@@ -246,7 +244,7 @@ def test_a_round_reads_then_proposes_then_drafts() -> None:
 
 
 def test_a_free_slot_is_refilled_without_a_barrier() -> None:
-    """When one of two attempts has ended and no draft waits, the next round begins at once."""
+    """When one of two attempts has ended and no draft waits, the next round begins."""
     drafts = [{"title": title, "method": "m"} for title in ("a", "b")]
     rounds = [
         *baseline(),
@@ -264,7 +262,7 @@ def test_a_free_slot_is_refilled_without_a_barrier() -> None:
 
 
 def test_an_attempt_knows_its_parents_and_inputs() -> None:
-    """A draft's sources that are attempts become parents; what it mounts is handed on."""
+    """A draft's sources that are attempts become parents; its inputs are mounted."""
     draft = {
         "title": "more",
         "method": "m",
@@ -301,7 +299,7 @@ _HOSTILE = {
 def test_prompts_stay_bounded_and_text_inert(
     tmp_path_factory: pytest.TempPathFactory, stage: str, kind: str, items: int
 ) -> None:
-    """Whatever a community holds, prompts stay under their size and its text between the marks."""
+    """For any community, prompts keep their size and untrusted text stays between its marks."""
     text = _HOSTILE[kind]
     view = CommunityView(
         notebooks=tuple(notebook(f"a/n{n}", text, title=text[:300]) for n in range(items)),
@@ -337,7 +335,7 @@ def test_prompts_stay_bounded_and_text_inert(
 
 
 class _TooLongOnce(ScriptedModel):
-    """Cannot read the first question, and answers all others."""
+    """A model whose context window the first request exceeds."""
 
     def complete(self, request: ModelRequest) -> ModelReply:
         """Refuse the first request."""
@@ -348,7 +346,7 @@ class _TooLongOnce(ScriptedModel):
 
 
 def test_what_could_not_be_asked_is_not_asked_again(tmp_path: Path) -> None:
-    """A question that was too long stays unanswered when the work goes on from its log."""
+    """On resume, a request that exceeded the context window is not sent again."""
     state = after_one_round()
     work = reading(state, VIEW, number=1)
     assert work is not None

@@ -1,4 +1,4 @@
-"""What fits into prompts and replies grows with the model's context, between stated bounds."""
+"""Token limits grow with the context window, between stated bounds."""
 
 import json
 from pathlib import Path
@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.analyzer import code_first
+from comind.agents.comind.analyzer import _code_cells_first
 from comind.agents.comind.coding_agent import format_duration
 from comind.agents.comind.sizes import Sizes
 from comind.campaign.worker import execute
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
@@ -44,7 +44,7 @@ def _description(tokens: int) -> str:
 
 
 def test_a_large_context_shows_all_of_it(tmp_path: Path) -> None:
-    """At 128k a description of 9,000 tokens and a program of 12,000 characters are shown whole."""
+    """At 128k a description of 9,000 tokens and a program of 12,000 characters are not truncated."""
     description = _description(8_800)
     assert 8_000 < count_tokens(description) <= 9_000
     program = "\n".join(f"feature_{n} = train['x{n}'].rolling({n}).mean()" for n in range(1, 260))
@@ -58,7 +58,7 @@ def test_a_large_context_shows_all_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("context", [_SMALL, 32_768, _LARGE])
 def test_what_decides_survives_a_cut(context: int, tmp_path: Path) -> None:
-    """However long a description is, how answers are judged and handed in, and the data, are told."""
+    """Truncation of a description keeps evaluation, submission format and data description."""
     asked = _first_request(tmp_path, context, _description(30_000), "").messages[-1].content
     for heading in _SECTIONS:
         assert f"{heading[3:]} matters." in asked
@@ -66,7 +66,7 @@ def test_what_decides_survives_a_cut(context: int, tmp_path: Path) -> None:
 
 
 def test_small_models_are_told_less_of_handing_in(tmp_path: Path) -> None:
-    """How folds and nominations decide is said from 16k on; at 8k a function and its comment do."""
+    """The prompt explains folds and nominations from 16k on; at 8k it has a function with a comment."""
     for context, told in ((_SMALL, False), (16_384, True), (_LARGE, True)):
         asked = _first_request(tmp_path / str(context), context, "", "unknown").messages[-1].content
         assert "def submit(" in asked
@@ -75,20 +75,20 @@ def test_small_models_are_told_less_of_handing_in(tmp_path: Path) -> None:
 
 @given(st.integers(1_024, 2_000_000), st.integers(1_024, 2_000_000))
 def test_limits_grow_with_the_context(one: int, other: int) -> None:
-    """A model that reads more is never shown less, nor less than one of 8,192 tokens."""
+    """Limits are monotone in the context window, and at least those of 8,192 tokens."""
     small, large = (Sizes.of(each).model_dump() for each in sorted((one, other)))
     assert all(small[name] <= large[name] for name in small)
     assert all(least <= small[name] for name, least in Sizes.of(1).model_dump().items())
 
 
 def test_code_comes_before_words() -> None:
-    """Of a notebook the code cells come first, each kind in its order."""
+    """Code cells of a notebook come before text cells, each kind in its order."""
     source = "# %% [markdown]\n# Hello\n\n# %%\na = 1\n\n# %% [markdown]\n# More\n\n# %%\nb = 2\n"
-    ordered = code_first(source)
+    ordered = _code_cells_first(source)
     assert [ordered.index(part) for part in ("a = 1", "b = 2", "Hello", "More")] == sorted(
         ordered.index(part) for part in ("a = 1", "b = 2", "Hello", "More")
     )
-    assert code_first("print(1)") == "print(1)"
+    assert _code_cells_first("print(1)") == "print(1)"
 
 
 @pytest.mark.parametrize(
@@ -96,5 +96,5 @@ def test_code_comes_before_words() -> None:
     [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (119, "1 min 59 s"), (7_199.6, "120 min")],
 )
 def test_times_are_told_to_the_second_where_little_is_left(seconds: float, words: str) -> None:
-    """Minutes alone are told of long times, seconds where they matter."""
+    """Long durations are in minutes, short ones have seconds."""
     assert format_duration(seconds) == words

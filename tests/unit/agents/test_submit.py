@@ -1,4 +1,4 @@
-"""The function that hands in, run as an attempt runs it: over real tables, graded by the real grader."""
+"""The `submit` function, run as in an attempt, over real tables and the real grader."""
 
 from pathlib import Path
 from typing import Any
@@ -44,7 +44,7 @@ _KINDS: dict[str, dict[str, Any]] = {
 
 
 def _split(root: Path, kind: str) -> SplitFolder:
-    """Write a competition of a kind, with more columns than ids and targets, and split it."""
+    """Write a competition of an answer kind, with extra columns, and split it."""
     changes = _KINDS[kind]
     folder = competition_folder(root, **changes)
     ids = changes.get("id_columns", ["id"])
@@ -69,7 +69,7 @@ def _frame(split: SplitFolder) -> str:
 
 
 def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeReport, GradeReport, bool]:
-    """Run cells one after another; return the verdicts on what the last one hands in."""
+    """Run cells; return the verdicts on the submissions of the last one."""
     workspace, folder = root / "workspace", WorkFolder(root / "attempt")
     (workspace / "input").mkdir(parents=True, exist_ok=True)
     (workspace / "input" / "small").symlink_to(split.public)
@@ -91,7 +91,7 @@ def _hand_in(split: SplitFolder, root: Path, cells: list[str]) -> tuple[GradeRep
 @pytest.mark.parametrize("tables", [True, False], ids=["frame", "after a program"])
 @pytest.mark.parametrize("kind", list(_KINDS))
 def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_path: Path) -> None:
-    """Pair, out-of-fold predictions and nomination reach the grader, whatever ids and targets are."""
+    """Pair, out-of-fold predictions and nomination reach the grader for any ids and targets."""
     split = _split(tmp_path, kind)
     problem = describe_problem(split, count_tokens)
     name = "coding_frame" if tables else "coding_submit"
@@ -113,7 +113,7 @@ def test_predictions_of_every_kind_are_handed_in(kind: str, tables: bool, tmp_pa
 
 
 def test_a_list_of_labels_may_have_gaps(tmp_path: Path) -> None:
-    """Labels that come as a plain list beside NaN are labels still."""
+    """Labels in a plain list with NaN are accepted."""
     split = _split(tmp_path, "labels")
     frame = _frame(split)
     cell = (
@@ -128,7 +128,7 @@ def test_a_list_of_labels_may_have_gaps(tmp_path: Path) -> None:
 
 
 def test_the_derived_script_hands_in_as_the_cells_did(tmp_path: Path) -> None:
-    """The function stays part of the program: its script writes all files again, without a notebook."""
+    """The derived script contains the function and writes all files again, without a notebook."""
     split = _split(tmp_path, "targets of two columns")
     frame = _frame(split)
     cells = [

@@ -9,8 +9,7 @@ from comind.campaign.closing.final_pick import leaderboard_csv, pick_simplest
 from comind.campaign.log.campaign_events import Ranked
 from comind.campaign.log.campaign_state import CampaignState
 from comind.campaign.log.work_items import Attempt
-from comind.domain.blend import Blend, BlendMember
-from comind.domain.draft import Operator
+from comind.domain.draft import Blend, BlendMember, Operator
 from comind.domain.metric import Interval, Paired
 from tests.unit.campaign.samples import code, score, scored
 from tests.unit.campaign.world import CELLS, World

@@ -15,8 +15,7 @@ from comind.campaign.log.campaign_events import CAMPAIGN_EVENTS, WorkFinished, W
 from comind.campaign.log.outcome import ThinkOutcome
 from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_items import Purpose
-from comind.domain.payload import Payload
-from comind.domain.value import Value
+from comind.domain.value import Payload, Value
 from comind.errors import LogError
 from tests.unit.agents.rounds import state_of
 

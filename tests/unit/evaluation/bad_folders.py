@@ -290,14 +290,13 @@ BAD_FOLDERS: tuple[BadFolder, ...] = (
         "split without a column",
         "a group split names no column",
         describe(split={"kind": "group"}),
-        "{folder}/competition.yaml: split: a group split names its column",
+        "{folder}/competition.yaml: split: a group split requires 'column'",
     ),
     BadFolder(
         "split by a column and columns",
         "a split by twins names a column beside its columns",
         describe(split={"kind": "group", "by": "twins", "columns": ["x"], "column": "id"}),
-        "{folder}/competition.yaml: split: 'by: twins' goes by 'columns'; 'column' says nothing beside"
-        " it",
+        "{folder}/competition.yaml: split: 'by: twins' uses 'columns'; 'column' is not allowed",
     ),
     BadFolder(
         "split column missing",

@@ -1,10 +1,10 @@
-"""Evidence against a running cell: what must be found, and what must be left alone."""
+"""Evidence against a running cell: what is found, and what is not."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, duration, find_evidence
+from comind.session.evidence import CellSnapshot, Evidence, EvidenceKind, _parse_duration, find_evidence
 
 
 def _found(
@@ -15,12 +15,12 @@ def _found(
     left: float = 1000.0,
     silent: float = 0.0,
 ) -> dict[EvidenceKind, Evidence]:
-    sight = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
-    return {each.kind: each for each in find_evidence(sight)}
+    snapshot = CellSnapshot(code=code, output=output, seconds=seconds, left=left, silent=silent)
+    return {each.kind: each for each in find_evidence(snapshot)}
 
 
 def _times(line: str, count: int) -> str:
-    """Return a line that many times, its `#` counted."""
+    """Return a line `count` times, with `#` replaced by its number."""
     return "\n".join(line.replace("#", str(number)) for number in range(count))
 
 
@@ -40,7 +40,7 @@ LOST = [
 
 @pytest.mark.parametrize("line", LOST)
 def test_a_loss_that_stays_not_a_number_is_certain(line: str) -> None:
-    """Five reports in a row in which every loss is not a number are a lost training; two are nothing."""
+    """Five reports in a row in which every loss is NaN are certain evidence; two are none."""
     evidence = _found("reading data\n" + _times(line, 5))[EvidenceKind.NOT_A_NUMBER]
     assert evidence.certain
     assert evidence.quote in (_times(line, 5))
@@ -67,7 +67,7 @@ def test_a_loss_that_stays_not_a_number_is_certain(line: str) -> None:
     ],
 )
 def test_the_word_nan_is_no_evidence(output: str) -> None:
-    """Prose, column names, tables and a loss that has come back to numbers say nothing."""
+    """Prose, column names, tables and a loss that is finite again are no evidence."""
     assert EvidenceKind.NOT_A_NUMBER not in _found(output)
 
 
@@ -81,7 +81,7 @@ def test_the_word_nan_is_no_evidence(output: str) -> None:
     ],
 )
 def test_several_runs_in_one_cell_are_not_certain(output: str) -> None:
-    """Where the next fold or trial may do better, or only a score is undefined, a model is asked."""
+    """With several folds or trials, or only an undefined score, evidence is not certain."""
     assert not _found(output)[EvidenceKind.NOT_A_NUMBER].certain
 
 
@@ -99,8 +99,8 @@ def test_several_runs_in_one_cell_are_not_certain(output: str) -> None:
     ],
 )
 def test_durations_are_understood(text: str, seconds: float) -> None:
-    """The forms in which progress bars and libraries write a time."""
-    assert duration(text) == seconds
+    """Durations are parsed in the formats of progress bars and libraries."""
+    assert _parse_duration(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_durations_are_understood(text: str, seconds: float) -> None:
     ],
 )
 def test_more_time_than_is_left_is_found(line: str) -> None:
-    """A stated time far above what is left is certain, one above it is evidence, one below it none."""
+    """A stated time far above the time left is certain, one above it is evidence, one below is none."""
     assert _found(line, left=3600)[EvidenceKind.NO_TIME].certain
     assert line.strip() == _found(line, left=3600)[EvidenceKind.NO_TIME].quote
     assert not _found(line, left=3600, seconds=20)[EvidenceKind.NO_TIME].certain, "still warming up"
@@ -124,7 +124,7 @@ def test_more_time_than_is_left_is_found(line: str) -> None:
 
 @pytest.mark.parametrize("code", ["fit(early_stopping_rounds=50)", "if time.time() > end: break"])
 def test_code_that_may_end_early_is_not_certain_to_be_late(code: str) -> None:
-    """What a bar says of all rounds is not what a fit with early stopping takes."""
+    """With early stopping, a progress bar's remaining time is not certain evidence."""
     found = _found("ETA: 50:00:00", code=code, left=3600)
     assert not found[EvidenceKind.NO_TIME].certain
 
@@ -133,12 +133,12 @@ def test_code_that_may_end_early_is_not_certain_to_be_late(code: str) -> None:
     "line", ["remaining: 12", "12 rows left", "beta: 1:00", "ETA: soon", "left: 5h"]
 )
 def test_what_is_no_time_is_not_read_as_one(line: str) -> None:
-    """Counts, ratios and words beside a number are no remaining time."""
+    """Counts, ratios and words next to a number are not parsed as a remaining time."""
     assert _found(line, left=1) == {}
 
 
 def test_the_same_complaint_again_and_again_is_found() -> None:
-    """Ten complaints that differ in numbers only are evidence, never certain; old ones are none."""
+    """Ten recent errors that differ only in numbers are evidence, never certain; old ones are none."""
     output = _times("ValueError: row # has 3 fields, expected 4", 12)
     evidence = _found(output)[EvidenceKind.SAME_ERROR]
     assert evidence.quote == "ValueError: row 11 has 3 fields, expected 4"
@@ -148,7 +148,7 @@ def test_the_same_complaint_again_and_again_is_found() -> None:
 
 
 def test_silence_counts_where_output_was_promised() -> None:
-    """A long silence is evidence for code that prints as it goes, and never for a fit that does not."""
+    """A long silence is evidence for code that prints progress, and never for a plain fit."""
     printing = "for x in y:\n    print(x)"
     assert EvidenceKind.SILENCE in _found("start", code=printing, silent=700, left=9000)
     assert _found("start", code=printing, silent=50) == {}
@@ -157,13 +157,13 @@ def test_silence_counts_where_output_was_promised() -> None:
 
 @given(st.text(max_size=2000), st.floats(0, 1e6), st.floats(0, 1e6))
 def test_any_output_can_be_read(output: str, seconds: float, left: float) -> None:
-    """Whatever is printed, looking for evidence ends, and a quote is a line of it."""
+    """For any output the search terminates, and a quote is a line of the output."""
     for evidence in _found(output, seconds=seconds, left=left).values():
         assert evidence.quote in output
 
 
 def test_a_huge_line_is_read_in_bounded_time() -> None:
-    """Long lines without a space do not make the search slow."""
+    """Long lines without a space do not slow the search down."""
     for part in ("-", "a", "1:", "Error", "1d ", "loss:"):
         _found((part * 60_000)[:60_000])
         _found(_times(part * 300, 200))

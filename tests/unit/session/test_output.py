@@ -1,15 +1,15 @@
-"""Whatever a cell prints, what is kept is bounded, plain, and holds the first and the last of it."""
+"""Output of any kind is kept as plain text of bounded length, with its beginning and end."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.output import Output, plain_text
+from comind.session.output import OutputBuffer, plain_text
 
 _JUNK = st.text(st.sampled_from("ab\r\n\x1b[]0;mK\x07\x00\ud800é"), max_size=60)
 
 
-def _collected(parts: list[str], **sizes: int) -> Output:
-    output = Output(**sizes)
+def _collected(parts: list[str], **sizes: int) -> OutputBuffer:
+    output = OutputBuffer(**sizes)
     for part in parts:
         output.add(part)
     return output
@@ -17,13 +17,13 @@ def _collected(parts: list[str], **sizes: int) -> Output:
 
 @given(st.lists(_JUNK, max_size=30))
 def test_it_does_not_matter_how_text_is_cut(parts: list[str]) -> None:
-    """Text that fits is the same, in however many parts it came."""
+    """Text within the limit is kept, in however many pieces it arrives."""
     assert _collected(parts).text() == plain_text("".join(parts))
 
 
 @given(st.lists(_JUNK, max_size=30), st.integers(1, 20), st.integers(1, 20))
 def test_what_is_kept_is_bounded(parts: list[str], head: int, tail: int) -> None:
-    """Beginning and end of the plain text are kept, and no more than was said."""
+    """Beginning and end of the plain text are kept, and no more than was printed."""
     whole = plain_text("".join(parts))
     kept = _collected(parts, head=head, tail=tail).text()
     if len(whole) <= head + tail:
@@ -36,15 +36,15 @@ def test_what_is_kept_is_bounded(parts: list[str], head: int, tail: int) -> None
 
 @given(_JUNK)
 def test_plain_text_stays_as_it_is(text: str) -> None:
-    """Plain text is printable, can be encoded, and is its own plain text."""
+    """Plain text is printable, can be encoded, and the conversion is idempotent."""
     plain = plain_text(text)
     plain.encode()
     assert not set(plain) & set("\r\x1b\x00\x07")
 
 
 def test_memory_is_bounded_while_it_comes() -> None:
-    """A line without end and a bar that is overwritten without end take no room."""
-    output = Output(head=10, tail=10)
+    """An endless line and an endlessly overwritten one take bounded memory."""
+    output = OutputBuffer(head=10, tail=10)
     for number in range(2_000):
         output.add("x" * 1_000 if number % 2 else f"\r{number}%")
         assert len(output._line) <= (1 << 16)
@@ -54,8 +54,8 @@ def test_memory_is_bounded_while_it_comes() -> None:
 
 
 def test_a_progress_bar_is_its_last_state() -> None:
-    """A bar of any length takes one line."""
-    output = Output()
+    """A progress bar becomes one line."""
+    output = OutputBuffer()
     for number in range(50_000):
         output.add(f"\r{number / 500:.1f}% of the way")
     output.add("\ndone\n")
@@ -63,5 +63,5 @@ def test_a_progress_bar_is_its_last_state() -> None:
 
 
 def test_an_open_title_hides_nothing() -> None:
-    """A terminal code that is never closed ends with its line."""
+    """An unterminated control sequence ends with its line."""
     assert plain_text("a\x1b]0;title\nthe last line") == "a\nthe last line"

@@ -1,38 +1,15 @@
-"""Packages that an agent asks for: from a local folder of wheels, never from the network."""
+"""Packages that an agent requests are installed from a local folder of wheels, without the network."""
 
-import base64
 import hashlib
 import json
-import zipfile
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.session.packages import Packages, asked_for
-
-
-def make_wheel(folder: Path, name: str, version: str = "1.0", *, requires: str = "") -> Path:
-    """Write a wheel with one module, which says its version."""
-    folder.mkdir(parents=True, exist_ok=True)
-    info = f"{name}-{version}.dist-info"
-    metadata = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
-    files = {
-        f"{name}.py": f"version = {version!r}\n",
-        f"{info}/METADATA": metadata + (f"Requires-Dist: {requires}\n" if requires else ""),
-        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
-    }
-    lines = []
-    for path, text in files.items():
-        digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
-        lines.append(f"{path},sha256={digest},{len(text.encode())}")
-    files[f"{info}/RECORD"] = "\n".join([*lines, f"{info}/RECORD,,"]) + "\n"
-    wheel = folder / f"{name}-{version}-py3-none-any.whl"
-    with zipfile.ZipFile(wheel, "w") as archive:
-        for path, text in files.items():
-            archive.writestr(path, text)
-    return wheel
+from comind.session.packages import Packages, split_installs
+from tests.unit.session.wheels import make_wheel
 
 
 @pytest.fixture(autouse=True)
@@ -47,34 +24,34 @@ def installer(root: Path, *allowed: str) -> Packages:
 
 
 def test_lines_that_ask_are_taken_out() -> None:
-    """Asking lines at the start go, in each of their forms; the rest keeps its line numbers."""
+    """Install lines at the start are removed, in each of their forms; other lines keep their numbers."""
     asking = "# first\n%pip install -q 'a' b==1.0\n\n!python -m pip install c  # why\n"
     code = f"{asking}import a\n!pip install d"
-    wanted, rest = asked_for(code)
+    wanted, rest = split_installs(code)
     assert wanted == ("a", "b==1.0", "c")
     assert rest == "# first\n\n\n\nimport a\n!pip install d"
 
 
 @given(st.text(st.sampled_from("%!pip instal\nx=1.-#'"), max_size=80))
 def test_other_cells_stay_as_they_are(code: str) -> None:
-    """No line is lost, and a cell that asks for nothing is not touched."""
-    wanted, rest = asked_for(code)
+    """A cell without install lines is unchanged."""
+    wanted, rest = split_installs(code)
     assert rest.count("\n") == code.count("\n")
     assert wanted or rest == code or "install" in code
 
 
 def test_what_is_allowed_is_installed_and_recorded(tmp_path: Path) -> None:
-    """The wheel is unpacked, its hash is kept, and the next installer of the attempt knows of it."""
+    """The wheel is unpacked, its hash recorded, and the next installer reads the record."""
     wheel = make_wheel(tmp_path / "wheels", "tiny_thing", requires="another")
-    told = installer(tmp_path, "Tiny.Thing").serve(["tiny-thing"])
-    assert told == "pip install tiny-thing: installed tiny-thing 1.0, without dependencies\n"
+    printed = installer(tmp_path, "Tiny.Thing").install(["tiny-thing"])
+    assert printed == "pip install tiny-thing: installed tiny-thing 1.0, without dependencies\n"
     assert (tmp_path / "packages" / "tiny_thing.py").is_file()
     (entry,) = json.loads((tmp_path / "packages.json").read_text())
     digest = hashlib.sha256(wheel.read_bytes()).hexdigest()
     assert entry == {"name": "tiny-thing", "version": "1.0", "sha256": digest}
     again = installer(tmp_path, "tiny-thing")
-    assert again.serve(["tiny_thing"]).endswith("tiny-thing 1.0 is installed\n")
-    assert "in use" in again.serve(["tiny_thing==2.0"])
+    assert again.install(["tiny_thing"]).endswith("tiny-thing 1.0 is installed\n")
+    assert "in use" in again.install(["tiny_thing==2.0"])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["packages", "packages.json", "wheels"]
 
 
@@ -94,24 +71,26 @@ def test_what_is_allowed_is_installed_and_recorded(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_not_allowed_is_refused_in_one_line(tmp_path: Path, asked: str) -> None:
-    """Other names, options, paths, addresses and extras are refused, and nothing is made."""
+    """Other names, options, paths, addresses and extras are refused, and nothing is created."""
     make_wheel(tmp_path / "wheels", "tiny_thing")
-    told = installer(tmp_path, "tiny-thing").serve([asked])
-    assert "refused" in told
-    assert told.count("\n") == 1
+    printed = installer(tmp_path, "tiny-thing").install([asked])
+    assert "refused" in printed
+    assert printed.count("\n") == 1
     assert list((tmp_path / "packages").iterdir()) == []
 
 
 def test_it_is_off_where_nothing_is_allowed(tmp_path: Path) -> None:
-    """Without a list the answer says so."""
-    told = installer(tmp_path).serve(["tiny_thing"])
-    assert told == ("pip install tiny_thing: refused, no packages can be installed in this campaign\n")
+    """Without an allow list the answer says so."""
+    printed = installer(tmp_path).install(["tiny_thing"])
+    assert printed == (
+        "pip install tiny_thing: refused, no packages can be installed in this campaign\n"
+    )
 
 
 def test_a_source_is_never_built(tmp_path: Path) -> None:
-    """A package without a wheel fails: its set-up program would run outside the sandbox."""
+    """A package without a wheel fails, as its build would run outside the sandbox."""
     (tmp_path / "wheels").mkdir()
     (tmp_path / "wheels" / "tiny_thing-1.0.tar.gz").write_bytes(b"not looked at")
-    told = installer(tmp_path, "tiny-thing").serve(["tiny_thing"])
-    assert "failed" in told
+    printed = installer(tmp_path, "tiny-thing").install(["tiny_thing"])
+    assert "failed" in printed
     assert list((tmp_path / "packages").iterdir()) == []

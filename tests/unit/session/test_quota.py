@@ -1,4 +1,4 @@
-"""How much disk a session fills is seen from outside, whatever it does to hide it."""
+"""Disk usage of a session is measured from outside, whatever the code does to hide it."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ from comind.system.supervisor import remove_tree
 
 @pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look is due."""
+    """Make every check due."""
     monkeypatch.setattr(module, "_LOOK_SECONDS", 0)
     monkeypatch.setattr(module, "_COST_FACTOR", 0)
 
@@ -23,7 +23,7 @@ _SMALL = Quota(disk_bytes=1 << 20, files=50, free_bytes=0)
 
 
 def test_bytes_are_counted_where_they_are_on_disk(tmp_path: Path) -> None:
-    """Real bytes pass the quota; holes do not, and links to elsewhere count as themselves."""
+    """Allocated blocks count; holes of sparse files do not, and links count as themselves."""
     watch = QuotaWatch(_SMALL, [tmp_path])
     with (tmp_path / "holes").open("wb") as file:
         file.truncate(1 << 40)
@@ -34,7 +34,7 @@ def test_bytes_are_counted_where_they_are_on_disk(tmp_path: Path) -> None:
 
 
 def test_a_file_of_many_names_counts_once(tmp_path: Path) -> None:
-    """Hard links take no more disk, but each is an entry."""
+    """Hard links take no more disk space, but each is an entry."""
     watch = QuotaWatch(_SMALL, [tmp_path])
     (tmp_path / "0").write_bytes(b"x" * (1 << 19))
     for number in range(1, 10):
@@ -47,7 +47,7 @@ def test_a_file_of_many_names_counts_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["d", "d" * 100])
 def test_folders_without_end_are_seen(tmp_path: Path, name: str) -> None:
-    """Nesting that would break whoever walks it is a reason of its own."""
+    """Folders that are nested too deep are a reason of their own."""
     watch = QuotaWatch(Quota(free_bytes=0), [tmp_path])
     here = Path.cwd()
     os.chdir(tmp_path)
@@ -60,7 +60,7 @@ def test_folders_without_end_are_seen(tmp_path: Path, name: str) -> None:
 
 
 def test_a_cell_that_begins_above_may_make_room(tmp_path: Path) -> None:
-    """Who is above the quota gets a little room to put things in order, and no more."""
+    """A cell that starts above the quota gets a little more space to clean up."""
     (tmp_path / "bytes").write_bytes(b"x" * (2 << 20))
     watch = QuotaWatch(_SMALL, [tmp_path])
     assert watch.exceeded() == ""
@@ -69,7 +69,7 @@ def test_a_cell_that_begins_above_may_make_room(tmp_path: Path) -> None:
 
 
 def test_inputs_are_not_counted(tmp_path: Path) -> None:
-    """What we laid there is not the session's."""
+    """Mounted inputs do not count."""
     (tmp_path / "input").mkdir()
     watch = QuotaWatch(_SMALL, [tmp_path], [tmp_path / "input"])
     (tmp_path / "input" / "big").write_bytes(b"x" * (2 << 20))
@@ -77,13 +77,13 @@ def test_inputs_are_not_counted(tmp_path: Path) -> None:
 
 
 def _fill(path: Path, size: int) -> None:
-    """Take so much of the disk, without writing all of it."""
+    """Occupy disk space without writing all of it."""
     with path.open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, size)
 
 
 def test_a_disk_that_fills_ends_the_cell(tmp_path: Path) -> None:
-    """Who fills the disk while a cell runs does not matter: it is ended before others suffer."""
+    """A cell is stopped when the disk is nearly full, whatever fills it."""
     floor = shutil.disk_usage(tmp_path).free - (128 << 20)
     (tmp_path / "session").mkdir()
     watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path / "session"])
@@ -93,7 +93,7 @@ def test_a_disk_that_fills_ends_the_cell(tmp_path: Path) -> None:
 
 
 def test_a_session_that_filled_the_disk_goes_on(tmp_path: Path) -> None:
-    """What its own files have taken is its own fault: its next cell may make room."""
+    """If a session's own files fill the disk, its next cell may start and free space."""
     floor = shutil.disk_usage(tmp_path).free - (128 << 20)
     _fill(tmp_path / "own", 256 << 20)
     watch = QuotaWatch(Quota(free_bytes=floor), [tmp_path])
@@ -103,15 +103,15 @@ def test_a_session_that_filled_the_disk_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_disk_that_was_full_before_is_no_fault_of_the_code(tmp_path: Path) -> None:
-    """No cell is begun, and so none fails: there is an error that says what to do."""
+    """If others fill the disk no cell starts, and DiskError says what to do."""
     with pytest.raises(DiskError, match="of its disk are free") as told:
         QuotaWatch(Quota(free_bytes=1 << 60), [tmp_path])
     assert str(tmp_path) in str(told.value)
-    assert "make room" in told.value.hint
+    assert "free disk space" in told.value.hint
 
 
 def test_a_folder_that_goes_away_is_empty(tmp_path: Path) -> None:
-    """A runtime folder is removed with its program; looking a moment later is no error."""
+    """A folder that is removed during a check counts as empty."""
     (tmp_path / "gone").mkdir()
     watch = QuotaWatch(Quota(), [tmp_path / "gone"])
     (tmp_path / "gone").rmdir()

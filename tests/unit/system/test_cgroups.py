@@ -1,4 +1,4 @@
-"""Limits for groups of processes, on both versions of the interface and on none."""
+"""Control groups are limited in version 1 and 2, and absent where neither is writable."""
 
 import os
 from pathlib import Path
@@ -6,30 +6,32 @@ from pathlib import Path
 import pytest
 
 from comind.system import cgroups
-from comind.system.cgroups import make_group
-from comind.system.owner import started
+from comind.system.cgroups import create_cgroup
+from comind.system.process_identity import start_ticks
 
 
 @pytest.fixture
 def prepared(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A plain folder does not fill itself as the system's do, so ours does."""
-    made = cgroups._made
+    """Create control files in a new folder, as the kernel does."""
+    create = cgroups._create
 
-    def made_with_files(folder: Path) -> Path | None:
-        if made(folder) is None:
-            return None
-        for name in ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",):
-            (folder / name).touch()
-        return folder
+    def create_with_files(folder: Path, limits: dict[str, int]) -> bool:
+        if folder.parent.is_dir():
+            folder.mkdir()
+            for name in (
+                ("memory.max", "pids.max") if "own" in folder.parts else ("memory.limit_in_bytes",)
+            ):
+                (folder / name).touch()
+        return create(folder, limits)
 
-    monkeypatch.setattr(cgroups, "_made", made_with_files)
+    monkeypatch.setattr(cgroups, "_create", create_with_files)
 
 
 def test_the_second_version(tmp_path: Path, prepared: None) -> None:
-    """There is one folder below our own, with all limits that it takes."""
+    """Version 2 has one folder below our own, with all limits that it supports."""
     (tmp_path / "own").mkdir()
     (tmp_path / "self").write_text("0::/own\n")
-    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     (folder,) = group.folders
     assert folder.parent == tmp_path / "own"
@@ -38,30 +40,30 @@ def test_the_second_version(tmp_path: Path, prepared: None) -> None:
 
 
 def test_the_first_version(tmp_path: Path, prepared: None) -> None:
-    """There is one folder for each controller that can be had."""
+    """Version 1 has one folder for each controller that is available."""
     (tmp_path / "memory" / "a").mkdir(parents=True)
     (tmp_path / "self").write_text("3:memory:/a\n2:freezer:/\n1:pids:/not-there\n")
-    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     assert [folder.parent for folder in group.folders] == [tmp_path / "memory" / "a"]
 
 
 def test_groups_of_the_dead_are_swept(tmp_path: Path, prepared: None) -> None:
-    """Empty groups of processes that are gone go when the next one is made; those of the living stay."""
+    """Creating a group removes empty groups of dead processes, and leaves those of live ones."""
     own = tmp_path / "own"
-    mine = f"comind-{os.getpid()}.{started(os.getpid())}-aaaa"
+    mine = f"comind-{os.getpid()}.{start_ticks(os.getpid())}-aaaa"
     for name in ("comind-999999999.5-aaaa", mine, "comind-strange", "other"):
         (own / name).mkdir(parents=True)
     (tmp_path / "self").write_text("0::/own\n")
-    group = make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
+    group = create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self")
     assert group is not None
     left = {path.name for path in own.iterdir()} - {folder.name for folder in group.folders}
     assert left == {mine, "comind-strange", "other"}
 
 
 def test_nothing_is_left_where_nothing_can_be_set(tmp_path: Path) -> None:
-    """A folder that takes no limit is removed again, and there is no group."""
+    """A folder that supports no limit is removed, and there is no group."""
     (tmp_path / "self").write_text("0::/\n")
-    assert make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
-    assert make_group(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
+    assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "self") is None
+    assert create_cgroup(memory_bytes=5, processes=7, root=tmp_path, own=tmp_path / "none") is None
     assert [path.name for path in tmp_path.iterdir()] == ["self"]

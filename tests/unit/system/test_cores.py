@@ -1,4 +1,4 @@
-"""Cores are shared between those who run at the same moment."""
+"""Cores are shared between holders that are present at the same time."""
 
 from contextlib import ExitStack
 
@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.system.cores import Cores, usable_cores
+from comind.system.hardware import Cores, usable_cores
 
 
 def test_who_is_alone_gets_every_core() -> None:
-    """A single holder gets them all, and the next one after it does, too."""
+    """A single holder gets all cores, and so does the next one after it."""
     cores = Cores(8)
     for name in ("first", "second"):
         with cores.present(name):
@@ -18,7 +18,7 @@ def test_who_is_alone_gets_every_core() -> None:
 
 
 def test_those_who_start_together_get_equal_shares() -> None:
-    """Presence counts before anyone asks, so the first to ask does not take everything."""
+    """Presence counts before the first lease, so the first holder does not get all cores."""
     cores = Cores(8)
     with ExitStack() as stack:
         for name in "abcd":
@@ -27,7 +27,7 @@ def test_those_who_start_together_get_equal_shares() -> None:
 
 
 def test_a_lease_stays_as_it_is() -> None:
-    """A holder that asks again, or sees another one come, keeps what it has."""
+    """A lease is idempotent, and does not change when another holder comes."""
     cores = Cores(4)
     with cores.present("early"):
         assert cores.lease("early") == 4
@@ -37,7 +37,7 @@ def test_a_lease_stays_as_it_is() -> None:
 
 
 def test_an_interrupted_holder_gets_what_it_had() -> None:
-    """What was recorded before a restart is granted again, up to what the machine has."""
+    """The recorded number of cores is leased again after a restart, up to those of the machine."""
     cores = Cores(4)
     with cores.present("resumed"), cores.present("moved"):
         assert cores.lease("resumed", wanted=3) == 3
@@ -45,7 +45,7 @@ def test_an_interrupted_holder_gets_what_it_had() -> None:
 
 
 def test_what_was_held_comes_back_after_a_failure() -> None:
-    """A holder that fails leaves nothing behind."""
+    """A holder that fails releases its lease."""
     cores = Cores(4)
 
     def fail() -> None:
@@ -61,7 +61,7 @@ def test_what_was_held_comes_back_after_a_failure() -> None:
 
 @given(count=st.integers(0, 64), steps=st.lists(st.tuples(st.integers(0, 9), st.booleans())))
 def test_shares_never_exceed_the_machine(count: int, steps: list[tuple[int, bool]]) -> None:
-    """However they come, ask and go, only the one core that everyone gets is handed out twice."""
+    """In any order of events, only the one core that everyone gets is overcommitted."""
     cores, inside, held = Cores(count), {}, {}
     for number, stays in steps:
         name = str(number)

@@ -1,4 +1,4 @@
-"""Files that strangers wrote are read without following them anywhere."""
+"""Untrusted files are read and copied without following links."""
 
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ from comind.system.files import (
 
 
 def test_a_plain_file_is_read(tmp_path: Path) -> None:
-    """A plain file in the folder or below it is read as it is."""
+    """A regular file in the folder or below it is read."""
     (tmp_path / "deep").mkdir()
     (tmp_path / "deep" / "a.csv").write_bytes(b"1,2")
     assert read_untrusted(tmp_path, "deep/a.csv", limit=10) == b"1,2"
@@ -26,7 +26,7 @@ def test_a_plain_file_is_read(tmp_path: Path) -> None:
     "name", ["../secret", "/etc/passwd", "", "a/../../secret", "nul\0", "link", "linked/secret"]
 )
 def test_no_name_leads_out(tmp_path: Path, name: str) -> None:
-    """Neither a path nor a link gets at a file outside the folder."""
+    """Neither a path nor a link reaches a file outside the folder."""
     inside = tmp_path / "inside"
     inside.mkdir()
     (tmp_path / "secret").write_text("labels")
@@ -37,7 +37,7 @@ def test_no_name_leads_out(tmp_path: Path, name: str) -> None:
 
 
 def test_special_files_are_refused_at_once(tmp_path: Path) -> None:
-    """A pipe, a folder, a file with a second name and a sparse giant are refused, without waiting."""
+    """A pipe, a folder, a hard link and a sparse giant are refused without blocking."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     (tmp_path / "one").write_text("x")
@@ -63,7 +63,7 @@ def test_a_tree_is_copied_without_links(tmp_path: Path) -> None:
 
 
 def test_a_durable_write_replaces_the_whole(tmp_path: Path) -> None:
-    """After a write the file holds the new content and nothing else lies about."""
+    """An atomic write replaces the content and leaves no other file."""
     write_atomically(tmp_path / "new" / "a", "long content")
     write_atomically(tmp_path / "new" / "a", "short")
     assert (tmp_path / "new" / "a").read_text() == "short"
@@ -77,7 +77,7 @@ def _refusal(source: Path, target: Path, **limits: int) -> str:
 
 
 def test_a_tree_of_a_stranger_is_copied_within_limits(tmp_path: Path) -> None:
-    """Plain files come along; links, pipes, second names, giants, crowds and depths end the copy."""
+    """Regular files are copied; links, pipes and excess of size, entries or depth are refused."""
     source = tmp_path / "source"
     (source / "a").mkdir(parents=True)
     (source / "a" / "model.bin").write_bytes(b"model")

@@ -1,4 +1,4 @@
-"""A device has one holder at a time, on the whole machine."""
+"""Each GPU has one holder at a time on the whole machine."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.system.gpus import Gpus, list_gpus
+from comind.system.hardware import Gpus, _list_gpus
 
 _LISTED = """\
 GPU 0: NVIDIA H200 (UUID: GPU-aaaa)
@@ -21,7 +21,7 @@ GPU 2: NVIDIA H200 (UUID: GPU-eeee)
 
 @pytest.fixture
 def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine whose driver lists three GPUs, one of them in two parts."""
+    """A machine whose driver lists three GPUs, one of them with two parts."""
     program = tmp_path / "nvidia-smi"
     program.write_text(f"#!/bin/sh\ncat <<'END'\n{_LISTED}END\n")
     program.chmod(0o755)
@@ -30,8 +30,8 @@ def driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_devices_and_parts_are_listed(driver: None) -> None:
-    """Whole GPUs are listed by their unique names; of one that is cut, its parts."""
-    assert list_gpus() == ("GPU-aaaa", "MIG-cccc", "MIG-dddd", "GPU-eeee")
+    """GPUs are listed by UUID, a partitioned one by its parts."""
+    assert _list_gpus() == ("GPU-aaaa", "MIG-cccc", "MIG-dddd", "GPU-eeee")
 
 
 @pytest.mark.parametrize(
@@ -46,20 +46,20 @@ def test_devices_and_parts_are_listed(driver: None) -> None:
 def test_our_own_limits_are_kept(
     driver: None, wanted: str, devices: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What we may not use ourselves, we do not hand out."""
+    """Devices outside of our own CUDA_VISIBLE_DEVICES are not leased."""
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", wanted)
-    assert list_gpus() == devices
+    assert _list_gpus() == devices
 
 
 def test_a_machine_without_a_driver_has_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Without nvidia-smi there is nothing to lease, and no lock is written."""
+    """Without nvidia-smi there is nothing to lease, and no lock file."""
     monkeypatch.setenv("PATH", "/nowhere")
     assert Gpus(folder=tmp_path / "locks").lease("a") == ()
     assert not (tmp_path / "locks").exists()
 
 
 def test_a_device_has_one_holder(tmp_path: Path) -> None:
-    """Holders get shares that never overlap, also those of another process; who comes late gets none."""
+    """Shares never overlap, also across processes; a holder that comes late may get none."""
     first = Gpus(lambda: ("x", "y"), tmp_path / "locks")
     other = Gpus(lambda: ("x", "y"), tmp_path / "locks")  # as in another process: locks are of the file
     with first.present("a"), other.present("b"), first.present("c"):
@@ -74,7 +74,7 @@ def test_a_device_has_one_holder(tmp_path: Path) -> None:
 def test_a_lease_ends_with_its_process(tmp_path: Path) -> None:
     """After kill -9 of its holder a device is free."""
     code = (
-        "import sys, time; from pathlib import Path; from comind.system.gpus import Gpus\n"
+        "import sys, time; from pathlib import Path; from comind.system.hardware import Gpus\n"
         f"print(Gpus(lambda: ('x',), Path({str(tmp_path)!r})).lease('a'), flush=True); time.sleep(60)"
     )
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}

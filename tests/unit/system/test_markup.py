@@ -1,10 +1,10 @@
-"""Words out of HTML; what is no HTML stays as it is."""
+"""HTML becomes text; other text is unchanged."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.system.markup import plain
+from comind.system.markup import html_to_text
 
 
 @pytest.mark.parametrize(
@@ -20,11 +20,11 @@ from comind.system.markup import plain
     ],
 )
 def test_words_of_a_message(given_: str, words: str) -> None:
-    """Blocks become lines, entities characters, pictures their captions; scripts vanish."""
-    assert plain(given_) == words
+    """Blocks become lines, entities characters, pictures their captions; scripts are dropped."""
+    assert html_to_text(given_) == words
 
 
 @given(st.text(alphabet="<>/pab &;'\"=-!", max_size=60))
 def test_anything_can_be_read(text: str) -> None:
-    """Whatever a stranger wrote, it is read to its end."""
-    assert isinstance(plain(f"<p>{text}"), str)
+    """Any text can be converted."""
+    assert isinstance(html_to_text(f"<p>{text}"), str)

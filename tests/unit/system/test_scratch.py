@@ -1,4 +1,4 @@
-"""Temporary folders go with us, and nothing that a stranger put in them can keep them."""
+"""Scratch folders are removed with the process, whatever their content."""
 
 import os
 import signal
@@ -7,24 +7,24 @@ import sys
 import time
 from pathlib import Path
 
-from comind.system.scratch import ScratchFolder
 from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import scratch_folder
 
 
 def test_a_folder_is_private_and_goes() -> None:
-    """Nobody else can look in; at the end of the block it is gone."""
-    with ScratchFolder("t") as folder:
+    """Its parent is private, and it is removed at the end of the block."""
+    with scratch_folder("t") as folder:
         assert folder.parent.stat().st_mode & 0o777 == 0o700
         (folder / "labels.csv").write_text("secret")
     assert not folder.exists()
 
 
 def test_a_folder_goes_when_we_are_killed() -> None:
-    """After a kill -9 in the middle of the block nothing is left."""
+    """After kill -9 within the block nothing is left."""
     program = (
         "import time\n"
-        "from comind.system.scratch import ScratchFolder\n"
-        "with ScratchFolder('t') as folder:\n"
+        "from comind.system.temporary_folders import scratch_folder\n"
+        "with scratch_folder('t') as folder:\n"
         "    (folder / 'labels.csv').write_text('secret')\n"
         "    print(folder, flush=True)\n"
         "    time.sleep(300)\n"
@@ -43,7 +43,7 @@ def test_a_folder_goes_when_we_are_killed() -> None:
 
 
 def test_a_folder_of_any_depth_is_removed(tmp_path: Path) -> None:
-    """Thousands of folders in each other, closed ones and links in them, are removed; targets stay."""
+    """Thousands of nested folders, unreadable ones and links in them are removed; link targets stay."""
     target = tmp_path / "target"
     target.mkdir()
     (target / "kept").write_text("kept")
@@ -65,7 +65,7 @@ def test_a_folder_of_any_depth_is_removed(tmp_path: Path) -> None:
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
-    """Where a folder was replaced by a link, the link goes and its target stays."""
+    """If a folder was replaced by a link, the link is removed and its target stays."""
     target = tmp_path / "target"
     target.mkdir()
     (tmp_path / "top").symlink_to(target)

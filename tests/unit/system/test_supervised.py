@@ -1,4 +1,4 @@
-"""Processes on a leash end with us, however we end."""
+"""Supervised processes are killed when their parent exits, whatever ends it."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def _wait_for(path: Path) -> str:
 
 
 def test_a_child_that_ends_tells_its_exit_code(tmp_path: Path) -> None:
-    """The exit code comes through, and the child's words go to the log."""
+    """The exit code is passed on, and output is logged."""
     log = tmp_path / "log"
     child = start_supervised([sys.executable, "-c", "print('hi'); exit(7)"], env=_ENV, log=log)
     for _ in range(200):
@@ -45,7 +45,7 @@ def test_a_child_that_ends_tells_its_exit_code(tmp_path: Path) -> None:
 
 
 def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
-    """A child and the process that it started are gone when stop returns."""
+    """A child and its own child are gone when stop returns."""
     script = f"sleep 300 & echo $! > {tmp_path}/pid; wait"
     child = start_supervised(["/bin/sh", "-c", script], env=_ENV)
     grandchild = int(_wait_for(tmp_path / "pid"))
@@ -55,7 +55,7 @@ def test_stopping_ends_the_whole_group(tmp_path: Path) -> None:
 
 
 def test_a_stubborn_child_is_killed(tmp_path: Path) -> None:
-    """A child that ignores the polite signal is killed after the grace."""
+    """A child that ignores SIGTERM is killed after the grace period."""
     script = f"trap '' TERM; echo $$ > {tmp_path}/pid; while :; do sleep 0.1; done"
     child = start_supervised(["/bin/sh", "-c", script], env=_ENV, grace=0.2)
     pid = int(_wait_for(tmp_path / "pid"))
@@ -64,13 +64,13 @@ def test_a_stubborn_child_is_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_ends_when_we_are_killed(tmp_path: Path) -> None:
-    """A kill -9 of the parent ends the child, and its scratch folder goes, too."""
+    """A kill -9 of the parent kills the child and removes its scratch folder."""
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     program = (
         "import time, pathlib, os\n"
-        "from comind.system.supervised import start_leashed\n"
-        f"start_leashed(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
+        "from comind.system.supervised import start_supervised\n"
+        f"start_supervised(['/bin/sh', '-c', 'echo $$ > {tmp_path}/pid; sleep 300'],"
         f" env=dict(os.environ), scratch=pathlib.Path({str(scratch)!r}))\n"
         "time.sleep(300)\n"
     )
@@ -87,7 +87,7 @@ def test_a_child_ends_when_we_are_killed(tmp_path: Path) -> None:
 
 
 def test_a_child_gets_no_environment_of_ours() -> None:
-    """Nothing of our environment reaches the child unless it is handed over."""
+    """Our environment is not inherited."""
     os.environ["COMIND_CANARY"] = "secret"
     try:
         done = start_supervised(
@@ -101,7 +101,7 @@ def test_a_child_gets_no_environment_of_ours() -> None:
 
 
 def test_daemons_do_not_slip_away(tmp_path: Path) -> None:
-    """A process that left its group, its session and its parent behind ends with the child."""
+    """A daemon in another process group and session is killed with the child."""
     daemon = (
         "import os, time, pathlib\n"
         "if os.fork() == 0:\n"
@@ -120,7 +120,7 @@ def test_daemons_do_not_slip_away(tmp_path: Path) -> None:
 
 
 def test_a_log_is_bounded(tmp_path: Path) -> None:
-    """Of a child that prints without end, the beginning and the end are in the log, and no more."""
+    """The log of a child that prints without end has beginning and end, and a limited size."""
     log = tmp_path / "log"
     program = "print('first')\nfor _ in range(3000): print('x' * 1000)\nprint('last')"
     child = start_supervised([sys.executable, "-c", program], env=_ENV, log=log, log_bytes=10_000)
@@ -134,7 +134,7 @@ def test_a_log_is_bounded(tmp_path: Path) -> None:
 
 
 def test_a_program_goes_with_its_keeper(tmp_path: Path) -> None:
-    """Where the keeper itself is killed, the program does not live on without it."""
+    """If the supervisor is killed, so is the program."""
     told = tmp_path / "pid"
     program = f"import os, time; open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(60)"
     process = start_supervised([sys.executable, "-c", program], env=_ENV)

@@ -18,7 +18,7 @@ _PRODUCT = Path(__file__).parents[3]
 
 @pytest.fixture
 def busy_collector() -> Iterator[None]:
-    """Let the garbage collector run all the time, and each time hand over to another thread."""
+    """Run the garbage collector all the time, and switch threads in it."""
 
     def hand_over(_phase: str, _info: dict[str, int]) -> None:
         time.sleep(0)
@@ -36,7 +36,7 @@ def _deep(levels: int, parse: Callable[[str], ast.Module]) -> ast.Module:
 
 
 def test_threads_parse_at_once(busy_collector: None) -> None:
-    """Threads of different depth get their trees, whenever one is interrupted by another."""
+    """Threads that parse programs of different depth get their trees, whenever they are interrupted."""
     together = threading.Barrier(4)
 
     def many(levels: int) -> int:
@@ -48,7 +48,7 @@ def test_threads_parse_at_once(busy_collector: None) -> None:
 
 
 def test_nobody_else_calls_the_parser() -> None:
-    """One lock serves only if all of ours ask for it."""
+    """All parsing goes through the one lock."""
     sources = [path for part in ("comind", "tasks", "flows") for path in (_PRODUCT / part).rglob("*.py")]
     inside = ("session/inside", "recordings", "communities", "system/syntax.py")  # or in a sandbox
     found = [

@@ -1,4 +1,4 @@
-"""Folders beside the data go with the block, or at the next start; those in use stay."""
+"""Temporary folders beside data are removed with the block or at the next start, unless in use."""
 
 import signal
 import subprocess
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from comind.system.temporary_folder import remove_stale_folders, temporary_folder
+from comind.system.temporary_folders import remove_stale_folders, temporary_folder
 
 _PROGRAM = """
 import sys, time
 from pathlib import Path
-from comind.system.temporary_folder import workplace
-with workplace(Path(sys.argv[1]), "again") as place:
+from comind.system.temporary_folders import temporary_folder
+with temporary_folder(Path(sys.argv[1]), "again") as place:
     (place / "labels.csv").write_text("secret")
     print(place, flush=True)
     time.sleep(300)
@@ -36,7 +36,7 @@ def _at_work(home: Path) -> Iterator[Path]:
 
 
 def test_a_folder_is_private_and_goes(tmp_path: Path) -> None:
-    """Nobody else can look in; at the end of the block it is gone."""
+    """It is private, and it is removed at the end of the block."""
     with temporary_folder(tmp_path / "home", "again") as place:
         assert place.stat().st_mode & 0o777 == 0o700
         (place / "labels.csv").write_text("secret")
@@ -44,7 +44,7 @@ def test_a_folder_is_private_and_goes(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> None:
-    """After a kill -9 the folder goes when the next one is made; others in the same place stay."""
+    """After a kill -9 the folder is removed when the next one is created; other folders stay."""
     (tmp_path / "other").mkdir()
     with _at_work(tmp_path) as left:
         pass
@@ -56,7 +56,7 @@ def test_what_a_killed_process_left_goes_at_the_next_start(tmp_path: Path) -> No
 
 
 def test_a_folder_in_use_stays(tmp_path: Path) -> None:
-    """While its process lives, neither a new folder nor clearing up touches one."""
+    """While its process lives, neither a new folder nor `remove_stale_folders` removes it."""
     with _at_work(tmp_path) as used:
         assert remove_stale_folders(tmp_path, "again") == []
         with temporary_folder(tmp_path, "again"):

@@ -1,1 +1,1 @@
-"""AIDE: the tree, its nodes, and what they are asked."""
+"""Tests of AIDE: search policy, nodes and prompts."""

@@ -1,4 +1,4 @@
-"""Whatever a model says to a node, it ends with a whole outcome and the tree grows on."""
+"""Any reply of a model gives a node a valid outcome, and the tree continues to grow."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -10,8 +10,8 @@ from pydantic import BaseModel
 
 from comind.agents.aide import Aide
 from comind.agents.aide.coder import Review, Solution
-from comind.agents.aide.community import Digest, Picks
-from comind.agents.aide.tree import AideParameters
+from comind.agents.aide.notes import Digest, Picks
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.log.outcome import CodeOutcome, FailureKind
 from comind.campaign.worker import execute
 from comind.domain.draft import Operator
@@ -20,7 +20,7 @@ from comind.llm.base import ModelRequest
 from comind.llm.exchange import parse, request_for
 from tests.unit.agents.aide.trees import Tree, next_node
 from tests.unit.agents.community import VIEW
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.agents.test_fuzz import Babbling
 from tests.unit.campaign.world import World
 
@@ -31,7 +31,7 @@ _CALLS = {Operator.DRAFT: 3 * (1 + 4 + 1 + 1), Operator.DEBUG: 3 * 2, Operator.I
 @given(data=st.data())
 @settings(max_examples=30)
 def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None:
-    """An outcome that is no fault of ours, after a bounded number of calls, that the tree can take."""
+    """A node ends with a valid outcome after a bounded number of calls, whatever the replies."""
     agent = Aide(PROBLEM, AideParameters(community="rag"), seed=0, community=VIEW)
     with TemporaryDirectory() as name:
         world = World(Path(name))
@@ -53,7 +53,7 @@ def test_no_reply_breaks_a_node(operator: Operator, data: st.DataObject) -> None
 @given(data=st.data())
 @settings(max_examples=40)
 def test_every_reply_is_a_value_or_refused(reply_type: type[BaseModel], data: st.DataObject) -> None:
-    """What is parsed can be written down again; what is not has a reason of a bounded length."""
+    """A reply that parses can be serialised; one that does not is refused with a short reason."""
     reply = Babbling(data).complete(request_for(ModelRequest(role="x", messages=()), reply_type))
     refused = written = ""
     try:

@@ -1,4 +1,4 @@
-"""One node: what the model is asked, what runs, and what becomes of it."""
+"""One node: its prompts, the program that runs, and its outcome."""
 
 import shutil
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.aide import Aide
-from comind.agents.aide.tree import AideParameters
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.log.outcome import CodeOutcome, FailureKind
 from comind.campaign.log.work_events import WORK_EVENTS, CallAnswered
 from comind.campaign.work.text_ranking import BM25
@@ -18,7 +18,7 @@ from comind.eventlog.log import read_log
 from comind.testing import ScriptedEmbedder
 from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
 from tests.unit.agents.community import VIEW, discussion, notebook
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 
 _BAD = {"plan": "Try.", "code": "unknown"}
 
@@ -28,7 +28,7 @@ def _asked(request: Any) -> str:
 
 
 def test_a_draft_is_written_run_scored_and_reviewed(tmp_path: Path) -> None:
-    """Two calls and one run make a node: its score is the grader's, its report plan and review."""
+    """A node takes two calls and one run; its score is the grader's, its report plan and review."""
     outcome, [write, review], world = carried_out(tmp_path, next_node(Operator.DRAFT), PLAN, REVIEW)
     assert outcome.score is not None
     assert outcome.score.value.value == 0.9
@@ -43,7 +43,7 @@ def test_a_draft_is_written_run_scored_and_reviewed(tmp_path: Path) -> None:
 
 
 def test_a_debug_is_shown_what_failed(tmp_path: Path) -> None:
-    """Program, output and error of the parent stand in the prompt, and the data, but no memory."""
+    """The prompt has program, output and error of the parent, and the data, but no memory."""
     work = next_node(Operator.DEBUG)
     outcome, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW)
     assert outcome.score is not None
@@ -53,7 +53,7 @@ def test_a_debug_is_shown_what_failed(tmp_path: Path) -> None:
 
 
 def test_an_improvement_is_shown_the_program_and_the_memory(tmp_path: Path) -> None:
-    """The parent's program and what was scored stand in the prompt, and no view of the data."""
+    """The prompt has the parent's program and the memory of scored nodes, and no view of the data."""
     [work] = Tree(drafts=2, debug_probability=0).grown(good(0.7, "worse"), good(0.8, "better"))
     outcome, [write, _], _ = carried_out(tmp_path, work, {"plan": "p", "code": "poor"}, REVIEW)
     assert outcome.score is not None, "a worse child is a good node, too"
@@ -76,7 +76,7 @@ def test_an_improvement_is_shown_the_program_and_the_memory(tmp_path: Path) -> N
     ],
 )
 def test_a_node_without_a_score_is_buggy(code: str, told: str, tmp_path: Path) -> None:
-    """An error, missing files and a refused submission are told to the review, and there is no score."""
+    """The review is told of an error, missing files or a refused submission, and there is no score."""
     work = next_node(Operator.DRAFT)
     outcome, [_, review], _ = carried_out(tmp_path, work, {"plan": "Try.", "code": code}, REVIEW)
     assert outcome.score is None
@@ -87,7 +87,7 @@ def test_a_node_without_a_score_is_buggy(code: str, told: str, tmp_path: Path) -
 
 
 def test_without_a_review_the_score_stays(tmp_path: Path) -> None:
-    """A review without the promised form costs three calls and takes nothing away."""
+    """An invalid review costs three calls and leaves the score."""
     outcome, asked, _ = carried_out(tmp_path, next_node(Operator.DRAFT), PLAN, *[{"words": "?"}] * 3)
     assert outcome.score is not None
     assert outcome.failure is None
@@ -96,7 +96,7 @@ def test_without_a_review_the_score_stays(tmp_path: Path) -> None:
 
 
 def test_a_plan_without_a_program_is_asked_for_again(tmp_path: Path) -> None:
-    """Three replies without a program end the node; nothing ran."""
+    """Three replies without a program end the node, and nothing runs."""
     outcome, asked, world = carried_out(
         tmp_path, next_node(Operator.DRAFT), *[{"plan": "Think.", "code": " "}] * 3
     )
@@ -108,7 +108,7 @@ def test_a_plan_without_a_program_is_asked_for_again(tmp_path: Path) -> None:
 
 
 def test_a_tree_of_failures_ends(tmp_path: Path) -> None:
-    """Where every program fails, all nodes are drafts and debugs, and the tree ends all the same."""
+    """If every program fails, all nodes are drafts and debugs, and the tree ends."""
     tree = Tree(steps=8, drafts=2, debug_probability=1, max_debug_depth=1)
     for number in range(8):
         [name] = tree.grow()
@@ -120,7 +120,7 @@ def test_a_tree_of_failures_ends(tmp_path: Path) -> None:
 
 
 def test_a_draft_is_shown_its_notebook(tmp_path: Path) -> None:
-    """In the variant `code` the notebook stands in the prompt as what a stranger wrote."""
+    """In the variant `code` the prompt has the notebook, marked as untrusted."""
     tree = Tree(community="code", view=VIEW)
     [work] = tree.grown()
     _, [write, _], _ = carried_out(tmp_path, work, PLAN, REVIEW, community="code")
@@ -133,7 +133,7 @@ _DIGEST = {"summary": "Logarithms help."}
 
 
 def test_a_draft_is_told_what_the_model_picked(tmp_path: Path) -> None:
-    """In the variant `rag` titles are shown, the picks are summarised, the summaries are given."""
+    """In the variant `rag` the model picks titles, and the prompt has summaries of the picks."""
     work = next_node(Operator.DRAFT)
     replies = (_PICKS, _DIGEST, {"summary": "A forest."}, PLAN, REVIEW)
     outcome, asked, _ = carried_out(tmp_path, work, *replies, community="rag")
@@ -159,7 +159,7 @@ def test_a_draft_is_told_what_the_model_picked(tmp_path: Path) -> None:
 def test_a_draft_does_without_what_it_cannot_be_told(
     replies: list[dict[str, Any]], shown: bool, tmp_path: Path
 ) -> None:
-    """Where the model picks nothing, or cannot say what is in an item, the draft is written without."""
+    """If the model picks nothing or fails to summarise, the draft is written without notes."""
     work = next_node(Operator.DRAFT)
     outcome, asked, _ = carried_out(tmp_path, work, *replies, PLAN, REVIEW, community="rag")
     assert outcome.score is not None
@@ -184,7 +184,7 @@ _HELP = CommunityView(
 def test_later_nodes_are_told_what_is_near(
     operator: Operator, near: str, embedder: ScriptedEmbedder | None, tmp_path: Path
 ) -> None:
-    """In the variant `rag` the passages nearest to error, or to plan and review, stand in the prompt."""
+    """In the variant `rag` the prompt has the passages nearest to the error, or to plan and review."""
     report = {"report": "A forest did well, a better forest may do more."}
     [work] = Tree(drafts=1, debug_probability=1).grown(
         {Operator.DEBUG: buggy(), Operator.IMPROVE: good().model_copy(update=report)}[operator]
@@ -213,7 +213,7 @@ def _timeless(outcome: CodeOutcome) -> CodeOutcome:
 def test_a_killed_node_goes_on_to_the_same_end(
     operator: Operator, variant: str, replies: tuple[dict[str, Any], ...], tmp_path: Path
 ) -> None:
-    """Killed after any record, a node ends as it would have, and asks for no recorded reply again."""
+    """Killed after any record, a node resumes to the same outcome without repeating a request."""
     work = next_node(operator)
     expected, *_ = carried_out(tmp_path / "whole", work, *replies, community=variant)
     place = Path("runs/demo-tiny-1/attempt-001/log.jsonl")

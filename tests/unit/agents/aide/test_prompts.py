@@ -1,6 +1,6 @@
-"""What AIDE asks: as it was reviewed, and never more than a model can read.
+"""AIDE's prompts match the reviewed snapshots and fit the context window.
 
-Run with UPDATE_SNAPSHOTS=1 to write the present text to snapshots/, and read the difference.
+Run with UPDATE_SNAPSHOTS=1 to rewrite snapshots/, and review the diff.
 """
 
 import os
@@ -12,14 +12,14 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from comind.agents.aide import Aide
-from comind.agents.aide.coder import room_in
-from comind.agents.aide.tree import AideParameters
+from comind.agents.aide.coder import token_limits
+from comind.agents.aide.tree_search import AideParameters
 from comind.domain.draft import Operator
 from comind.llm.base import ModelRequest
 from comind.llm.tokens import count_tokens
 from tests.unit.agents.aide.trees import PLAN, REVIEW, Tree, buggy, carried_out, good, next_node
 from tests.unit.agents.community import VIEW, discussion, notebook
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.world import hand_in
 
 _SNAPSHOTS = Path(__file__).parent / "snapshots"
@@ -62,7 +62,7 @@ def _requests(name: str, root: Path) -> ModelRequest:
     ],
 )
 def test_prompts_are_as_reviewed(name: str, tmp_path: Path) -> None:
-    """Each prompt of a small tree is the text in snapshots/."""
+    """Each prompt of a small tree matches its snapshot."""
     request = _requests(name, tmp_path)
     asked = "\n\n".join(f"=== {m.role}\n{m.content}" for m in request.messages) + "\n"
     snapshot = _SNAPSHOTS / f"{name}.txt"
@@ -82,7 +82,7 @@ _LENGTHS = st.integers(min_value=1, max_value=40_000)
 def test_prompts_stay_under_their_size(
     tmp_path_factory: pytest.TempPathFactory, text: str, length: int, context: int, operator: Operator
 ) -> None:
-    """Whatever task, data, memory, program, output or community hold, prompt and reply fit the model."""
+    """Prompt and reply fit the context window whatever task, data, program and community hold."""
     long = text * (length // len(text) + 1)
     texts = {"description": long, "preview": long, "title": long, "metric": long}
     columns = dict.fromkeys(("id_columns", "label_columns", "target_columns"), (long, "label"))
@@ -111,7 +111,7 @@ def test_prompts_stay_under_their_size(
 @settings(max_examples=20)
 @given(_TEXTS, _LENGTHS)
 def test_what_is_planned_is_bounded(text: str, length: int) -> None:
-    """Whatever programs, outputs and reports were, a plan takes no more than a model can read."""
+    """A plan fits a long context window for any programs, outputs and reports."""
     long = text * (length // len(text) + 1)
     for end in (good(program=long), buggy(long)):
         values = {"report": long}
@@ -122,8 +122,8 @@ def test_what_is_planned_is_bounded(text: str, length: int) -> None:
 
 @pytest.mark.parametrize("context", [1_024, 8_192, 40_000, 131_072, 2_000_000])
 def test_room_grows_with_the_model(context: int) -> None:
-    """There are always 2,000 tokens for a program and never more than 16,000; of 8k all parts fit."""
-    room = room_in(context)
+    """A program has 2,000 to 16,000 tokens, and at 8k all parts fit."""
+    room = token_limits(context)
     assert 2_000 <= room["reply"] <= 16_000
     assert sum(room.values()) <= max(8_192, context)
-    assert all(room_in(2 * context)[part] >= size for part, size in room.items())
+    assert all(token_limits(2 * context)[part] >= size for part, size in room.items())

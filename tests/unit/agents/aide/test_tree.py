@@ -1,4 +1,4 @@
-"""The search policy: what AIDE plans is a pure function of the tree, within its limits."""
+"""The search policy: AIDE's plan is a pure function of the tree, within its limits."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def _kinds(tree: Tree) -> list[str]:
 
 
 def test_drafts_come_first() -> None:
-    """Whatever becomes of them, the first nodes are drafts, and the baseline is none of them."""
+    """The first nodes are drafts, whatever their outcomes, and the baseline is not one of them."""
     tree = Tree(drafts=3)
     [work] = tree.grown(good(0.9), buggy())
     assert [node.operator for node in (*tree.nodes, work)] == [Operator.DRAFT] * 3
@@ -31,7 +31,7 @@ def test_drafts_come_first() -> None:
 
 
 def test_the_best_good_node_is_improved() -> None:
-    """The first of the best nodes is the parent, and its program is what the child starts from."""
+    """The parent is the first of the best nodes, and the child starts from its program."""
     tree = Tree(drafts=3, debug_probability=0)
     [work] = tree.grown(good(0.7, "a"), good(0.9, "b"), good(0.9, "c"))
     assert (work.operator, work.parents) == (Operator.IMPROVE, ("attempt-002",))
@@ -40,7 +40,7 @@ def test_the_best_good_node_is_improved() -> None:
 
 
 def test_a_metric_can_be_one_to_minimise() -> None:
-    """Best is what the grader's metric calls better; the baseline's score is no node's."""
+    """Best follows the metric's direction, and the baseline's score is not a node's."""
     tree = Tree(drafts=2, debug_probability=0, maximize=False)
     [work] = tree.grown(good(0.3, maximize=False), good(0.1, maximize=False))
     assert work.parents == ("attempt-002",)
@@ -56,19 +56,19 @@ def test_a_failed_program_is_debugged_with_its_error() -> None:
 
 
 def test_what_has_no_program_cannot_be_debugged() -> None:
-    """After replies without form there is nothing to repair, so another draft is made."""
+    """After invalid replies there is no program to debug, so another draft is planned."""
     [work] = Tree(drafts=1, debug_probability=1).grown(wordless())
     assert work.operator is Operator.DRAFT
 
 
 def test_without_a_good_node_another_draft_is_made() -> None:
-    """Where nothing is scored and nothing is debugged, there are more drafts than planned at first."""
+    """If nothing is scored and nothing is debugged, there are more drafts than the parameter says."""
     tree = Tree(drafts=2, debug_probability=0)
     assert [work.operator for work in tree.grown(buggy(), buggy(), buggy())] == [Operator.DRAFT]
 
 
 def test_a_chain_of_debugs_ends() -> None:
-    """A chain holds one more debug than the depth says, then the leaf is left alone."""
+    """A chain has one debug more than the maximum depth, then the leaf is not debugged again."""
     tree = Tree(drafts=1, debug_probability=1, max_debug_depth=2)
     [work] = tree.grown(*[buggy()] * 4)
     assert _kinds(tree) == ["draft", "debug", "debug", "debug"]
@@ -76,7 +76,7 @@ def test_a_chain_of_debugs_ends() -> None:
 
 
 def test_one_leaf_has_one_debug_at_once() -> None:
-    """A leaf whose debug is in flight is no leaf; other slots turn to something else."""
+    """A leaf whose debug is in flight is not debugged by another slot."""
     tree = Tree(drafts=1, debug_probability=1, coders=3)
     tree.grow()
     for name in ("attempt-001", "attempt-002", "attempt-003"):
@@ -87,7 +87,7 @@ def test_one_leaf_has_one_debug_at_once() -> None:
 
 
 def test_memory_holds_what_was_scored() -> None:
-    """Drafts and improvements know plan, review and score of the good nodes, the newest last."""
+    """Drafts and improvements get plan, review and score of the scored nodes, the newest last."""
     [work] = Tree(drafts=9).grown(good(0.8), buggy(), good(0.9))
     known = work.draft.method
     assert known.index("attempt-001: accuracy 0.8") < known.index("attempt-003: accuracy 0.9")
@@ -96,7 +96,7 @@ def test_memory_holds_what_was_scored() -> None:
 
 
 def test_the_tree_ends_with_its_steps() -> None:
-    """When all nodes are planned, what is in flight is waited for, then there is no more to do."""
+    """When all nodes are planned, the agent waits for those in flight and is then done."""
     tree = Tree(steps=3, coders=2)
     first, second = tree.grow()
     tree.end(first, good())
@@ -109,7 +109,7 @@ def test_the_tree_ends_with_its_steps() -> None:
 
 
 def test_each_draft_has_a_notebook_of_its_own() -> None:
-    """In the variant `code`, drafts are given the notebooks in Python, those with most votes first."""
+    """In the variant `code` each draft gets another Python notebook, in order of votes."""
     view = CommunityView(
         notebooks=(
             notebook("a/few", "few", votes=1),
@@ -126,7 +126,7 @@ def test_each_draft_has_a_notebook_of_its_own() -> None:
 
 @pytest.mark.parametrize("view", [CommunityView(), VIEW])
 def test_the_journal_is_the_tree(view: CommunityView) -> None:
-    """Children stand below their parents, with plan and review; that there is no community is said."""
+    """The journal nests children below parents, with plan and review, and notes a missing community."""
     tree = Tree(drafts=1, community="rag", debug_probability=1)
     [name] = tree.grow()
     tree.end(name, buggy())
@@ -138,7 +138,7 @@ def test_the_journal_is_the_tree(view: CommunityView) -> None:
 
 
 def test_an_estimate_counts_nodes() -> None:
-    """What is expected is a program and a review a node, and reading where drafts read."""
+    """The estimate has a program and a review for each node, and reading for each draft in `rag`."""
     for variant, calls in (("none", 40), ("rag", 45)):
         expected = Aide.estimate(Tree(steps=20, community=variant).state.spec)
         assert expected.plan == "20 programs, 5 drafts first"
@@ -191,7 +191,7 @@ def test_every_tree_keeps_the_rules(
     probability: float,
     deepest: int,
 ) -> None:
-    """Roots, chains, parents and numbers are as they should be, whatever comes back in what order."""
+    """Roots, chains, parents and counts keep their invariants for any outcomes in any order."""
     tree = Tree(
         seed=seed,
         coders=coders,

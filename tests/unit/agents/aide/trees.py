@@ -1,4 +1,4 @@
-"""Trees of AIDE as they grow, and nodes that are carried out."""
+"""Helpers that grow AIDE's trees and carry out nodes."""
 
 import json
 from dataclasses import replace
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from comind.agents.aide import Aide
-from comind.agents.aide.tree import AideParameters
+from comind.agents.aide.tree_search import AideParameters
 from comind.campaign.log.campaign_events import CampaignEvent, WorkFinished, WorkPlanned
 from comind.campaign.log.campaign_state import CAMPAIGN_LOG
 from comind.campaign.log.outcome import CodeOutcome, Execution, Failure, FailureKind
@@ -18,7 +18,7 @@ from comind.llm.base import ModelRequest
 from comind.testing import ScriptedEmbedder, ScriptedModel
 from tests.unit.agents.community import VIEW
 from tests.unit.agents.rounds import baseline, state_of
-from tests.unit.agents.test_comind import PROBLEM
+from tests.unit.agents.samples import PROBLEM
 from tests.unit.campaign.samples import failed, records, scored
 from tests.unit.campaign.world import World
 
@@ -27,7 +27,7 @@ REVIEW = {"summary": "It ran well."}
 
 
 def good(value: float = 0.8, program: str = "good", *, maximize: bool = True) -> CodeOutcome:
-    """Return a node that was scored."""
+    """Return the outcome of a scored node."""
     last = Execution(program=program, output="accuracy 0.8")
     values = {
         "last": last,
@@ -39,18 +39,18 @@ def good(value: float = 0.8, program: str = "good", *, maximize: bool = True) ->
 
 
 def buggy(program: str = "bad") -> CodeOutcome:
-    """Return a node whose program failed."""
+    """Return the outcome of a node whose program failed."""
     last = Execution(program=program, output="loaded 30 rows", error="KeyError: 'x'")
     return failed().model_copy(update={"last": last, "report": "A plan.\n\nThe column is missing."})
 
 
 def wordless() -> CodeOutcome:
-    """Return a node whose model wrote no program at all."""
+    """Return the outcome of a node without a program."""
     return CodeOutcome(failure=Failure(kind=FailureKind.REPLY, message="it is empty"))
 
 
 class Tree:
-    """A campaign of AIDE, one decision and one result at a time; the baseline has ended."""
+    """A campaign of AIDE, one decision and one outcome at a time, after the baseline."""
 
     def __init__(
         self,
@@ -109,7 +109,7 @@ class Tree:
 
 
 def next_node(operator: Operator, **how: Any) -> Code:
-    """Return a node of this kind, in a small tree."""
+    """Return a node of this operator in a small tree."""
     given = {"drafts": 1, "debug_probability": 1.0} | how
     before = {Operator.DRAFT: (), Operator.DEBUG: (buggy(),), Operator.IMPROVE: (good(),)}[operator]
     [work] = Tree(view=VIEW, **given).grown(*before)
@@ -127,7 +127,7 @@ def carried_out(
     embedder: ScriptedEmbedder | None = None,
     **how: Any,
 ) -> tuple[CodeOutcome, list[ModelRequest], World]:
-    """Return what became of a node, what was asked for it, and its world."""
+    """Carry out a node; return its outcome, its requests and its world."""
     world = World(root, cells=cells or {})
     world.model = ScriptedModel([json.dumps(reply) for reply in replies], context_tokens=context_tokens)
     agent = agent or Aide(PROBLEM, AideParameters.model_validate(how), seed=0, community=VIEW)

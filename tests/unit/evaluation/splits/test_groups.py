@@ -127,16 +127,19 @@ def test_long_tails_are_taken_of_some_groups_only() -> None:
 @pytest.mark.parametrize(
     ("values", "said"),
     [
-        ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' and 'parts' go together"),
-        ({"kind": "group", "by": "place", "columns": ["x"]}, "names two columns and two sizes"),
-        ({"kind": "group", "by": "twins"}, "'columns' goes with"),
-        ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' goes with"),
-        ({"kind": "group", "column": "a", "within": "month"}, "'within' goes with a time split only"),
-        ({"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]}, "'sizes' has a number"),
-        ({"kind": "group"}, "a group split names its column"),
+        ({"kind": "group", "by": "parts", "column": "id"}, "'by: parts' and 'parts' require each other"),
+        ({"kind": "group", "by": "place", "columns": ["x"]}, "requires two columns and two sizes"),
+        ({"kind": "group", "by": "twins"}, "'columns' is required by"),
+        ({"kind": "group", "column": "a", "columns": ["x"]}, "'columns' is required by"),
+        ({"kind": "group", "column": "a", "within": "month"}, "'within' requires a time split"),
+        (
+            {"kind": "group", "by": "twins", "columns": ["x"], "sizes": [1, 2]},
+            "'sizes' requires one",
+        ),
+        ({"kind": "group"}, "a group split requires 'column'"),
         (
             {"kind": "group", "by": "twins", "columns": ["x"], "column": "y"},
-            "'by: twins' goes by 'columns'; 'column' says nothing beside it",
+            "'by: twins' uses 'columns'; 'column' is not allowed",
         ),
     ],
 )

@@ -1,11 +1,11 @@
-"""The user's own store of models and datasets: what is in it, how to load it, and its hashes.
+"""List the user's store of models and datasets: what is in it, how to load it, and its hashes.
 
-What belongs here: facts of the two folders that are mounted read-only at `input/models` and
-`input/datasets` of every attempt. Files are listed and hashed, never loaded: they are only data to us.
+The store's two folders are mounted read-only at `input/models` and `input/datasets` of every attempt.
+Files are listed and hashed, never loaded.
 
-An item's hash is over its manifest: of each file, in the order of their names, name, size and a hash of
-its content. Of a file above 1 MiB, 64 blocks of 16 KiB spread evenly over it are hashed; of more than
-500 files, the rest by name and size alone. Times of files are no part of it.
+An item's hash is over its manifest: name, size and content hash of each file, sorted by name. Of a file
+above 1 MiB, 64 blocks of 16 KiB spread evenly over it are hashed; after 500 files only name and size.
+Modification times are not part of it.
 """
 
 import errno
@@ -31,7 +31,7 @@ _HASHED_FILES = 500
 _MOST_ITEMS = 200
 _DEPTH = 4  # of folders that hold models, below the store's own
 _HUB = "models--"
-"""What the folders of the Hugging Face hub's cache begin with; owner and name follow."""
+"""Prefix of folders in the Hugging Face hub's cache; owner and name follow."""
 
 _FOLDERS = {
     "sentence-transformers": "sentence_transformers.SentenceTransformer({path!r})",
@@ -63,10 +63,10 @@ _PLAIN = "open({path!r}, 'rb')"
 
 
 def check_store(store: StoreFolders) -> None:
-    """Look whether the folders are there.
+    """Check that the folders exist.
 
     Raises:
-        UsageError: one is not.
+        UsageError: one does not.
     """
     for kind, folder in store.named():
         if not Path(folder).is_dir():
@@ -75,37 +75,37 @@ def check_store(store: StoreFolders) -> None:
 
 
 def list_models(folder: Path) -> tuple[StoreItem, ...]:
-    """Return the models in `folder`, by their paths.
+    """Return the models in `folder`, sorted by path.
 
-    A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), be it
-    plain or in a cache of the Hugging Face hub, or a file.
+    A model is a folder with a snapshot (transformers, timm, sentence-transformers, torch hub), plain or
+    in a cache of the Hugging Face hub, or a file.
 
     Raises:
-        UsageError: there is no such folder, or something in it cannot be read.
+        UsageError: the folder does not exist, or something in it cannot be read.
     """
     return _listed("models", folder, _models)
 
 
 def list_datasets(folder: Path) -> tuple[StoreItem, ...]:
-    """Return the datasets in `folder`, by their paths: each folder and each file in it is one.
+    """Return the datasets in `folder`, sorted by path: each of its folders and files is one.
 
     Raises:
-        UsageError: there is no such folder, or something in it cannot be read.
+        UsageError: the folder does not exist, or something in it cannot be read.
     """
     return _listed("datasets", folder, _datasets)
 
 
 def store_inputs(store: StoreFolders) -> tuple[Input, ...]:
-    """Return the folders of the store that are mounted into every attempt."""
+    """Return the folders of the store as inputs of every attempt."""
     return tuple(Input(Path(folder), STORES[kind], linked=True) for kind, folder in store.named())
 
 
 def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
-    """Return what makes libraries look into the store first.
+    """Return the environment variables that make libraries look into the store first.
 
     Args:
         store: the folders of the host.
-        workspace: the working directory, as the code sees it.
+        workspace: the working directory inside the sandbox.
     """
     if store.models is None:
         return {}
@@ -124,11 +124,11 @@ def store_settings(store: StoreFolders, workspace: Path) -> dict[str, str]:
     return {name: str(path) for name, path in settings.items()}
 
 
-# --- what is there --------------------------------------------------------------------------------
+# --- listing --------------------------------------------------------------------------------------
 
 
 class _Found(NamedTuple):
-    """A model or dataset on the host; the template of `load` is filled in later."""
+    """A model or dataset on the host; `load` is a template."""
 
     path: Path
     kind: str
@@ -169,11 +169,11 @@ def _item(found: _Found, folder: Path, at: str) -> StoreItem:
 
 
 def _files(path: Path, store: Path) -> Iterator[tuple[str, Path, int]]:
-    """Yield name, path and size of each file of an item, links followed as far as the store reaches.
+    """Yield name, path and size of each file of an item; links are followed within the store.
 
     Raises:
         ValueError: a link leads out of the store, which alone is mounted.
-        PermissionError: something is not for other users.
+        PermissionError: a file is not readable for other users.
     """
     pending = [(path.name, path)]
     while pending:
@@ -190,7 +190,7 @@ def _files(path: Path, store: Path) -> Iterator[tuple[str, Path, int]]:
 
 
 def _summary(files: Sequence[tuple[str, Path, int]]) -> str:
-    """Say what a folder holds that nobody knows to load as a whole."""
+    """Return the number of files and the most frequent suffixes of a folder."""
     kinds = Counter(path.suffix.lower() or "without suffix" for _, path, _ in files)
     return f"{len(files)} files: " + ", ".join(f"{n} {kind}" for kind, n in kinds.most_common(5))
 
@@ -241,11 +241,11 @@ def _datasets(folder: Path) -> Iterator[_Found]:
 
 
 def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
-    """Find what the hub's cache holds of one repository: the revision of `main`, else the last one.
+    """Find one repository's snapshot in the hub's cache: the revision of `main`, or else the last one.
 
     Args:
         cached: the repository's folder.
-        named: whether libraries look there for a model by its name.
+        named: whether libraries find a model there by its name.
     """
     revisions = {path.name: path for path in _entries(cached / "snapshots")}
     if not revisions:
@@ -262,7 +262,7 @@ def _snapshot(cached: Path, *, named: bool) -> Iterator[_Found]:
 
 
 def _kind(folder: Path) -> str:
-    """Return what a folder is a snapshot of; empty where it is none."""
+    """Return what a folder is a snapshot of; empty if it is none."""
     names = {path.name for path in _entries(folder)}
     if "modules.json" in names:
         return "sentence-transformers"
@@ -291,12 +291,12 @@ def _is_hub(path: Path) -> bool:
 
 
 def _hub_cache(store: Path) -> Path:
-    """Return where libraries look for what the hub's cache holds: the store, or `hub` in it."""
+    """Return the hub's cache folder: the store itself, or `hub` in it."""
     return store if any(_is_hub(each) for each in _entries(store)) else store / "hub"
 
 
 def _entries(folder: Path) -> list[Path]:
-    """Return what lies in a folder, without what is hidden."""
+    """Return the entries of a folder without hidden ones; none if it is not a folder."""
     if not folder.is_dir():
         return []
     return sorted(path for path in folder.iterdir() if not path.name.startswith("."))

@@ -1,7 +1,7 @@
-"""The conversation of an attempt: it grows at its end alone, and is compacted at stated limits.
+"""Keep the conversation of an attempt append-only, and compact it at stated limits.
 
-What was sent once stays as it was, so that a server finds it in its cache. Only when the steps no
-longer fit are the older ones put into a line each, many at once, and then the rest stands still again.
+Messages that were sent do not change, so that the server's prefix cache applies. Only when the steps
+exceed their token limit are older ones replaced by one line each, many at once.
 """
 
 from itertools import accumulate
@@ -11,37 +11,46 @@ from comind.llm.base import Message
 from comind.llm.templates import Templates
 from comind.llm.tokens import count_tokens
 
-__all__ = ["History", "Turn"]
+__all__ = ["TEMPLATES", "Conversation", "Turn", "first_messages"]
 
 _LEAST_TOKENS = 1_000
-# Of the room, after compaction; half of it in all, so that several steps pass until the next one.
-_KEPT = 0.2  # for the newest steps, word for word; the last one stays whatever its size
-_DIGEST = 0.15  # for what became of the others
-_CODE = 0.15  # for the best cell
-_MARGIN = 0.9  # counts are near, not exact
-_FORM_TOKENS = 300  # what the client says about the form of a reply
+# Shares of the room after compaction; together half of it, so that compaction stays rare.
+_KEPT = 0.2  # of the newest steps, verbatim; the last one is kept whatever its size
+_DIGEST = 0.15  # of the lines of the others
+_CODE = 0.15  # of the best cell
+_MARGIN = 0.9  # token counts are approximate
+_FORM_TOKENS = 300  # of the client's instructions on the format of a reply
 
-_TEMPLATES = Templates("comind.agents.comind")
+TEMPLATES = Templates("comind.agents.comind")
+"""The prompts of all roles."""
+
+
+def first_messages(system: str, user: str, **values: object) -> tuple[Message, ...]:
+    """Render the system prompt and the first user prompt of a conversation."""
+    return (
+        Message(role="system", content=TEMPLATES.render(system)),
+        Message(role="user", content=TEMPLATES.render(user, **values)),
+    )
 
 
 class Turn(NamedTuple):
     """One step of the conversation."""
 
     reply: str
-    told: str
+    feedback: str
     line: str
     """The step in one line: goal, score or error, files."""
     best_code: str = ""
-    """The cell, where it scored better than all before."""
+    """The cell, if it improved on all before."""
 
     @property
     def tokens(self) -> int:
-        """Tokens of reply and answer."""
-        return count_tokens(self.reply) + count_tokens(self.told)
+        """Tokens of reply and feedback."""
+        return count_tokens(self.reply) + count_tokens(self.feedback)
 
 
-class History:
-    """What has been said in an attempt, as it is sent."""
+class Conversation:
+    """The messages of an attempt."""
 
     def __init__(
         self,
@@ -51,13 +60,13 @@ class History:
         reply_tokens: int,
         most_tokens: int,
     ) -> None:
-        """Begin with what never changes.
+        """Begin with messages that never change.
 
         Args:
             opening: the rules and the task.
-            context_tokens: of the model, for prompt and reply together.
-            reply_tokens: the longest reply that is asked for.
-            most_tokens: of all steps together, where the model can read more.
+            context_tokens: the context window, for prompt and reply together.
+            reply_tokens: maximum length of a reply.
+            most_tokens: maximum of all steps together, if the context window allows for more.
         """
         self.opening = opening
         begun = sum(count_tokens(message.content) for message in opening)
@@ -71,7 +80,7 @@ class History:
         self._digest: tuple[Message, ...] = ()
 
     def add(self, turn: Turn) -> None:
-        """Add a step at the end; where there is no more room, put older ones into a line each."""
+        """Append a step; compact older ones if the limit is exceeded."""
         self._turns.append(turn)
         used = sum(each.tokens for each in self._turns)
         used += sum(count_tokens(message.content) for message in self._digest)
@@ -80,26 +89,26 @@ class History:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The whole conversation."""
-        said = [
+        """All messages."""
+        steps = [
             message
             for turn in self._turns
             for message in (
                 Message(role="assistant", content=turn.reply),
-                Message(role="user", content=turn.told),
+                Message(role="user", content=turn.feedback),
             )
             if message.content
         ]
-        return (*self.opening, *self._digest, *said)
+        return (*self.opening, *self._digest, *steps)
 
     def _compact(self) -> None:
         sizes = accumulate(turn.tokens for turn in reversed(self._turns))
         kept = max(1, sum(size <= _KEPT * self.room for size in sizes))
         past, self._turns = self._turns[:-kept], self._turns[-kept:]
-        self._tell([turn.line for turn in past])
+        self._append_lines([turn.line for turn in past])
         codes = [turn.best_code for turn in past if turn.best_code]
         self._best_code = codes[-1] if codes else self._best_code
-        content = _TEMPLATES.render(
+        content = TEMPLATES.render(
             "coding_digest",
             steps="\n".join(self._lines),
             left_out=self._left_out,
@@ -108,8 +117,8 @@ class History:
         )
         self._digest = (Message(role="user", content=content),)
 
-    def _tell(self, lines: list[str]) -> None:
-        """Add lines at the end; where they are too many, leave out the older ones, many at once."""
+    def _append_lines(self, lines: list[str]) -> None:
+        """Append lines; above their limit, drop the older ones, many at once."""
         self._lines += lines
         sizes = [count_tokens(line) for line in self._lines]
         most = int(_DIGEST * self.room)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from comind.domain.environment import StoreItem
 from comind.domain.resources import StoreFolders
 from comind.errors import UsageError
-from comind.session.store import (
+from comind.session.user_store import (
     check_store,
     list_datasets,
     list_models,
@@ -38,7 +38,7 @@ def _loads(items: tuple[StoreItem, ...]) -> dict[str, tuple[str, str]]:
 
 
 def test_each_kind_of_model_is_known(tmp_path: Path) -> None:
-    """Snapshots are told apart by their configuration, files by their ending."""
+    """Snapshots are recognised by their configuration, files by their suffix."""
     _snapshot(tmp_path / "bert", _TRANSFORMERS)
     _snapshot(tmp_path / "timm" / "resnet", _TIMM)
     _snapshot(tmp_path / "minilm", _TRANSFORMERS)
@@ -93,7 +93,7 @@ def test_each_kind_of_model_is_known(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("home", ["", "hub"])
 def test_a_hub_cache_is_known(tmp_path: Path, home: str) -> None:
-    """A model of the hub's cache goes by its own name where `main` is there, else by its path."""
+    """A model in the hub's cache is loaded by name if it has `main`, else by path."""
     for name, config in (("models--google--bert", _TRANSFORMERS), ("models--timm--resnet", _TIMM)):
         cached = tmp_path / home / name
         _write(cached / "blobs" / "ab")
@@ -114,7 +114,7 @@ def test_a_hub_cache_is_known(tmp_path: Path, home: str) -> None:
 
 
 def test_datasets_are_what_lies_in_the_folder(tmp_path: Path) -> None:
-    """Each file and folder is one; of a folder it is said what is in it."""
+    """Each file and folder is a dataset; a folder has a summary of its content."""
     _write(tmp_path / "cities.csv")
     _write(tmp_path / "weather" / "a" / "1.parquet")
     _write(tmp_path / "weather" / "b.parquet")
@@ -127,7 +127,7 @@ def test_datasets_are_what_lies_in_the_folder(tmp_path: Path) -> None:
 
 
 def test_libraries_are_pointed_there(tmp_path: Path) -> None:
-    """Each library's own variable names its part of the store, as the code sees it."""
+    """Each library's variable names its part of the store, by its path inside."""
     for name in ("torch", "nltk_data"):
         (tmp_path / name).mkdir()
     assert store_settings(StoreFolders(models=str(tmp_path)), Path("/workspace")) == {
@@ -141,7 +141,7 @@ def test_libraries_are_pointed_there(tmp_path: Path) -> None:
 
 
 def test_it_is_mounted_at_fixed_places() -> None:
-    """Models and datasets lie below input/, and only those that the user named."""
+    """Models and datasets are mounted below input/, and only those that are configured."""
     (given,) = store_inputs(StoreFolders(datasets="/data/mine"))
     assert (given.source, given.name, given.linked) == (Path("/data/mine"), "input/datasets", True)
 
@@ -153,7 +153,7 @@ _SIZES = st.sampled_from([0, 1, 1 << 20, (1 << 20) + 1, 3 << 20])
 def test_a_hash_is_of_content_not_of_time(
     tmp_path_factory: pytest.TempPathFactory, size: int, fill: bytes
 ) -> None:
-    """The same bytes have the same hash at any time; another size or another first byte has another."""
+    """Hashes depend on size and content, not on modification times."""
     folder = tmp_path_factory.mktemp("store")
     path = folder / "weights.bin"
     _write(path, fill * size)
@@ -169,7 +169,7 @@ def test_a_hash_is_of_content_not_of_time(
 
 
 def test_the_end_of_a_large_file_counts(tmp_path: Path) -> None:
-    """Of a large file the last block is hashed, too."""
+    """The last block of a large file is hashed, too."""
     content = b"\0" * (5 << 20)
     _write(tmp_path / "weights.bin", content)
     (before,) = list_models(tmp_path)
@@ -179,14 +179,14 @@ def test_the_end_of_a_large_file_counts(tmp_path: Path) -> None:
 
 
 def test_a_moved_store_is_the_same(tmp_path: Path) -> None:
-    """Where the store lies on the host is no part of what is known of it."""
+    """Hashes and paths do not depend on the store's location on the host."""
     for name in ("a", "b"):
         _snapshot(tmp_path / name / "bert", _TRANSFORMERS)
     assert list_models(tmp_path / "a") == list_models(tmp_path / "b")
 
 
 def test_a_long_list_is_cut(tmp_path: Path) -> None:
-    """What is beyond two hundred is counted, not listed."""
+    """Items beyond two hundred are counted, not listed."""
     for number in range(203):
         _write(tmp_path / f"{number:03d}.csv")
     items = list_datasets(tmp_path)
@@ -195,13 +195,13 @@ def test_a_long_list_is_cut(tmp_path: Path) -> None:
 
 
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
-    """A folder that is not there is told in one line."""
+    """A missing folder is reported in one line."""
     with pytest.raises(UsageError, match=r"params.yaml: store.models: .*/nowhere is no folder"):
         check_store(StoreFolders(models=str(tmp_path / "nowhere")))
 
 
 def test_a_link_out_of_the_store_is_named(tmp_path: Path) -> None:
-    """What a link leads to is not mounted, so it is refused rather than missed in the middle."""
+    """A link out of the store is refused, as its target is not mounted."""
     _write(tmp_path / "elsewhere" / "weights.pt")
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "weights.pt").symlink_to(tmp_path / "elsewhere" / "weights.pt")
@@ -210,7 +210,7 @@ def test_a_link_out_of_the_store_is_named(tmp_path: Path) -> None:
 
 
 def test_a_private_file_is_named(tmp_path: Path) -> None:
-    """A file that the sandbox's user could not read is told before an attempt meets it."""
+    """A file that the sandbox's user cannot read is reported before an attempt starts."""
     _write(tmp_path / "weights.pt")
     (tmp_path / "weights.pt").chmod(0o600 if os.getuid() == 0 else 0)
     with pytest.raises(UsageError, match=r"weights.pt: .*") as caught:

@@ -1,19 +1,24 @@
-"""What CoMind does next, given what has happened."""
+"""Plan CoMind's next work from the campaign's state, and dispatch it to the roles."""
 
 from collections.abc import Sequence
 from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
-from comind.agents.comind.analyzer import analyze, readings_of
+from comind.agents.comind.analyzer import analyze, reading_facts
 from comind.agents.comind.coding_agent import OPENING_VERSION, UNSHARED_VERSION, implement
-from comind.agents.comind.coordinator import coordinate, drafting_of
-from comind.agents.comind.estimate import estimate
-from comind.agents.comind.idea_proposer import propose, proposing_of
+from comind.agents.comind.coordinator import coordinate, drafting_facts
+from comind.agents.comind.idea_proposer import propose, proposing_facts
 from comind.agents.comind.journal import journal_of
-from comind.agents.comind.lineage import graph_with_ideas
-from comind.agents.comind.parameters import CoMindParameters
-from comind.agents.comind.pool import Pool, pool_of
-from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE, Drafting, RoundDrafts
+from comind.agents.comind.pool import Pool, graph_with_ideas, pool_of
+from comind.agents.comind.sizes import estimate
+from comind.agents.comind.thoughts import (
+    ANALYZE,
+    COORDINATE,
+    PROPOSE,
+    CoMindParameters,
+    Drafting,
+    RoundDrafts,
+)
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
@@ -34,9 +39,9 @@ __all__ = ["CoMind"]
 class CoMind(Agent):
     """A community of roles around a shared pool of solutions (CoMind paper, section 4).
 
-    Rounds of reading, ideas and drafts are followed by attempts. There is no barrier between rounds: a
-    slot that becomes free is refilled from the drafts that wait, and when none does, the next round
-    begins while other attempts are still running.
+    Each round reads items, proposes ideas and writes drafts, which attempts implement. Rounds overlap: a
+    free slot takes the next draft, and when none is left the next round begins while other attempts are
+    running.
     """
 
     parameters = CoMindParameters
@@ -60,7 +65,7 @@ class CoMind(Agent):
         super().__init__(problem, parameters, seed=seed, community=community or CommunityView())
 
     def plan(self, state: CampaignState) -> Decision:
-        """Fill free slots with drafts; think again when they run out."""
+        """Plan attempts at waiting drafts for free slots, or else the next thought."""
         if not state.free_slots():
             return Wait()
         pool = pool_of(state)
@@ -90,7 +95,7 @@ class CoMind(Agent):
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
-        """Return what was read, thought and tried so far, for people."""
+        """Return what was read, thought and tried so far as Markdown."""
         return journal_of(state, community)
 
     @classmethod
@@ -100,56 +105,56 @@ class CoMind(Agent):
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
-        """Return what the rounds of a campaign will about ask for."""
+        """Return the expected model calls of a campaign."""
         return estimate(spec)
 
     def _next_thought(self, state: CampaignState, pool: Pool, last: WorkRecord | None) -> Decision:
-        """Go on with the round, or begin the next one.
+        """Continue the round, or begin the next one.
 
-        A stage that failed does not end the round: what it would have brought is missing in the next.
+        A failed stage does not end the round; the next stage has nothing new from it.
         """
         stage = last.work.purpose if last is not None and isinstance(last.work, Think) else None
         rounds = state.works.thoughts(COORDINATE)
         empty = _empty_rounds(rounds)
         if stage == ANALYZE.name:
-            return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
+            return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
         if stage == PROPOSE.name and rounds and state.may_compare():
             return Compare()
         if stage == PROPOSE.name:
-            return [COORDINATE.work(drafting_of(state, pool, self.community, empty.reason))]
+            return [COORDINATE.work(drafting_facts(state, pool, self.community, empty.reason))]
         end = _end_of_rounds(state, self.settings)
         if end is not None:
             return Wait() if state.works.in_flight() else end
         news = bool(rounds) and _finished(state) > rounds[-1].facts.finished
         if state.works.in_flight() and not news:
             return Wait()
-        readings = readings_of(
+        readings = reading_facts(
             state, pool, self.community, self.settings, seed=self.seed, number=len(rounds)
         )
         if readings:
             return [ANALYZE.work(each) for each in readings]
-        return [PROPOSE.work(proposing_of(state, pool, empty.reason))]
+        return [PROPOSE.work(proposing_facts(state, pool, empty.reason))]
 
 
 class _EmptyRounds(NamedTuple):
-    """The latest rounds in a row that brought no draft, and why the last of them did not."""
+    """Number of the latest rounds in a row without a draft, and the reason of the last one."""
 
     number: int
     reason: str
 
 
 def _empty_rounds(rounds: Sequence[Thought[Drafting, RoundDrafts]]) -> _EmptyRounds:
-    """Return how many of the latest rounds brought no draft."""
+    """Count the latest rounds without a draft."""
     empty = list(takewhile(lambda each: not (each.result and each.result.drafts), reversed(rounds)))
     if not empty:
         return _EmptyRounds(0, "")
-    said = empty[0].failure.message if empty[0].failure else ""
-    told = empty[0].result.refused if empty[0].result else ""
-    return _EmptyRounds(len(empty), said or told or "there was no draft")
+    failure = empty[0].failure.message if empty[0].failure else ""
+    refused = empty[0].result.refused if empty[0].result else ""
+    return _EmptyRounds(len(empty), failure or refused or "there was no draft")
 
 
 def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | None:
-    """Say why no other round follows, if none does; a community that was read again begins anew."""
+    """Return why no further round begins, if none does; counts restart when the community is re-read."""
     rounds = [each for each in state.works.thoughts(COORDINATE) if _knows_newest(state, each.id)]
     empty = _empty_rounds(rounds)
     with_drafts = sum(bool(each.result and each.result.drafts) for each in rounds)
@@ -161,7 +166,7 @@ def _end_of_rounds(state: CampaignState, settings: CoMindParameters) -> Done | N
 
 
 def _knows_newest(state: CampaignState, work_id: str) -> bool:
-    """Whether the community has not been read again since this was planned."""
+    """Whether the community was not re-read since this work was planned."""
     return state.known_to(work_id) == state.communities[::-1]
 
 

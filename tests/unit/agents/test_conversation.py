@@ -1,4 +1,4 @@
-"""A conversation is compacted rarely, many steps at once, and what matters of them is kept."""
+"""A conversation is compacted rarely, many steps at once, and keeps scores, errors and files."""
 
 import json
 from itertools import pairwise
@@ -7,25 +7,25 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.agents.comind.history import History, Turn
+from comind.agents.comind.conversation import Conversation, Turn
 from comind.campaign.worker import execute
 from comind.llm.base import Message
 from comind.llm.tokens import count_tokens
 from comind.testing import ScriptedModel
-from tests.unit.agents.test_comind import AGENT, FRAME
+from tests.unit.agents.samples import AGENT, FRAME
 from tests.unit.campaign.samples import code
 from tests.unit.campaign.world import World
 
 OPENING = (Message(role="system", content="Rules."), Message(role="user", content="A task."))
 
 
-def _history(context_tokens: int) -> History:
-    return History(OPENING, context_tokens=context_tokens, reply_tokens=1_000, most_tokens=24_000)
+def _history(context_tokens: int) -> Conversation:
+    return Conversation(OPENING, context_tokens=context_tokens, reply_tokens=1_000, most_tokens=24_000)
 
 
 @given(st.lists(st.integers(1, 700), max_size=40), st.integers(3_000, 40_000))
 def test_steps_fit_and_stand_still(sizes: list[int], context_tokens: int) -> None:
-    """The steps never outgrow their room but for the last, and most requests only add to the last."""
+    """Steps stay within their limit but for the last, and most requests only append."""
     history = _history(context_tokens)
     requests, compactions = [history.messages], 0
     for number, size in enumerate(sizes):
@@ -41,7 +41,7 @@ def test_steps_fit_and_stand_still(sizes: list[int], context_tokens: int) -> Non
 
 
 def test_a_compaction_makes_room_for_many_steps() -> None:
-    """About half of the room is free after each; lines that were told stay, until many go at once."""
+    """About half of the room is free after each; summary lines stay, until many are dropped at once."""
     history = _history(8_192)
     digests: list[str] = []
     for number in range(240):
@@ -58,14 +58,14 @@ def test_a_compaction_makes_room_for_many_steps() -> None:
 
 
 def test_the_room_follows_from_the_context() -> None:
-    """A small model's steps are compacted early, a large one's never go beyond the stated limit."""
+    """Small context windows compact early, large ones at the stated limit."""
     assert _history(8_192).room < 6_500
     assert _history(1_000_000).room == 24_000
     assert _history(1_024).room == 1_000
 
 
 def test_scores_errors_files_and_decisions_are_kept(tmp_path: Path) -> None:
-    """After compaction each step is one line, and the best cell is there as it was written."""
+    """After compaction each step is one line, and the best cell is kept verbatim."""
     world = World(tmp_path, cells={FRAME: lambda workspace: ""})
     steps = [
         {"goal": "look around", "code": "look"},

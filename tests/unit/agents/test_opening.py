@@ -1,4 +1,4 @@
-"""What attempts begin with: a public notebook that is run here, and a preparation that drafts share."""
+"""An attempt's opening: a public notebook that is run here, and a preparation that drafts share."""
 
 import json
 import tempfile
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from comind.agents.comind import CoMind
-from comind.agents.comind.adapt import adapt
+from comind.agents.comind.adapt import adapt_notebook
 from comind.agents.comind.pool import pool_of, runs_of
 from comind.agents.comind.thoughts import ANALYZE, COORDINATE, PROPOSE
 from comind.campaign.log.campaign_state import CampaignState
@@ -32,13 +32,13 @@ from tests.unit.agents.rounds import (
     state_of,
     thought,
 )
-from tests.unit.agents.test_comind import FRAME, PROBLEM
+from tests.unit.agents.samples import FRAME, PROBLEM
 from tests.unit.campaign.samples import code, failed, score, scored
 from tests.unit.campaign.world import CELLS, World, hand_in
 
 _SOURCE = "sub.to_csv('../input/../submission.csv')"
 _STRANGERS = Draft(title="t", method="m", codebase=_SOURCE, notebook="python", sources=("a/n",))
-_ADAPTED = adapt(PROBLEM, _STRANGERS)
+_ADAPTED = adapt_notebook(PROBLEM, _STRANGERS)
 _LARGE, _SMALL = 131_072, 8_192
 
 
@@ -51,7 +51,7 @@ def _fine(_workspace: Path) -> str:
 
 
 def _begun(root: Path, draft: Draft, **cells: object) -> tuple[CodeOutcome, World, str]:
-    """Carry out an attempt whose model hands in once; returns what it was asked first, too."""
+    """Carry out an attempt whose model submits once; return its first prompt, too."""
     named = {"before": _ADAPTED.before, "program": _ADAPTED.program, "after": _ADAPTED.after}
     world = World(root, cells={FRAME: _fine, **{named.get(n, n): cell for n, cell in cells.items()}})
     said = {"goal": "g", "code": "better", "summary": "Done."}
@@ -67,7 +67,7 @@ def _begun(root: Path, draft: Draft, **cells: object) -> tuple[CodeOutcome, Worl
 
 
 def test_a_public_notebook_is_run_and_scored_first(tmp_path: Path) -> None:
-    """Before the model is asked, the adapted notebook ran in three cells, and its score is told."""
+    """The adapted notebook runs in three cells first, and the first prompt has its score."""
     ran = {"before": _fine, "program": _fine, "after": hand_in("0.7")}
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **ran)
     submit = Templates("comind.agents.comind").render("coding_submit", problem=PROBLEM, tables=False)
@@ -82,7 +82,7 @@ def test_a_public_notebook_is_run_and_scored_first(tmp_path: Path) -> None:
 
 
 def test_what_a_notebook_wrote_before_it_failed_is_scored(tmp_path: Path) -> None:
-    """An error after the predictions were written, in a plot, say, does not lose them."""
+    """An error after the predictions were written, such as in a plot, does not lose them."""
     ran = {"before": _fine, "program": _fails, "after": hand_in("0.7")}
     outcome, _, asked = _begun(tmp_path, _STRANGERS, **ran)
     assert "up to an error after it had written its predictions" in asked
@@ -105,7 +105,7 @@ def _too_slow(_workspace: Path) -> object:
 def test_a_notebook_that_fails_is_shown_with_its_error(
     cells: dict[str, object], said: str, tmp_path: Path
 ) -> None:
-    """The model sees the program and what went wrong, and goes on from the tables."""
+    """The prompt has the program and its error, and the attempt continues from the tables."""
     outcome, world, asked = _begun(tmp_path, _STRANGERS, **cells)
     assert "A stranger wrote it and here it failed, adapted to our files" in asked
     assert said in asked
@@ -127,20 +127,20 @@ def test_a_notebook_that_fails_is_shown_with_its_error(
 def test_a_notebook_that_cannot_be_adapted_is_shown_as_it_is(
     draft: dict[str, Any], cells: dict[str, object], said: str, tmp_path: Path
 ) -> None:
-    """Why it was not run is told in one line; drafts of older logs say nothing of it."""
+    """The prompt states in one line why it was not run; prompts of older logs do not."""
     _, world, asked = _begun(tmp_path, _STRANGERS.model_copy(update=draft), **cells)
     assert said in asked
     assert _ADAPTED.program not in world.ran
 
 
 class _Open(ScriptedSession):
-    """A session in which nothing isolates what runs."""
+    """A session without isolation."""
 
     sealed = False
 
 
 def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
-    """Where the sandbox keeps nothing apart, a public notebook is only shown."""
+    """Without isolation a public notebook is only shown, not run."""
     world = World(tmp_path, cells={FRAME: _fine, _ADAPTED.before: _fine})
     said = {"goal": "g", "code": "better", "summary": "Done."}
     world.model = ScriptedModel(lambda _request: json.dumps(said))
@@ -156,7 +156,7 @@ def test_a_strangers_program_runs_in_isolation_alone(tmp_path: Path) -> None:
 
 
 def test_the_coordinator_is_told_which_notebooks_ran_here() -> None:
-    """A notebook that an attempt started from is listed with its score, as it is and in the end."""
+    """A notebook that an attempt started from is listed with its own and the final score."""
     outcome = scored(0.8).model_copy(update={"opening_score": score(0.75)})
     draft = _STRANGERS.model_copy(update={"sources": ("ben/forest",)})
     work = code().model_copy(update={"draft": draft})
@@ -168,7 +168,7 @@ def test_the_coordinator_is_told_which_notebooks_ran_here() -> None:
 
 
 def test_a_draft_brings_the_data_of_its_notebook() -> None:
-    """A draft that starts from a notebook is to be run, and mounts the datasets which that one read."""
+    """A draft that starts from a notebook mounts the datasets that the notebook reads."""
     read = notebook("cy/reader", "x.to_csv('s')", datasets=("ada/extra-rows", "no/files"))
     view = VIEW.model_copy(update={"notebooks": (read,)})
     [draft] = _planned(after_one_round(), [_said("a", start_from="cy/reader")], view=view)["drafts"]
@@ -206,7 +206,7 @@ def _asked(state: CampaignState, context: int = _LARGE, work: Think | None = Non
 
 
 def _prepared_round(prepared: bool | None, **values: Any) -> CampaignState:
-    """Return a campaign whose one fresh draft had a preparation, which ran well or did not."""
+    """Return a campaign whose one fresh draft had a preparation, which succeeded or failed."""
     draft = Draft(title="fresh", method="m", preparation="folds = 1")
     outcome = scored(0.8).model_copy(update={"prepared": prepared, **values})
     return state_of(*baseline(), *attempt(1, code().model_copy(update={"draft": draft}), outcome))
@@ -227,7 +227,7 @@ def test_fresh_drafts_share_a_preparation() -> None:
     ids=["nothing", "another", "no program"],
 )
 def test_a_preparation_that_ran_well_is_kept(said: str, kept: str) -> None:
-    """Later rounds see it and begin with it, too, unless they are given another program."""
+    """Later rounds show it and begin with it, unless a reply replaces it."""
     state = _prepared_round(prepared=True)
     asked = _asked(state)
     assert "It ran well and is kept" in asked
@@ -246,7 +246,7 @@ def test_a_preparation_that_failed_is_not_kept(prepared: bool | None) -> None:
 
 
 def test_a_preparation_runs_after_the_tables_were_read(tmp_path: Path) -> None:
-    """It is shown with what it printed, is part of the solution, and the outcome says that it ran."""
+    """The prompt has its output, it is part of the solution, and the outcome says that it ran."""
     draft = Draft(title="t", method="m", preparation="prepare")
     outcome, world, asked = _begun(tmp_path, draft, prepare=_fine)
     assert world.ran[:3] == [FRAME, "prepare", "better"]
@@ -257,7 +257,7 @@ def test_a_preparation_runs_after_the_tables_were_read(tmp_path: Path) -> None:
 
 
 def test_an_attempt_goes_on_without_a_preparation_that_fails(tmp_path: Path) -> None:
-    """The model sees the error, and the outcome says that it did not run well."""
+    """The prompt has the error, and the outcome says that the preparation failed."""
     draft = Draft(title="t", method="m", preparation="prepare")
     outcome, _, asked = _begun(tmp_path, draft, prepare=_fails)
     assert "It failed; go on without it:\n\nRuntimeError: no such column" in asked
@@ -301,7 +301,7 @@ def test_what_is_not_in_the_best_solution_is_named() -> None:
 
 
 def test_a_small_context_is_asked_for_drafts_alone() -> None:
-    """At 8k tokens neither complements nor a preparation take up room, nor do plans that run."""
+    """At 8k tokens the prompt has no complements, preparation or plans of running attempts."""
     state = _prepared_round(prepared=True, code="x", code_seconds=1.0)
     large, small = _asked(state), _asked(state, _SMALL)
     for heading in ("# Preparation", "a public notebook is adapted"):
@@ -311,7 +311,7 @@ def test_a_small_context_is_asked_for_drafts_alone() -> None:
 
 
 def test_older_rounds_are_asked_as_they_were() -> None:
-    """Facts without the newer fields make a prompt without their sections, and the same reply."""
+    """Facts without newer fields render a prompt without their sections, and the same reply type."""
     work = drafting(after_one_round(), VIEW)
     newer = {"complements", "preparation"}
     facts = {name: value for name, value in work.facts.root.items() if name not in newer}
@@ -323,7 +323,7 @@ def test_older_rounds_are_asked_as_they_were() -> None:
 
 
 def test_attempts_are_told_as_they_stand() -> None:
-    """What ended says its score or its reason in one line; what still runs is marked, with its plan."""
+    """Ended attempts have score or failure in one line; running ones are marked, with their plan."""
     why = failed().failure
     assert why is not None
     reason = why.model_copy(update={"message": "line one\nline two"})
@@ -357,7 +357,7 @@ def test_attempts_are_told_as_they_stand() -> None:
     ],
 )
 def test_ideas_are_not_said_twice(method: str, added: bool) -> None:
-    """An idea that the method says already, with other numbers perhaps, is not added to it."""
+    """An idea that the method contains, even with other numbers, is not added to it."""
     state = after_one_round()
     [draft] = _planned(state, [_said("a", method=method, ideas=[1])])["drafts"]
     heading = "Ideas to use (where numbers differ, those above hold):\n- Use extra trees."
@@ -373,7 +373,7 @@ _LONG = "x = 'word ' * 3  # a line that says little\n" * 1_000
     "kind", ["ran", "failed", "refused", "prepared", "unprepared", "stacked", "unread"]
 )
 def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
-    """However long notebook, preparation, output or error are, a small model can read the opening."""
+    """A small model can read the opening for any length of notebook, preparation, output and error."""
 
     def prints(_workspace: Path) -> str:
         return _LONG
@@ -389,7 +389,7 @@ def test_openings_stay_under_their_size(kind: str, tmp_path: Path) -> None:
     if kind in ("stacked", "unread"):
         values = {"members": members, "inputs": members}
     draft = Draft(title="t", method=_LONG, **values)
-    adapted = adapt(PROBLEM, draft)
+    adapted = adapt_notebook(PROBLEM, draft)
     runs = prints if kind in ("ran", "prepared", "stacked") else breaks
     stack = Templates("comind.agents.comind").render("coding_stack", problem=PROBLEM, members=members)
     cells: dict[str, object] = {FRAME: prints, _LONG: runs, stack: runs, adapted.after: hand_in("0.7")}

@@ -1,4 +1,4 @@
-"""What nodes are told of the community (CoMind paper, section 6.1: AIDE+Code and AIDE+RAG)."""
+"""Select notes from the community for a node (CoMind paper, section 6.1: AIDE+Code and AIDE+RAG)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,19 +16,19 @@ from comind.domain.value import Text
 from comind.errors import ReplyError
 from comind.llm.tokens import shorten
 
-__all__ = ["Digest", "Note", "Picks", "by_votes", "notes_for"]
+__all__ = ["by_votes", "notes_for"]
 
 _Voted = TypeVar("_Voted", Notebook, Discussion)
 
-_TITLES = 10  # of each kind
+_TITLES = 10  # notebooks, and as many discussions
 _READ, _PASSAGES = 4, 3
-_ITEM_LENGTH = 12_000  # characters in which passages are looked for
+_ITEM_LENGTH = 12_000  # characters of an item that are split into passages
 _PASSAGE = re.compile(r".{1,2000}(?:\n|\Z)|.{1,2000}", re.DOTALL)
 _QUERY_TOKENS, _PICK_TOKENS, _DIGEST_TOKENS = 300, 300, 800
 
 
 class Note(NamedTuple):
-    """A text of the community, its summary or a passage of it; untrusted."""
+    """The summary or a passage of a community item; untrusted."""
 
     title: str
     text: str
@@ -47,14 +47,14 @@ class Digest(BaseModel):
 
 
 def by_votes(items: Sequence[_Voted]) -> list[_Voted]:
-    """Return notebooks or discussions, those with the most votes first; of equals as they were."""
+    """Sort notebooks or discussions by falling votes; stable."""
     return sorted(items, key=lambda each: -each.votes)
 
 
 def notes_for(problem: Problem, view: CommunityView, work: Code, context: CodeContext) -> list[Note]:
-    """Return what a node is told in the variant `rag`: a draft what the model picks, else what is near.
+    """Return a node's notes in the variant `rag`: for a draft what the model picks, else what is near.
 
-    Near is what ranks first for the error to be debugged, or for plan and review of what is improved.
+    Near are the passages that rank first for the error to debug, or for plan and review to improve.
     """
     items = [Note(each.title, each.source) for each in by_votes(view.notebooks)[:_TITLES]]
     threads = by_votes(view.discussions)[:_TITLES]
@@ -72,7 +72,7 @@ def notes_for(problem: Problem, view: CommunityView, work: Code, context: CodeCo
 
 
 def _picked(items: Sequence[Note], problem: Problem, context: CodeContext) -> Iterator[Note]:
-    """Yield summaries of the items that the model picks; what it cannot summarise is left out."""
+    """Yield summaries of the items that the model picks, without those that it fails to summarise."""
     titles = {"problem": problem, "titles": [item.title for item in items], "limit": _READ}
     try:
         picks = ask(context, "pick", Picks, _PICK_TOKENS, **titles)
@@ -81,7 +81,7 @@ def _picked(items: Sequence[Note], problem: Problem, context: CodeContext) -> It
     numbers = [number for number in dict.fromkeys(picks.numbers) if 0 < number <= len(items)]
     for item in (items[number - 1] for number in numbers[:_READ]):
         try:
-            said = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
-            yield Note(item.title, said.summary)
+            digest = ask(context, "digest", Digest, _DIGEST_TOKENS, problem=problem, item=item)
+            yield Note(item.title, digest.summary)
         except ReplyError:
             continue

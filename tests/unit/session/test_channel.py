@@ -1,4 +1,4 @@
-"""What comes over the wire from a sandbox can neither crash, exhaust nor hold up the host."""
+"""Bytes from a sandbox can neither crash, exhaust nor block the host."""
 
 import resource
 import socket
@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from comind.session.channel import Channel, ChannelError, Frame
 from comind.session.inside.driver import FRAME_BYTES, HEADER
-from comind.session.link import Frame, Link, LinkError
 
 
-def _pair() -> tuple[Link, socket.socket]:
+def _pair() -> tuple[Channel, socket.socket]:
     ours, theirs = socket.socketpair()
-    return Link(ours), theirs
+    return Channel(ours), theirs
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[Link, socket.socket]]:
-    """Our end and theirs."""
+def ends() -> Iterator[tuple[Channel, socket.socket]]:
+    """Both ends of a channel."""
     link, theirs = _pair()
     yield link, theirs
     link.close()
@@ -34,7 +34,7 @@ def _frame(kind: bytes, number: int, data: bytes) -> bytes:
 
 @given(st.lists(st.tuples(st.binary(min_size=1, max_size=1), st.integers(0, 9), st.binary(max_size=50))))
 def test_frames_come_as_they_were_sent(frames: list[tuple[bytes, int, bytes]]) -> None:
-    """Any frames in any pieces come out whole and in order; text that is none is replaced."""
+    """Frames in any pieces are received whole and in order; invalid UTF-8 is replaced."""
     link, theirs = _pair()
     sent = b"".join(_frame(*frame) for frame in frames)
     for start in range(0, len(sent), 7):
@@ -48,30 +48,30 @@ def test_frames_come_as_they_were_sent(frames: list[tuple[bytes, int, bytes]]) -
 
 @given(st.binary(max_size=400))
 def test_noise_is_frames_or_an_error(noise: bytes) -> None:
-    """Bytes without form are taken as frames, awaited or refused; nothing else comes of them."""
+    """Random bytes give frames, a timeout or ChannelError, and nothing else."""
     link, theirs = _pair()
     theirs.sendall(noise)
     theirs.close()
-    with pytest.raises(LinkError):
+    with pytest.raises(ChannelError):
         _read_on(link)
     link.close()
 
 
-def _read_on(link: Link) -> None:
+def _read_on(link: Channel) -> None:
     while True:
         assert link.receive(0.1) is not None
 
 
-def test_a_giant_is_refused_before_it_comes(ends: tuple[Link, socket.socket]) -> None:
-    """A frame that says that it is too long is not waited for."""
+def test_a_giant_is_refused_before_it_comes(ends: tuple[Channel, socket.socket]) -> None:
+    """A frame whose stated length exceeds the limit is refused before its content arrives."""
     link, theirs = ends
     theirs.sendall(HEADER.pack(b"O", 1, FRAME_BYTES + 1))
-    with pytest.raises(LinkError, match="not in order"):
+    with pytest.raises(ChannelError, match="not in order"):
         link.receive(5)
 
 
-def test_dripping_does_not_hold_us_up(ends: tuple[Link, socket.socket]) -> None:
-    """A frame that comes byte by byte does not keep us longer than we wanted to wait."""
+def test_dripping_does_not_hold_us_up(ends: tuple[Channel, socket.socket]) -> None:
+    """A frame that arrives byte by byte does not exceed the timeout of `receive`."""
     link, theirs = ends
     stop = threading.Event()
 
@@ -89,8 +89,8 @@ def test_dripping_does_not_hold_us_up(ends: tuple[Link, socket.socket]) -> None:
     thread.join()
 
 
-def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Link, socket.socket]) -> None:
-    """Somebody who shouts for seconds costs a bounded part of our time and memory."""
+def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Channel, socket.socket]) -> None:
+    """A flood of seconds takes a bounded part of time and memory."""
     link, theirs = ends
     theirs.settimeout(0.2)
     stop = threading.Event()
@@ -117,10 +117,10 @@ def test_a_flood_takes_little_time_and_no_memory(ends: tuple[Link, socket.socket
 
 
 def test_somebody_who_does_not_listen_is_given_up(
-    ends: tuple[Link, socket.socket], monkeypatch: pytest.MonkeyPatch
+    ends: tuple[Channel, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A command that is never read does not block us for ever."""
-    monkeypatch.setattr("comind.session.link._SEND_SECONDS", 0.3)
+    """Sending times out if the other end does not read."""
+    monkeypatch.setattr("comind.session.channel._SEND_SECONDS", 0.3)
     link, _ = ends
-    with pytest.raises(LinkError, match="does not listen"):
+    with pytest.raises(ChannelError, match="does not listen"):
         link.send(b"X", 1, "x" * (1 << 24))

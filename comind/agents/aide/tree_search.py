@@ -1,12 +1,17 @@
-"""What AIDE does next, given the tree so far."""
+"""Plan AIDE's next nodes from the tree so far.
+
+A node is an attempt of this agent; it is good if the grader scored it, and buggy if it ended without a
+score. The search policy is a pure function of the nodes so far.
+"""
 
 import random
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, room_in
-from comind.agents.aide.community import by_votes, notes_for
-from comind.agents.aide.tree import AideParameters, good, grow
+from pydantic import Field
+
+from comind.agents.aide.coder import CODER, FEEDBACK, TEMPLATES, implement, token_limits
+from comind.agents.aide.notes import by_votes, notes_for
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.campaign.log.campaign_state import CampaignState
@@ -18,20 +23,38 @@ from comind.campaign.reports.campaign_journal import journal_of, plain
 from comind.campaign.work.context import CodeContext
 from comind.domain.community import CommunityView
 from comind.domain.draft import Draft, Operator
+from comind.domain.metric import MetricValue
+from comind.domain.value import Value
 from comind.llm.base import Usage
 from comind.llm.settings import ModelSettings
 
-__all__ = ["Aide"]
+__all__ = ["Aide", "AideParameters"]
 
-_LONG_CONTEXT = 131_072  # of a model that can read all that a plan may hold
+_LONG_CONTEXT = 131_072  # tokens, at which a plan reaches its maximum size
 _SETTINGS = ModelSettings(temperature=0.5)
 _PROGRAM = Usage(prompt_tokens=4_000, completion_tokens=1_500)
 _REVIEW = Usage(prompt_tokens=2_500, completion_tokens=150)
 _READING = Usage(prompt_tokens=8_000, completion_tokens=1_000)  # of the community, for a draft
 
 
+class AideParameters(Value):
+    """Hyperparameters of the search: section `agents.aide` of params.yaml, with AIDE's own defaults."""
+
+    drafts: int = Field(default=5, ge=1, description="drafts before anything else")
+    debug_probability: float = Field(
+        default=0.5, ge=0, le=1, description="how often a failed program is debugged, if there is one"
+    )
+    max_debug_depth: int = Field(
+        default=3, ge=0, description="deepest failed program that is debugged; a draft has depth 0"
+    )
+    community: Literal["none", "code", "rag"] = Field(
+        default="none",
+        description="code: a public notebook for each draft; rag: what the model picks, or is near",
+    )
+
+
 class Aide(Agent):
-    """A tree of programs: draft, debug or improve the best, one reply and one run a node (AIDE)."""
+    """Tree search over programs: draft, debug or improve; one reply and one run for each node (AIDE)."""
 
     parameters = AideParameters
     roles: ClassVar = {
@@ -41,13 +64,13 @@ class Aide(Agent):
     prompts = ("comind.agents.aide",)
 
     def plan(self, state: CampaignState) -> Decision:
-        """Let the tree grow into the free slots, until it has as many nodes as the spec has steps."""
+        """Plan nodes for the free slots, until the tree has as many as the spec has steps."""
         nodes = _nodes(state)
         free = min(state.free_slots(), state.spec.steps - len(nodes))
         planned: list[Think | Code] = []
         for number in range(len(state.works), len(state.works) + max(0, free)):
-            draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - no secret hangs on it
-            work = self._node(state, nodes, *grow(nodes, self.settings, draw))
+            draw = random.Random(f"{self.seed}:{number}")  # noqa: S311 - not for security
+            work = self._node(state, nodes, *_next_node(nodes, self.settings, draw))
             planned.append(work)
             nodes.append(Attempt(f"planned-{number}", work, None))
         if planned or len(nodes) < state.spec.steps or state.works.in_flight():
@@ -62,7 +85,7 @@ class Aide(Agent):
 
     @classmethod
     def journal(cls, state: CampaignState, community: CommunityView) -> str:
-        """Return the tree, and plan and review of each node, for people."""
+        """Return the tree, and plan and review of each node, as Markdown."""
         lines = [journal_of(state), "## Plans", ""]
         variant = state.spec.parameters.get("community", "none")
         if variant != "none" and not (community.notebooks or community.discussions):
@@ -72,7 +95,7 @@ class Aide(Agent):
 
     @classmethod
     def estimate(cls, spec: CampaignSpec) -> Expected:
-        """Return what the nodes of the tree will about ask for."""
+        """Return the expected model calls of the tree."""
         parameters = AideParameters.model_validate(spec.parameters)
         drafts = min(parameters.drafts, spec.steps)
         calls = (
@@ -108,12 +131,12 @@ class Aide(Agent):
 
 
 def _nodes(state: CampaignState) -> list[Attempt]:
-    """Return the nodes in the order of planning; the platform's baseline is none."""
+    """Return the nodes in the order of planning, without the platform's baseline."""
     return [each for each in state.works.attempts() if each.work.role != BASELINE_ROLE]
 
 
 def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Draft:
-    """Return a draft that goes on from the program of `parent`: it carries all that is told of it."""
+    """Return a draft that starts from the program of `parent`, with its score, review or error."""
     outcome = parent.outcome
     assert outcome is not None
     assert outcome.last is not None, "what is scored or debugged has run"
@@ -128,5 +151,42 @@ def _child(nodes: Sequence[Attempt], operator: Operator, parent: Attempt) -> Dra
 
 
 def _memory(nodes: Sequence[Attempt]) -> str:
-    """Return plan, review and score of the good nodes, the newest last."""
-    return TEMPLATES.render("memory", nodes=good(nodes), room=room_in(_LONG_CONTEXT))
+    """Return plan, review and score of the scored nodes, the newest last."""
+    return TEMPLATES.render("memory", nodes=_scored_nodes(nodes), room=token_limits(_LONG_CONTEXT))
+
+
+# --- the search policy -----------------------------------------------------------------------------
+
+
+def _scored_nodes(nodes: Sequence[Attempt]) -> list[tuple[Attempt, MetricValue]]:
+    """Return the nodes that have a score, each with its value."""
+    return [(node, node.outcome.score.value) for node in nodes if node.outcome and node.outcome.score]
+
+
+def _next_node(
+    nodes: Sequence[Attempt], parameters: AideParameters, draw: random.Random
+) -> tuple[Operator, Attempt | None]:
+    """Return operator and parent of the next node.
+
+    `nodes` are all so far in the order of planning, also those in flight.
+    """
+    if sum(not node.work.parents for node in nodes) < parameters.drafts:
+        return Operator.DRAFT, None
+    failed = _debuggable(nodes, parameters.max_debug_depth)
+    if failed and draw.random() < parameters.debug_probability:
+        return Operator.DEBUG, draw.choice(failed)
+    scored = _scored_nodes(nodes)
+    if not scored:
+        return Operator.DRAFT, None
+    return Operator.IMPROVE, max(scored, key=lambda pair: pair[1])[0]
+
+
+def _debuggable(nodes: Sequence[Attempt], deepest: int) -> list[Attempt]:
+    """Return buggy leaves within the depth limit that have a program to debug."""
+    depths: dict[str, int] = {}
+    for node in nodes:
+        debug = node.work.operator is Operator.DEBUG
+        depths[node.id] = depths[node.work.parents[0]] + 1 if debug else 0
+    inner = {parent for node in nodes for parent in node.work.parents}
+    leaves = [node for node in nodes if node.id not in inner and depths[node.id] <= deepest]
+    return [each for each in leaves if each.outcome and each.outcome.last and not each.outcome.score]

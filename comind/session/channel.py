@@ -1,8 +1,7 @@
-"""The host's end of the wire to a session's driver; what comes over it is untrusted.
+"""Exchange frames with a session's driver over a Unix socket; the driver is untrusted.
 
-A frame is one byte of kind, four of the cell's number, four of length, then text: nothing here has to
-be parsed, nothing is longer than `FRAME_BYTES`, and no more is taken in a second than a stated number
-of bytes, so whoever speaks at the other end can neither exhaust our memory nor keep us busy.
+A frame is one byte of kind, four of the cell's number, four of length, then text. Length and bytes per
+second are limited, so the other end can exhaust neither memory nor processor time.
 """
 
 import select
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from comind.session.inside.driver import FRAME_BYTES, HEADER
 
-__all__ = ["Frame", "Link", "LinkError", "Listener"]
+__all__ = ["Channel", "ChannelError", "Frame", "Listener"]
 
 _SEND_SECONDS = 20.0
 _CHUNK = 1 << 16
@@ -22,34 +21,34 @@ _BYTES_A_SECOND = 16 << 20
 _POLL_SECONDS = 0.1
 
 
-class LinkError(Exception):
-    """The other end is gone, or does not keep to the form; nothing more can be expected of it."""
+class ChannelError(Exception):
+    """The other end disconnected, timed out or violates the protocol; the channel is unusable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What the other end said."""
+    """A frame of the driver."""
 
     kind: bytes
     number: int
-    """Of the cell that it belongs to."""
+    """Number of its cell."""
     text: str
 
 
 class Listener:
-    """A socket at which one driver is awaited; the first to come is the only one."""
+    """A socket that accepts one connection."""
 
     def __init__(self, path: Path) -> None:
         """Listen at `path`."""
-        self._path = path
+        self._python_path = path
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.bind(str(path))
         path.chmod(0o600)
         self._socket.listen(1)
         self._socket.settimeout(_POLL_SECONDS)
 
-    def accept(self, check: Callable[[], None]) -> "Link":
-        """Return the link to whoever comes first; `check` is called ten times a second and may raise."""
+    def accept(self, check: Callable[[], None]) -> "Channel":
+        """Return the channel of the first connection; call `check` every 0.1 s, which may raise."""
         while True:
             try:
                 connection, _ = self._socket.accept()
@@ -57,15 +56,15 @@ class Listener:
                 check()
             else:
                 self.close()
-                return Link(connection)
+                return Channel(connection)
 
     def close(self) -> None:
         """Stop listening."""
         self._socket.close()
 
 
-class Link:
-    """Frames, one after another."""
+class Channel:
+    """A connection that sends and receives frames."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
@@ -78,7 +77,7 @@ class Link:
         """Send a frame.
 
         Raises:
-            LinkError: it is not taken.
+            ChannelError: the other end disconnected or did not read it in 20 seconds.
         """
         data = text.encode("utf-8", "replace")
         left = memoryview(HEADER.pack(kind, number, len(data)) + data)
@@ -88,20 +87,20 @@ class Link:
                 left = left[self._socket.send(left) :]
             except BlockingIOError:
                 if time.monotonic() > end:
-                    raise LinkError("the session does not listen") from None
+                    raise ChannelError("the session does not listen") from None
                 self._ready(_POLL_SECONDS, select.POLLOUT)
             except OSError:
-                raise LinkError("the session closed its connection") from None
+                raise ChannelError("the session closed its connection") from None
 
     def receive(self, seconds: float) -> Frame | None:
-        """Return the next frame, or None where none is complete within `seconds`.
+        """Return the next frame; None if it is not complete within `seconds`.
 
         Raises:
-            LinkError: the other end is gone, or what it says has not the form of a frame.
+            ChannelError: the other end disconnected or sent a malformed frame.
         """
         end = time.monotonic() + seconds
         while True:
-            frame = self._taken_frame()
+            frame = self._next_frame()
             if frame is not None:
                 return frame
             left = end - time.monotonic()
@@ -109,14 +108,14 @@ class Link:
                 return None
             self._read()
             if left <= 0:
-                return self._taken_frame()  # one that comes byte by byte must not hold us up
+                return self._next_frame()  # also when a frame arrives byte by byte
 
     def close(self) -> None:
-        """Hang up."""
+        """Disconnect."""
         self._socket.close()
 
     def _ready(self, seconds: float, event: int = select.POLLIN) -> bool:
-        # poll, not select: with many sessions descriptors pass 1024
+        # poll, as select is limited to descriptors below 1024
         poll = select.poll()
         poll.register(self._socket, event)
         return bool(poll.poll(1000 * seconds))
@@ -126,7 +125,7 @@ class Link:
         if now - self._window >= 1:
             self._window, self._taken = now, 0
         if self._taken > _BYTES_A_SECOND:
-            time.sleep(min(0.05, self._window + 1 - now))  # a flood; our other threads have work to do
+            time.sleep(min(0.05, self._window + 1 - now))  # throttle a flood
             return
         try:
             data = self._socket.recv(_CHUNK)
@@ -135,17 +134,16 @@ class Link:
         except OSError:
             data = b""
         if not data:
-            raise LinkError("the session closed its connection")
+            raise ChannelError("the session closed its connection")
         self._taken += len(data)
         self._buffer += data
 
-    def _taken_frame(self) -> Frame | None:
-        """Take the next frame out of what has come; None where it is not complete."""
+    def _next_frame(self) -> Frame | None:
         if len(self._buffer) < HEADER.size:
             return None
         kind, number, length = HEADER.unpack_from(self._buffer)
         if length > FRAME_BYTES:
-            raise LinkError("the session's messages are not in order")
+            raise ChannelError("the session's messages are not in order")
         end = HEADER.size + length
         if len(self._buffer) < end:
             return None

@@ -1,4 +1,4 @@
-"""What the baseline's search tries next, and how an attempt of it is carried out."""
+"""The baseline's search: which step comes next, and how an attempt carries it out."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from comind.agents.baseline import BaselineAgent
-from comind.agents.baseline.searching import AVERAGE, FIRST
+from comind.agents.baseline.hyperparameter_search import _AVERAGE, _FIRST
 from comind.baseline import Found, Screened, fit_program
 from comind.campaign.agent import NoParameters
 from comind.campaign.log.campaign_events import CampaignEvent, EnvironmentRead
@@ -82,7 +82,7 @@ def test_one_iteration_is_the_first_recipe_alone(problem: Problem) -> None:
 
 
 def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
-    """Where only a recipe knows the data, the campaign ends after attempt 0 and says why."""
+    """If only a recipe handles the data, the campaign ends after attempt 0 with the reason."""
     ending = _plan(problem.model_copy(update={"shape": DataShape.PANEL}))
     assert isinstance(ending, Done)
     assert "one recipe" in ending.reason
@@ -94,7 +94,7 @@ def test_data_of_one_recipe_have_no_search(problem: Problem) -> None:
 def test_the_first_step_screens_kinds_and_averages(problem: Problem) -> None:
     """After attempt 0 comes one average of the best kinds, which the searches wait for."""
     [first] = _codes(_plan(problem))
-    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, FIRST, Operator.ENSEMBLE)
+    assert (first.role, first.draft.kind, first.operator) == (BASELINE_ROLE, _FIRST, Operator.ENSEMBLE)
     assert isinstance(_plan(problem, (first, None)), Wait)
 
 
@@ -115,7 +115,7 @@ def test_the_best_kinds_are_searched_first(problem: Problem) -> None:
 
 
 def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
-    """As many searches run at once as there are cores; each kind is tried once a round."""
+    """As many searches run in parallel as there are cores, each kind once a round."""
     [first] = _codes(_plan(problem))
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, _ended(0.8))]
     kinds: list[str] = []
@@ -128,7 +128,7 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
         tried += [(work, _ended(0.7, loss=len(kinds) - number)) for number, work in enumerate(planned)]
     assert sorted(kinds) == sorted(_KINDS)
     [average] = _codes(_plan(problem, *tried))
-    assert average.draft.kind == AVERAGE
+    assert average.draft.kind == _AVERAGE
     assert len(average.parents) == len(_KINDS)
     later = _codes(_plan(problem, *tried, (average, _ended(0.9))))
     assert later[0].draft.title == f"{kinds[1]}, 16 evaluations"  # it had the least loss
@@ -136,12 +136,12 @@ def test_a_round_searches_each_kind_a_core_each(problem: Problem) -> None:
 
 
 def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
-    """What had no score in one round is left out of the average and of later rounds."""
+    """A kind without a score is left out of the average and of later rounds."""
     [first] = _codes(_plan(problem))
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
     while True:
         planned = _codes(_plan(problem, *tried))
-        if planned[0].draft.kind == AVERAGE:
+        if planned[0].draft.kind == _AVERAGE:
             break
         tried += [(w, failed() if w.draft.kind == "net" else _ended(0.7)) for w in planned]
     assert "net" not in planned[0].draft.method
@@ -151,7 +151,7 @@ def test_a_kind_that_failed_is_not_tried_again(problem: Problem) -> None:
 
 @pytest.mark.parametrize("seconds", [1e6, None])
 def test_a_round_without_settings_is_the_last(problem: Problem, seconds: float | None) -> None:
-    """Where every search failed there is nothing to average, and the ending says so."""
+    """If every search fails there is nothing to average, and the search ends with that reason."""
     [first] = _codes(_plan(problem))
     tried: list[tuple[Code, CodeOutcome | None]] = [(first, failed())]
     told: dict[str, Any] = {"budget": Budget(seconds=seconds)}
@@ -166,7 +166,7 @@ def test_a_round_without_settings_is_the_last(problem: Problem, seconds: float |
 
 
 def test_the_search_ends_with_time_or_gain(problem: Problem) -> None:
-    """Nothing is begun that leaves no time for the end; a round without a gain is the last."""
+    """No step begins without time for the campaign's end; a round without improvement is the last."""
     late = _plan(problem, budget=Budget(seconds=20.0), refit=True)
     assert isinstance(late, Done)
     assert "s are left" in late.reason
@@ -177,7 +177,7 @@ def test_the_search_ends_with_time_or_gain(problem: Problem) -> None:
 
 
 def _run_out(problem: Problem, *, gain: float, **spec: Any) -> str:
-    """Return why a search ends whose every attempt is better than the last by so much."""
+    """Return why a search ends in which every attempt improves on the last by the same gain."""
     tried: list[tuple[Code, CodeOutcome | None]] = []
     spec = {"budget": Budget(seconds=1e6)} | spec
     while not isinstance(decision := _plan(problem, *tried, **spec), Done):
@@ -204,7 +204,7 @@ def test_a_short_campaign_makes_its_first_average(
 
 
 def test_later_steps_leave_time_for_blend_and_proof(problem: Problem) -> None:
-    """What comes after the first average leaves more of the time than that did."""
+    """Steps after the first average reserve more time than that did."""
     [first] = _codes(_plan(problem, budget=Budget(seconds=60.0), refit=True, blend=True))
     slow = _ended(0.8).model_copy(update={"code_seconds": 12.0})
     told: dict[str, Any] = {"budget": Budget(seconds=60.0), "refit": True}
@@ -213,7 +213,7 @@ def test_later_steps_leave_time_for_blend_and_proof(problem: Problem) -> None:
 
 
 def test_attempts_leave_time_for_the_end(problem: Problem) -> None:
-    """An attempt's time is what is left beside the next average, the refit and the end."""
+    """An attempt's budget is the time left after reserving the next average, the refit and the end."""
     [first] = _codes(_plan(problem, budget=Budget(seconds=100.0), refit=True))
     assert first.budget.seconds < 80
 
@@ -233,7 +233,7 @@ def _carried_out(root: Path, problem: Problem, said: str) -> tuple[CodeOutcome, 
 
 
 def test_a_search_is_no_part_of_the_solution(tmp_path: Path, problem: Problem) -> None:
-    """What is handed in, run again and derived is the program with the settings, without the search."""
+    """What is submitted, refitted and derived is the program with the settings, without the search."""
     said = Found(settings={"strength": 2.0}, loss=0.1, seconds=0.2).model_dump_json()
     outcome, world = _carried_out(tmp_path, problem, said)
     assert outcome.score is not None
@@ -247,7 +247,7 @@ def test_a_search_is_no_part_of_the_solution(tmp_path: Path, problem: Problem) -
 
 
 def test_a_search_without_settings_ends_its_attempt(tmp_path: Path, problem: Problem) -> None:
-    """Where no settings could be fitted, nothing is handed in, and the report says so."""
+    """If no settings could be fitted, nothing is submitted, and the report says so."""
     outcome, world = _carried_out(tmp_path, problem, "nothing")
     assert outcome.score is None
     assert "No settings" in outcome.report

@@ -1,8 +1,8 @@
-"""A persistent Jupyter kernel in a sandbox.
+"""Run cells in a persistent Jupyter kernel in a sandbox.
 
 The kernel and a driver that speaks Jupyter's protocol with it both run inside (`comind.session.inside`).
-The driver talks to us over one Unix socket in a runtime folder that sandbox and host share, so that it
-needs no network. What it says is untrusted: text and the ends of cells are taken from it, no more.
+The driver connects to us over one Unix socket in a runtime folder that sandbox and host share, so it
+needs no network. What it sends is untrusted: only text and the status of cells are used.
 """
 
 import math
@@ -14,29 +14,29 @@ from pathlib import Path
 
 from comind.errors import SandboxError
 from comind.session.base import CellResult, CellStatus, Handle, Input, Sandbox, SandboxSpec, Watch
-from comind.session.environment import environment, thread_settings
+from comind.session.channel import Channel, ChannelError, Frame, Listener
 from comind.session.inside.driver import BEGUN, DONE, ERROR, EXECUTE, GONE, INTERRUPT, OUTPUT, READY
-from comind.session.link import Frame, Link, LinkError, Listener
-from comind.session.output import Output, bounded, plain_text
-from comind.session.packages import SEEN_AT, Packages, asked_for
+from comind.session.output import OutputBuffer, plain_text, truncate_output
+from comind.session.packages import PACKAGES_AT, Packages, split_installs
+from comind.session.program import environment, thread_settings
 from comind.session.quota import Quota, QuotaWatch
-from comind.system.scratch import scratch_folder
 from comind.system.supervisor import remove_tree
+from comind.system.temporary_folders import make_scratch_folder
 
 __all__ = ["KernelSession"]
 
 _START_SECONDS = 120.0
 _POLL_SECONDS = 0.5
 _GRACE_SECONDS = 8.0  # between the interrupt and the kill
-_BEGIN_SECONDS = 60.0  # for the interpreter to take a cell up; an earlier one may still keep it busy
-_END_SECONDS = 3.0  # for a sandbox to be seen as ended once its driver has hung up
+_BEGIN_SECONDS = 60.0  # timeout of the start of a cell; an earlier one may still be running
+_END_SECONDS = 3.0  # timeout of a sandbox's exit after its driver disconnected
 _REASON_LENGTH = 200
 _PROGRAMS = ("driver.py", "kernel.py")
 
 
 @dataclass(frozen=True, slots=True)
 class _Ended:
-    """Why a cell is interrupted, and when it is killed if it does not mind."""
+    """Reason of an interrupt, and time of the kill if it has no effect."""
 
     status: CellStatus
     reason: str
@@ -44,9 +44,9 @@ class _Ended:
 
 
 class KernelSession:
-    """Runs cells in a kernel that is started at the first cell and again when it is lost."""
+    """Runs cells in a kernel that is started on first use and restarted when it is lost."""
 
-    def __init__(  # noqa: PLR0913 - each is a fact of the session
+    def __init__(  # noqa: PLR0913 - each is an option of the session
         self,
         sandbox: Sandbox,
         workspace: Path,
@@ -60,11 +60,11 @@ class KernelSession:
         quota: Quota = Quota(),  # noqa: B008 - frozen, safe to share
         packages: Packages | None = None,
     ) -> None:
-        """Prepare a session; of our environment nothing but `env` is passed on.
+        """Prepare a session; the code's environment is `env`, and ours is not inherited.
 
-        Unless it is `persistent`, each cell starts afresh. Its libraries may use so many `threads`, with
-        0 as many as they find. What the kernel itself prints goes to `log`; what cells ask to have
-        installed is answered by `packages`, and without them run as it is.
+        Unless `persistent`, each cell starts a new kernel. `threads` limits numerical libraries; 0: no
+        limit. `log` receives what the kernel itself prints. `packages` serve `%pip install` lines, which
+        without them are part of the code.
         """
         self.workspace = workspace
         self.sandbox = sandbox.name
@@ -72,43 +72,43 @@ class KernelSession:
         self.threads = threads
         self._sandbox = sandbox
         self._inputs = inputs
-        self._env = {**env, **(thread_settings(threads) if threads else {})}
+        self._env = dict(env) | (thread_settings(threads) if threads else {})
         self._memory_bytes = memory_bytes
         self._log = log
         self._persistent = persistent
         self._quota = quota
         self._packages = packages
         if packages is not None and sandbox.sealed:
-            self._inputs = (*inputs, Input(packages.folder, SEEN_AT))
+            self._inputs = (*inputs, Input(packages.folder, PACKAGES_AT))
         self._runtime: Path | None = None
         self._handle: Handle | None = None
-        self._link: Link | None = None
+        self._channel: Channel | None = None
         self._number = 0
         workspace.mkdir(parents=True, exist_ok=True)
 
     def run(self, code: str, *, seconds: float, watch: Watch | None = None) -> CellResult:
-        """Run one cell, as `Session` says."""
-        asked, told = time.monotonic(), ""
+        """Run one cell; see `Session.run`."""
+        started, printed = time.monotonic(), ""
         if self._packages is not None:
-            wanted, code = asked_for(code)
-            told = self._packages.serve(wanted, seconds=seconds)
+            wanted, code = split_installs(code)
+            printed = self._packages.install(wanted, seconds=seconds)
         if self._handle is None or not self._handle.alive():
             self._start()
         begun = time.monotonic()
-        left = seconds - (begun - asked) if told else seconds
+        left = seconds - (begun - started) if printed else seconds
         result = self._execute(code, begun, left, watch)
         lost = result.status is CellStatus.DIED or self._handle is None or not self._persistent
         if lost:
             self.close()
         elapsed = round(time.monotonic() - begun, 3)
-        output = told + result.output
+        output = printed + result.output
         return result.model_copy(update={"output": output, "seconds": elapsed, "state_lost": lost})
 
     def close(self) -> None:
-        """End the kernel and everything it started."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        """Terminate the kernel and all its descendants."""
+        if self._channel is not None:
+            self._channel.close()
+            self._channel = None
         if self._handle is not None:
             self._handle.stop()
             self._handle = None
@@ -116,22 +116,22 @@ class KernelSession:
             remove_tree(str(self._runtime))
             self._runtime = None
 
-    # --- the kernel's life ------------------------------------------------------------------------
+    # --- start and connect ------------------------------------------------------------------------
 
     def _start(self) -> None:
         self.close()
-        self._runtime = scratch_folder("k")
+        self._runtime = make_scratch_folder("k")
         shared = self._runtime / "r"
         shared.mkdir(mode=0o700)
         for name in _PROGRAMS:
             program = resources.files("comind.session.inside") / name
             (shared / name).write_text(program.read_text(encoding="utf-8"), encoding="utf-8")
         listener = Listener(shared / "h")
-        workspace, runtime = self._sandbox.seen_as(self.workspace, shared)
+        workspace, runtime = self._sandbox.paths_inside(self.workspace, shared)
         seen = [str(runtime / name) for name in ("driver.py", "h", "kernel.py")]
         spec = SandboxSpec(
             argv=(self._sandbox.python, "-P", *seen),
-            env=environment(self._sandbox.python, runtime, {**self._env, **self._path(workspace)}),
+            env=environment(self._sandbox.python, runtime, self._env | self._python_path(workspace)),
             workspace=self.workspace,
             runtime=shared,
             scratch=self._runtime,
@@ -148,22 +148,22 @@ class KernelSession:
         finally:
             listener.close()
 
-    def _path(self, workspace: Path) -> dict[str, str]:
-        """Return where the interpreter finds packages that were asked for."""
+    def _python_path(self, workspace: Path) -> dict[str, str]:
+        """Return the environment variable that makes installed packages importable."""
         if self._packages is None:
             return {}
-        # Without mounts the code sees our own folders.
-        seen = workspace / SEEN_AT if self.sealed else self._packages.folder.absolute()
+        # Without mounts, paths inside are those of the host.
+        seen = workspace / PACKAGES_AT if self.sealed else self._packages.folder.absolute()
         return {"PYTHONPATH": str(seen)}
 
     def _connect(self, listener: Listener) -> None:
         """Wait for the driver, then for the kernel's first reply."""
         end = time.monotonic() + _START_SECONDS
-        self._link = listener.accept(lambda: self._check_start(end))
+        self._channel = listener.accept(lambda: self._check_start(end))
         while True:
             try:
-                frame = self._link.receive(_POLL_SECONDS)
-            except LinkError as error:
+                frame = self._channel.receive(_POLL_SECONDS)
+            except ChannelError as error:
                 self._await_end()
                 self._check_start(end)
                 raise SandboxError(f"the session did not start: {error}") from None
@@ -174,13 +174,13 @@ class KernelSession:
     def _check_start(self, end: float) -> None:
         assert self._handle is not None
         if not self._handle.alive():
-            said = _last_line(self._log)
-            raise SandboxError(f"the session ended at its start: {self._handle.exit_reason()}{said}")
+            printed = _last_line(self._log)
+            raise SandboxError(f"the session ended at its start: {self._handle.exit_reason()}{printed}")
         if time.monotonic() > end:
             raise SandboxError(f"the session did not start within {_START_SECONDS:.0f} seconds")
 
     def _await_end(self) -> None:
-        """Give a sandbox whose driver has hung up the time to be seen as ended."""
+        """Wait for the exit of a sandbox whose driver disconnected."""
         end = time.monotonic() + _END_SECONDS
         while self._handle is not None and self._handle.alive() and time.monotonic() < end:
             time.sleep(0.01)
@@ -191,22 +191,22 @@ class KernelSession:
         cell = _Running(self._number + 1, begun, seconds, watch, self._quota_watch())
         self._number = cell.number
         try:
-            assert self._link is not None
-            self._link.send(EXECUTE, cell.number, code)
+            assert self._channel is not None
+            self._channel.send(EXECUTE, cell.number, code)
             while True:
                 if cell.has_to_end():
-                    self._link.send(INTERRUPT, cell.number)
+                    self._channel.send(INTERRUPT, cell.number)
                 if reason := cell.overdue():
                     return self._killed(cell, reason)
-                frame = self._link.receive(cell.wait())
+                frame = self._channel.receive(cell.wait())
                 if frame is not None and frame.number == cell.number and cell.take(frame):
                     return cell.result()
                 if frame is None and self._handle is not None and not self._handle.alive():
-                    raise LinkError("the session ended")  # noqa: TRY301 - one end for all of these
-        except LinkError as error:
+                    raise ChannelError("the session ended")  # noqa: TRY301 - one end for all of these
+        except ChannelError as error:
             return self._killed(cell, self._why_gone(cell, error))
 
-    def _why_gone(self, cell: "_Running", error: LinkError) -> str:
+    def _why_gone(self, cell: "_Running", error: ChannelError) -> str:
         self._await_end()
         assert self._handle is not None
         if cell.gone:
@@ -227,15 +227,15 @@ class KernelSession:
 
 
 class _Running:
-    """What is known of a cell while it runs, and what may end it: time, a watch, its disk."""
+    """State of a running cell and what may stop it: timeout, watch, disk quota."""
 
     def __init__(
         self, number: int, begun: float, seconds: float, watch: Watch | None, quota: QuotaWatch
     ) -> None:
         self.number = number
-        self.output = Output()
+        self.output = OutputBuffer()
         self.gone = ""
-        """Why the driver gave the interpreter up."""
+        """Why the driver gave up on the interpreter."""
         self._begun = begun
         self._seconds = seconds
         self._watch = watch
@@ -246,11 +246,11 @@ class _Running:
         self._status = ""
 
     def take(self, frame: Frame) -> bool:
-        """Take in what was said about this cell; True where that was its end."""
+        """Process a frame of this cell; return whether the cell is done."""
         if frame.kind == OUTPUT:
             self.output.add(frame.text)
         elif frame.kind == ERROR:
-            self._error = bounded(frame.text)
+            self._error = truncate_output(frame.text)
         elif frame.kind == BEGUN:
             self._taken_up = True
         elif frame.kind == GONE:
@@ -259,7 +259,7 @@ class _Running:
         return frame.kind == DONE
 
     def wait(self) -> float:
-        """Return how long to wait for a message before looking at the clock again."""
+        """Return how many seconds to wait for a frame before the next check of deadlines."""
         if self._ended is not None:
             end = self._ended.kill_at
         else:
@@ -268,7 +268,7 @@ class _Running:
         return max(0.0, min(_POLL_SECONDS, end - time.monotonic()))
 
     def has_to_end(self) -> bool:
-        """Say, once, that the cell has to be interrupted now."""
+        """Return True once, when the cell must be interrupted."""
         if self._ended is not None:
             return False
         elapsed = time.monotonic() - self._begun
@@ -283,7 +283,7 @@ class _Running:
         return self._ended is not None
 
     def overdue(self) -> str:
-        """Return why the interpreter has to be killed now; empty where it need not."""
+        """Return why the interpreter must be killed now; empty if it need not."""
         if self._ended is not None and time.monotonic() >= self._ended.kill_at:
             return f"{self._ended.reason}, and it did not react to an interrupt"
         if not self._taken_up and time.monotonic() > self._begun + _BEGIN_SECONDS:
@@ -293,7 +293,7 @@ class _Running:
         return ""
 
     def result(self) -> CellResult:
-        """Return how the cell ended."""
+        """Return the result of a cell that is done."""
         output = self.output.text()
         if self._ended is not None:  # the traceback is that of the interrupt
             return CellResult(status=self._ended.status, output=output, error=self._ended.reason)

@@ -1,10 +1,11 @@
-"""What the baseline's search tries next, as a function of the campaign's log.
+"""Plan and run the baseline's hyperparameter search as a function of the campaign's log.
 
-The first step tries each kind of model on one fold, with settings that are often good, and averages the
-best of those that there is time for. Then a round searches the settings of each kind, the best first, an
-attempt each, with a fixed number of evaluations that doubles from round to round, and averages the best
-of all kinds. Time decides which steps are begun and where a search
-is cut; all of that is in the log. Rounds end where time does, or where one has found nothing better.
+The first step screens each kind of model on one fold, with default settings, and averages the best of
+those that there is time for. Then each round tunes the settings of each kind, the best first, in one
+attempt each, with a fixed number of evaluations that doubles from round to round,
+and averages the best of all kinds. The time that is left decides which steps begin and when a search is
+stopped; all of that is in the log. The search ends on timeout, or early after a round without
+improvement.
 """
 
 import math
@@ -14,43 +15,122 @@ from typing import NamedTuple
 from comind.baseline import (
     Found,
     Screened,
+    affordable,
     fit_program,
     found_in,
+    kinds_for,
     screen_program,
     screened_in,
     search_program,
+    why_no_kinds,
 )
+from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_state import CampaignState
+from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import BASELINE_ROLE, Code, Decision, Done, Think, Wait
 from comind.campaign.log.work_items import Attempt
+from comind.campaign.work.context import CodeContext, ThinkContext
 from comind.domain.draft import Draft, Operator
 from comind.domain.problem import Problem
+from comind.domain.value import Value
 
-__all__ = ["AVERAGE", "FIRST", "MEMBERS", "SEARCH_SHARE", "Search"]
+__all__ = ["BaselineAgent"]
 
-AVERAGE = "average"
-"""Kind of the drafts that average models of several kinds."""
-FIRST = "first average"
-"""Kind of the draft that screens kinds before it averages them."""
-MEMBERS = 6
-"""Of an average, at most."""
-SEARCH_SHARE = 0.6
-"""Of an attempt's time; the rest is to fit with what was found."""
-
+_AVERAGE = "average"
+_FIRST = "first average"  # of the draft that screens kinds before it averages them
 _EVALUATIONS = (8, 16, 32, 64, 128)  # of each kind, by round
-_KINDS = (5, 4, 3, 3)  # that rounds after the first try: those whose settings had the least loss
-_BESIDE_ROUNDS = 2  # of a campaign's iterations: attempt 0 and the first average
-_HOPELESS = 3.0  # times the least loss on one fold: such a kind is not searched
+_KINDS = (5, 4, 3, 3)  # kinds of lowest loss that rounds after the first try
+_BESIDE_ROUNDS = 2  # iterations that are no rounds: attempt 0 and the first average
+_MEMBERS = 6  # of an average
+_HOPELESS = 3.0  # times the lowest loss on one fold: such a kind is not searched
 _EVALUATED = 2  # settings, at least, that a search has time for
 _LEAST_SECONDS = 10.0  # of an attempt
-_START_SECONDS = 5.0  # of an interpreter of its own
-_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign: to compare, blend and pick
-_REFIT_FACTOR = 1.5  # of what code took, for more rows
+_START_SECONDS = 5.0  # of an interpreter
+_CLOSING_SECONDS, _CLOSING_SHARE = 20.0, 0.1  # of the campaign, to compare, blend and pick
+_REFIT_FACTOR = 1.5  # of the code's run time, as a refit has more rows
 _NOTHING_FITTED = "no settings of any kind could be fitted"
+_SCREEN_SHARE = 0.4  # of the first attempt's time
+_FIRST_SHARE = 0.5  # of what is left of it to fit models; the rest is for their refit
+_SEARCH_SHARE = 0.6  # of an attempt's time; the rest is to fit
+
+
+class _NoResult(Value):
+    """Empty result of a thought without a model."""
+
+
+class BaselineAgent(Agent):
+    """The platform's baseline without a language model: a search until the time is over."""
+
+    needs_model = False
+
+    def plan(self, state: CampaignState) -> Decision:
+        """Plan the next step of the search from the log alone, so that a replay plans the same."""
+        if state.spec.iterations is not None and state.spec.iterations <= 1:
+            return Done(
+                reason="one iteration: the first recipe is all that runs without a language model"
+            )
+        given = state.resources()
+        packages = given.packages if given else ()
+        kinds = kinds_for(self.problem, packages)
+        if not kinds:
+            reason = why_no_kinds(self.problem, packages)
+            return Done(reason=f"{reason}: there is one recipe without a language model, and no search")
+        if not state.free_slots():
+            return Wait()
+        return _Search(self.problem, self.seed, state, kinds).next()
+
+    def think(self, work: Think, context: ThinkContext) -> Value:
+        """Complete a thought of a campaign that a former version planned without a model."""
+        del work, context
+        return _NoResult()
+
+    def code(self, work: Code, context: CodeContext) -> CodeResult:
+        """Run a search, then a program with its best settings; of an average the program alone."""
+        draft = work.draft
+        if not draft.codebase:
+            return CodeResult(report="Drafts are not implemented without a language model.")
+        if draft.kind == _FIRST:
+            return self._first_average(work, context)
+        if draft.kind == _AVERAGE:
+            context.step("Average models of several kinds.", draft.codebase)
+            return CodeResult(report=draft.method)
+        seconds = _SEARCH_SHARE * context.seconds_left
+        searched = context.run("Search settings.", draft.codebase, seconds=seconds, scratch=True)
+        found = found_in(searched.output)
+        if found is None or not context.steps_left:
+            return CodeResult(
+                report="No settings could be fitted in time, or no step was left for them."
+            )
+        code = fit_program(self.problem, self.seed, {draft.kind: found.settings})
+        context.step("Fit with the best settings.", code)
+        return CodeResult(report=f"{draft.method} It found:\n{found.model_dump_json()}")
+
+    def _first_average(self, work: Code, context: CodeContext) -> CodeResult:
+        """Screen each kind on one fold, then average the best of those that there is time for.
+
+        Which these are follows from the log, so that a replay fits the same.
+        """
+        given = work.budget.seconds
+        screening = context.run(
+            "Try each kind of model on one fold.",
+            work.draft.codebase,
+            seconds=_SCREEN_SHARE * given,
+            scratch=True,
+        )
+        screened = screened_in(screening.output)
+        lines = "\n".join(each.model_dump_json() for each in screened)
+        kinds = affordable(screened, _FIRST_SHARE * (given - screening.seconds), _MEMBERS)
+        if not kinds or not context.steps_left:
+            return CodeResult(report=f"No kind of model could be fitted in time.\n{lines}")
+        context.step(
+            "Average models of several kinds.",
+            fit_program(self.problem, self.seed, dict.fromkeys(kinds)),
+        )
+        return CodeResult(report=f"An average of {', '.join(kinds)}; on one fold:\n{lines}")
 
 
 class _Tried(NamedTuple):
-    """An attempt of the search, and what it found; nothing where it failed or still runs."""
+    """An attempt of the search and its best settings; None while it runs or if it failed."""
 
     attempt: Attempt
     found: Found | None
@@ -61,43 +141,44 @@ class _Tried(NamedTuple):
 
     @property
     def seconds(self) -> float:
-        """How long all of it took; 0 while it runs."""
+        """Duration of the attempt; 0 while it runs."""
         return self.attempt.outcome.spend.seconds if self.attempt.outcome else 0.0
 
     @property
     def fit_seconds(self) -> float:
-        """How long its program takes that hands in."""
+        """Run time of the program that it submits."""
         return self.attempt.outcome.code_seconds if self.attempt.outcome else 0.0
 
 
-class Search:
-    """Plans one step of a search."""
+class _Search:
+    """Plans one step of the search."""
 
     def __init__(
         self, problem: Problem, seed: int, state: CampaignState, kinds: tuple[str, ...]
     ) -> None:
-        """Read what was tried from the state; `kinds` are in the order in which to try them."""
+        """Read the attempts so far; `kinds` are in the order in which to try them."""
         self._problem = problem
         self._seed = seed
         self._state = state
         self._kinds = kinds
         mine = [each for each in state.works.attempts() if each.work.draft.codebase]
         self._tried = [_Tried(each, _found(each)) for each in mine]
-        self._ends = [n for n, each in enumerate(self._tried) if each.kind in (AVERAGE, FIRST)]
+        self._ends = [n for n, each in enumerate(self._tried) if each.kind in (_AVERAGE, _FIRST)]
         begun = self._ends[-1] + 1 if self._ends else 0
         self._before, self._now = self._tried[:begun], self._tried[begun:]
-        self._rounds = len(self._ends) - 1  # that were made; the first average ends none
+        self._rounds = len(self._ends) - 1  # complete rounds; the first average ends none
         self._screened = {each.kind: each for each in _screened(self._tried[:1])}
 
     def next(self) -> Decision:
-        """Return the attempts to begin now, or why the search is over."""
+        """Return the attempts to start now, or why the search is over."""
         if any(each.attempt.outcome is None for each in self._before):
             return Wait()
         if not self._tried:
-            return [self._first()] if self._first_room() >= _LEAST_SECONDS else self._late()
+            fits = self._available_seconds_at_first() >= _LEAST_SECONDS
+            return [self._first()] if fits else self._out_of_time()
         if not self._now and (reason := self._why_no_round()):
             return Done(reason=reason)
-        fitting, slots = [kind for kind in self._wanted() if self._fits(kind)], self._slots()
+        fitting, slots = [kind for kind in self._remaining_kinds() if self._fits(kind)], self._slots()
         if fitting and slots > 0:
             planned: list[Think | Code] = [self._search(kind) for kind in fitting[:slots]]
             return planned
@@ -105,34 +186,34 @@ class Search:
             return Wait()
         if not self._members():
             return Done(reason=_NOTHING_FITTED)
-        if self._now and self._average_seconds() <= self._room():
+        if self._now and self._average_seconds() <= self._available_seconds():
             return [self._average()]
-        return self._late()
+        return self._out_of_time()
 
-    def _late(self) -> Done:
+    def _out_of_time(self) -> Done:
         left = self._state.seconds_left()
         return Done(reason=f"{left:.0f} s are left, too few for another step of the search and the end")
 
     def _slots(self) -> int:
-        """Return how many attempts to begin at once: a core each, as each is busy all the time."""
+        """Return how many attempts to start: at most one for each core, as each keeps one busy."""
         given = self._state.resources()
         running = sum(each.attempt.outcome is None for each in self._now)
         return min(self._state.free_slots(), (given.machine_cores if given else 1) - running)
 
     def _why_no_round(self) -> str:
-        """Return why no round is to follow those that were made; empty if one is."""
+        """Return why no further round begins; empty if one does."""
         given = self._state.spec.iterations
         limit = math.inf if given is None else given - _BESIDE_ROUNDS
         if self._rounds >= min(len(_EVALUATIONS), limit):
             return f"all {self._rounds} rounds of the search are made"
         if not self._members():
             return _NOTHING_FITTED
-        if self._rounds > 1 and not self._gained():
+        if self._rounds > 1 and not self._improved():
             return f"round {self._rounds} of the search found nothing better"
         return ""
 
-    def _gained(self) -> bool:
-        """Whether the last round has a better score than all before it."""
+    def _improved(self) -> bool:
+        """Whether the last round improved on the best score of all before it."""
         last = self._before[self._ends[-2] + 1 :]
         scores = [each.attempt.score.value for each in last if each.attempt.score]
         latest = {each.attempt.id for each in last}
@@ -142,7 +223,7 @@ class Search:
 
     # --- searches ---------------------------------------------------------------------------------
 
-    def _wanted(self) -> list[str]:
+    def _remaining_kinds(self) -> list[str]:
         """Return the kinds that this round has still to try."""
         begun = {each.kind for each in self._now}
         if not self._rounds:
@@ -154,12 +235,12 @@ class Search:
         return [kind for kind in ordered if kind not in begun]
 
     def _fits(self, kind: str) -> bool:
-        return self._search_seconds(kind) + self._average_seconds() <= self._room()
+        return self._search_seconds(kind) + self._average_seconds() <= self._available_seconds()
 
     def _search_seconds(self, kind: str) -> float:
-        """Return how long a search of a kind takes that tries a few settings; it is cut at its time."""
+        """Return how long a search of a kind takes that tries a few settings; it stops on timeout."""
         if kind in self._screened:
-            return _START_SECONDS + _EVALUATED * self._screened[kind].fit_seconds / SEARCH_SHARE
+            return _START_SECONDS + _EVALUATED * self._screened[kind].fit_seconds / _SEARCH_SHARE
         same = [each.seconds for each in self._tried if each.kind == kind and each.seconds]
         if same:
             return 2 * same[-1]
@@ -181,7 +262,7 @@ class Search:
     def _code(self, draft: Draft, operator: Operator, parents: tuple[str, ...]) -> Code:
         budget = self._state.work_budget()
         reserve = 0.0 if operator is Operator.ENSEMBLE else self._average_seconds()
-        room = self._room() if self._tried else self._first_room()
+        room = self._available_seconds() if self._tried else self._available_seconds_at_first()
         seconds = max(1.0, min(budget.seconds, room - reserve))
         return Code(
             operator=operator,
@@ -196,7 +277,6 @@ class Search:
     # --- averages ---------------------------------------------------------------------------------
 
     def _best(self, tried: list[_Tried]) -> dict[str, Found]:
-        """Return the best settings of each kind."""
         best: dict[str, Found] = {}
         for each in tried:
             if each.found and (each.kind not in best or each.found.loss < best[each.kind].loss):
@@ -204,18 +284,18 @@ class Search:
         return best
 
     def _members(self) -> dict[str, Found | None]:
-        """Return the best settings that were found, and kinds that are still to be searched."""
+        """Return the best settings found, and None for kinds that are still to be searched."""
         best = self._best(self._tried)
-        found = sorted(best, key=lambda kind: best[kind].loss)[:MEMBERS]
+        found = sorted(best, key=lambda kind: best[kind].loss)[:_MEMBERS]
         searched = {each.kind for each in self._tried}
         members: dict[str, Found | None] = {kind: best[kind] for kind in found}
         others = self._screened or self._kinds
         members |= {kind: None for kind in others if kind not in searched}
-        return dict(list(members.items())[:MEMBERS])
+        return dict(list(members.items())[:_MEMBERS])
 
     def _average_seconds(self) -> float:
-        """Return about how long it takes to fit one more average."""
-        averages = [each.fit_seconds for each in self._before if each.kind in (AVERAGE, FIRST)]
+        """Return the expected run time of one more average."""
+        averages = [each.fit_seconds for each in self._before if each.kind in (_AVERAGE, _FIRST)]
         found = sum(each.seconds for each in self._members().values() if each)
         return max((averages and averages[0]) or _LEAST_SECONDS, found)
 
@@ -224,7 +304,7 @@ class Search:
             title="average of the best kinds of models",
             method=f"Each of {', '.join(self._kinds)} on one fold, then a weighted average of the best.",
             codebase=screen_program(self._problem, self._seed, self._kinds),
-            kind=FIRST,
+            kind=_FIRST,
         )
         return self._code(draft, Operator.ENSEMBLE, ())
 
@@ -236,7 +316,7 @@ class Search:
             title=f"average of {len(members)} kinds of models",
             method=f"A weighted average of {named}; the weights are best out of fold.",
             codebase=fit_program(self._problem, self._seed, settings),
-            kind=AVERAGE,
+            kind=_AVERAGE,
         )
         parents = tuple(
             next(each.attempt.id for each in self._tried if each.kind == kind and each.found == found)
@@ -246,42 +326,41 @@ class Search:
         return self._code(draft, Operator.ENSEMBLE, parents)
 
     def _recipe_seconds(self) -> float:
-        """Return how long the program of attempt 0 took."""
         recipes = [each for each in self._state.works.attempts() if not each.work.draft.codebase]
         return max((each.outcome.code_seconds for each in recipes if each.outcome), default=0.0)
 
-    def _room(self) -> float:
-        """Return the seconds that are left beside what the campaign's end needs.
+    def _available_seconds(self) -> float:
+        """Return the seconds that are left after reserving those of the campaign's end.
 
-        The refit may be that of a blend of an average and the recipe; then its script is proved.
+        The refit may be that of a blend of an average and the recipe, whose script is then proved.
         """
         state = self._state
         average, recipe = self._average_seconds(), self._recipe_seconds() if state.spec.blend else 0.0
         refit = _REFIT_FACTOR * (average + recipe) + _START_SECONDS if state.spec.refit else 0.0
         proof = average if state.spec.prove else 0.0
-        return self._left_beside(max(self._closing() + refit + proof, state.closing_seconds()))
+        return self._seconds_beside(max(self._closing() + refit + proof, state.closing_seconds()))
 
-    def _first_room(self) -> float:
+    def _available_seconds_at_first(self) -> float:
         """Return the same for the first average, which leaves time for its own refit."""
         refit = self._recipe_seconds() if self._state.spec.refit else 0.0
-        return self._left_beside(self._closing() + refit)
+        return self._seconds_beside(self._closing() + refit)
 
     def _closing(self) -> float:
         return min(_CLOSING_SECONDS, _CLOSING_SHARE * (self._state.budget.seconds or 0.0))
 
-    def _left_beside(self, kept: float) -> float:
+    def _seconds_beside(self, kept: float) -> float:
         limit = self._state.budget.seconds
         return math.inf if limit is None else max(0.0, self._state.seconds_left() - kept)
 
 
 def _found(attempt: Attempt) -> Found | None:
-    averaged = attempt.work.draft.kind in (AVERAGE, FIRST)
+    averaged = attempt.work.draft.kind in (_AVERAGE, _FIRST)
     if attempt.outcome is None or attempt.score is None or averaged:
         return None
     return found_in(attempt.outcome.report)
 
 
 def _screened(tried: list[_Tried]) -> tuple[Screened, ...]:
-    """Return what the first attempt has screened; nothing in logs of former versions."""
-    outcomes = [each.attempt.outcome for each in tried if each.kind == FIRST]
+    """Return what the first attempt screened; empty for logs of former versions."""
+    outcomes = [each.attempt.outcome for each in tried if each.kind == _FIRST]
     return screened_in(outcomes[0].report) if outcomes and outcomes[0] else ()

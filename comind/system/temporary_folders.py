@@ -1,0 +1,90 @@
+"""Create private temporary folders that are removed even when the process is killed.
+
+Scratch folders are below one folder of this process in the system's temporary folder; a supervisor
+removes it when the process has exited. Their paths are short enough for Unix sockets (107 bytes).
+
+Temporary folders beside data are removed at the next start. Each holder has a shared lock on a file
+beside them; a process that gets the exclusive lock knows that all of them are stale.
+"""
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from comind.system.supervised import SupervisedProcess, start_supervised
+from comind.system.supervisor import remove_tree
+
+__all__ = ["make_scratch_folder", "remove_stale_folders", "scratch_folder", "temporary_folder"]
+
+_lock = threading.Lock()
+_bases: dict[int, tuple[Path, SupervisedProcess]] = {}  # by process id: a fork has its own
+
+
+def make_scratch_folder(prefix: str) -> Path:
+    """Return a new scratch folder, which is removed at the latest when this process has exited."""
+    with _lock:
+        base, supervisor = _bases.get(os.getpid(), (None, None))
+        if base is None or supervisor is None or not supervisor.alive():
+            # Killed before the supervisor starts, we leave an empty folder.
+            base = Path(tempfile.mkdtemp(prefix="comind-"))
+            supervisor = start_supervised(
+                ["/bin/sleep", "infinity"], env={}, cwd=Path("/"), scratch=base, grace=0.0
+            )
+            _bases[os.getpid()] = (base, supervisor)
+        return Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=base))
+
+
+@contextlib.contextmanager
+def scratch_folder(prefix: str) -> Iterator[Path]:
+    """Yield a new scratch folder; remove it at the end of the block."""
+    path = make_scratch_folder(prefix)
+    try:
+        yield path
+    finally:
+        remove_tree(str(path))
+
+
+@contextlib.contextmanager
+def temporary_folder(home: Path, prefix: str) -> Iterator[Path]:
+    """Remove stale folders with `prefix` in `home`, then yield a new one for the length of the block."""
+    home.mkdir(parents=True, exist_ok=True)
+    with _lock_file(home, prefix) as descriptor:
+        _remove_stale(home, prefix, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        place = Path(tempfile.mkdtemp(prefix=f"{prefix}-", dir=home))
+        try:
+            yield place
+        finally:
+            remove_tree(str(place))
+
+
+def remove_stale_folders(home: Path, prefix: str) -> list[Path]:
+    """Remove the folders that killed processes left in `home`; return their paths."""
+    if not any(home.glob(f"{prefix}-*")):
+        return []
+    with _lock_file(home, prefix) as descriptor:
+        return _remove_stale(home, prefix, descriptor)
+
+
+def _remove_stale(home: Path, prefix: str, descriptor: int) -> list[Path]:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return []  # another process uses a folder; a later call removes the stale ones
+    stale = sorted(home.glob(f"{prefix}-*"))
+    for place in stale:
+        remove_tree(str(place))
+    return stale
+
+
+@contextlib.contextmanager
+def _lock_file(home: Path, prefix: str) -> Iterator[int]:
+    descriptor = os.open(home / f"{prefix}.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
