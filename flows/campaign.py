@@ -14,8 +14,8 @@ from comind.campaign.folder import ProjectFolder
 from comind.campaign.loop import Campaign, run
 from comind.campaign.state import CampaignState
 from comind.system.files import write_atomically
-from comind.wiring.agents import agent_of, runs_own_code
-from comind.wiring.runtime import close_runtimes, runtime_of
+from comind.wiring.agents import agent_class, runs_own_code
+from comind.wiring.runtime import close_runtimes, get_runtime
 from flows.executor import PrefectExecutor
 from flows.projections import Projections
 from flows.proofs import prove_scripts
@@ -63,7 +63,7 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
                 projections.version_community(community.key)
                 running.record(community)
                 close_runtimes()  # one that was made meanwhile does not know it
-        runtime, executor = runtime_of(project, campaign), PrefectExecutor(project, campaign)
+        runtime, executor = get_runtime(project, campaign), PrefectExecutor(project, campaign)
         planner = BaselineFirst(runtime.agent)
         compare = partial(compare_errors, comparer=runtime.grader)
         ending = run(running, planner, executor, projections.round, compare)
@@ -96,7 +96,7 @@ def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
 def _note_environment(running: Campaign) -> None:
     """Record what the campaign's work will run in, where that is not what was recorded last."""
     spec = running.state.spec
-    own_code, prompts = runs_own_code(spec), agent_of(spec).prompts
+    own_code, prompts = runs_own_code(spec), agent_class(spec).prompts
     environment, diff = read_environment(
         spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store
     )

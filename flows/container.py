@@ -27,7 +27,7 @@ from comind.errors import ComindError, UsageError
 from comind.evaluation.benchmark.prepared import adapt
 from comind.evaluation.benchmark.registry import find_benchmark_competition
 
-__all__ = ["Places", "main", "run"]
+__all__ = ["ContainerPaths", "main", "run"]
 
 _LOOK = 2.0  # seconds between two looks for a better submission
 _SPARE = 0.05  # of the time, for starting and ending; at most:
@@ -36,7 +36,7 @@ _DAY = 86_400.0
 
 
 @dataclass(frozen=True)
-class Places:
+class ContainerPaths:
     """What MLE-bench tells an agent."""
 
     competition: str
@@ -48,7 +48,7 @@ class Places:
     seconds: float
 
     @classmethod
-    def told(cls, environment: Mapping[str, str]) -> "Places":
+    def told(cls, environment: Mapping[str, str]) -> "ContainerPaths":
         """Read the environment of the container.
 
         Raises:
@@ -74,7 +74,7 @@ class Places:
         return (self.seconds - min(_SPARE * self.seconds, _SPARE_SECONDS)) / 60
 
 
-def run(places: Places, arguments: Sequence[str] = ()) -> int:
+def run(places: ContainerPaths, arguments: Sequence[str] = ()) -> int:
     """Solve the competition in the container's data; returns the exit code of `comind solve`.
 
     The best submission so far is copied whenever there is a better one; whoever ends us finds it.
@@ -116,7 +116,7 @@ def _campaign(project: Path) -> CampaignFolder | None:
     return CampaignFolder(runs[-1].parent) if runs else None
 
 
-def _hand_in(project: Path, places: Places) -> None:
+def _hand_in(project: Path, places: ContainerPaths) -> None:
     """Copy the best submission so far, whole or not at all."""
     folder = _campaign(project)
     if folder is None or not folder.submission.is_file():
@@ -129,7 +129,7 @@ def _hand_in(project: Path, places: Places) -> None:
     partly.replace(target)
 
 
-def _keep(project: Path, places: Places) -> None:
+def _keep(project: Path, places: ContainerPaths) -> None:
     """Copy journal, log and the picked code to where MLE-bench collects them."""
     folder = _campaign(project)
     if folder is None:
@@ -155,7 +155,7 @@ def _keep(project: Path, places: Places) -> None:
 def main() -> int:
     """Run in the environment as it is; what is wrong is one line."""
     try:
-        return run(Places.told(os.environ), sys.argv[1:])
+        return run(ContainerPaths.told(os.environ), sys.argv[1:])
     except ComindError as error:
         hint = f"\n        {error.hint}" if error.hint else ""
         sys.stderr.write(f"comind: {error}{hint}\n")

@@ -25,9 +25,9 @@ from comind.kaggle.port import Kaggle
 from comind.kaggle.record import FetchRecord
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.wiring.kaggle import open_kaggle
-from comind.wiring.runtime import close_runtimes, runtime_of
+from comind.wiring.runtime import close_runtimes, get_runtime
 from flows.campaign import solve_competition
-from flows.opening import open_campaign, take_up
+from flows.opening import open_campaign, resume_campaign
 from flows.params import read_params
 from tasks.community import STORE, import_community
 from tasks.competitions import fetch_from_kaggle
@@ -73,7 +73,7 @@ def _keep(project: Path, slug: str) -> None:
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
-    FollowingTracker(project, slug).catch_up()
+    FollowingTracker(project, slug).sync()
     log = following_log(project, slug)
     if log.stat().st_size:
         files = [project / ".dvc" / "config", log, *pointers]
@@ -125,7 +125,7 @@ class _CampaignSlices:
             "tokens": None if tokens is None else spent.tokens + tokens,
             "tokens_before": spent.tokens,
         }
-        take_up(self.project, campaign, limits, get_run_logger().info)
+        resume_campaign(self.project, campaign, limits, get_run_logger().info)
 
     def stand(self, campaign: str) -> CampaignStatus:
         """Return what a campaign has taken, and what it would hand in."""
@@ -150,7 +150,7 @@ class _CampaignSlices:
         if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
         try:
-            grader = runtime_of(self.project, one.campaign).grader
+            grader = get_runtime(self.project, one.campaign).grader
             return grader.compare(self._validation(one), self._validation(other))
         finally:
             close_runtimes()

@@ -15,7 +15,7 @@ from comind.community.graph import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.errors import CampaignError, CommunityError, UsageError
-from comind.wiring.agents import agent_of
+from comind.wiring.agents import agent_class
 from tasks.git import campaign_commit
 from tasks.restoring import find_campaign, restore_logs
 
@@ -42,7 +42,7 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
         try:
-            graph = agent_of(state.spec).graph(state, view)
+            graph = agent_class(state.spec).graph(state, view)
         except UsageError as error:
             graph = Agent.graph(state, view)
             origin = state.spec.agent_origin or f"the agent {state.spec.agent}"

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from comind.errors import UsageError
 
-__all__ = ["moment_of"]
+__all__ = ["parse_as_of"]
 
 
-def moment_of(text: str | None) -> datetime | None:
+def parse_as_of(text: str | None) -> datetime | None:
     """Return the time that a user wrote, in UTC; None for no time.
 
     Raises:

@@ -28,30 +28,30 @@ from comind.session.store import check_store
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
     WITHOUT_MODEL,
+    agent_class,
     agent_names,
-    agent_of,
-    agent_type,
-    origin_of,
-    parameters_of,
-    roles_of_all,
+    all_roles,
+    distribution_of,
+    load_agent,
     runs_own_code,
+    validate_parameters,
 )
 from comind.wiring.models import (
     DEFAULT,
-    assumed_contexts,
     build_model,
-    configured_model,
-    only_offline,
-    replayed,
-    resolved,
-    settings_of,
+    context_warnings,
+    default_model,
+    is_offline,
+    resolve_settings,
+    settings_for,
+    uses_recordings,
 )
 from flows.environment import prepare_environment
-from flows.moments import moment_of
+from flows.moments import parse_as_of
 from flows.params import Params, read_params
 from tasks.versioning import ensure_repository
 
-__all__ = ["open_campaign", "run_campaign", "take_up"]
+__all__ = ["open_campaign", "resume_campaign", "run_campaign"]
 
 Tell = Callable[[str], None]
 
@@ -91,14 +91,14 @@ def open_campaign(
     params = read_params(project).with_profile(profile)
     spec = _specification(loaded, params, wishes, _store(params, project, loaded))
     _tell_where(spec, tell)
-    evaluator = settings_of("evaluator", spec.models, spec.model)
+    evaluator = settings_for("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
             f"{loaded.folder}: competition.yaml names no metric, and without a language "
             "model nobody can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
-    for line in assumed_contexts(spec.models):
+    for line in context_warnings(spec.models):
         tell(line)
     estimate = _estimate(spec)
     if estimate:
@@ -111,7 +111,9 @@ def open_campaign(
     return folder
 
 
-def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: Tell) -> CampaignFolder:
+def resume_campaign(
+    project: Path, name: str, limits: Mapping[str, float | None], tell: Tell
+) -> CampaignFolder:
     """Take up a campaign, with another budget where one is given; one that has ended may go on.
 
     `limits` are by field of `Budget`; None leaves one as it is. `tell` is told in which sandbox the code
@@ -131,7 +133,7 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
         budget = campaign.state.budget.model_copy(update=given)
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
-            parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
+            validate_parameters(agent_class(spec), spec.parameters, f"{folder.log}: parameters")
             _tell_where(spec, tell)
             campaign.resume(budget)
     return folder
@@ -144,19 +146,19 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
         ComindError: something is missing or refuses; the campaign can be resumed.
     """
     from flows.breakdown import plain_errors
-    from flows.orphans import close_orphans
+    from flows.orphans import terminate_orphans
+    from flows.progress import show_progress
     from flows.server import prefect_server
-    from flows.view import watching
 
     if read_state(folder).ended is not None:
         return
-    close_orphans(project)
-    with watching(folder), prefect_server(project) as api, plain_errors(project, api):
+    terminate_orphans(project)
+    with show_progress(folder), prefect_server(project) as api, plain_errors(project, api):
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.campaign import solve_competition
-        from flows.orphans import close_stale_runs
+        from flows.orphans import crash_stale_runs
 
-        close_stale_runs(project)
+        crash_stale_runs(project)
         try:
             solve_competition(project, folder.name)
         except ComindError:
@@ -168,7 +170,7 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
 
 def _tell_where(spec: CampaignSpec, tell: Tell) -> None:
     """Tell who answers, where that is no model, and in which sandbox code will run."""
-    if replayed(spec.models):
+    if uses_recordings(spec.models):
         tell(_REPLAYED)
     tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
 
@@ -206,16 +208,16 @@ def _specification(
 ) -> CampaignSpec:
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | dict(wishes)
-    as_of = moment_of(values["as_of"])
+    as_of = parse_as_of(values["as_of"])
     default = solve.models.get(DEFAULT)
-    model = values["model"] or (default and default.name) or configured_model()
-    agent = agent_type(values["agent"])
-    models = resolved(model, solve.models, agent.roles, roles_of_all())
+    model = values["model"] or (default and default.name) or default_model()
+    agent = load_agent(values["agent"])
+    models = resolve_settings(model, solve.models, agent.roles, all_roles())
     _check_models(models, priced=values["max_usd"] is not None)
     name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
-    if wanted is None and not agent_type(name).needs_model:
+    if wanted is None and not load_agent(name).needs_model:
         wanted = NO_COMMUNITY  # nobody would read it
     community = _community(wanted, competition)
     return CampaignSpec(
@@ -223,7 +225,7 @@ def _specification(
         competition=competition.id,
         competition_folder=str(competition.folder),
         agent=name,
-        agent_origin=origin_of(name),
+        agent_origin=distribution_of(name),
         parameters=parameters,
         model=model,
         split_seed=params.prepare.seed,
@@ -263,15 +265,15 @@ def _agent(
     if unknown:
         known = ", ".join(agent_names())
         raise UsageError(f"params.yaml: agents: unknown agent {unknown[0]!r}", hint=f"one of {known}")
-    agent, own = agent_type(name), params.agents.get(name, {})
-    parameters_of(agent, own, f"params.yaml: agents.{name}")
-    values = parameters_of(agent, {**own, **given}, f"--set, for the agent {name}")
+    agent, own = load_agent(name), params.agents.get(name, {})
+    validate_parameters(agent, own, f"params.yaml: agents.{name}")
+    values = validate_parameters(agent, {**own, **given}, f"--set, for the agent {name}")
     if not agent.needs_model:
         return name, values.model_dump(mode="json")
-    if only_offline(model, models):
+    if is_offline(model, models):
         return WITHOUT_MODEL, {}
     for role in agent.roles:
-        if settings_of(role, models, model).name == OFFLINE:
+        if settings_for(role, models, model).name == OFFLINE:
             raise UsageError(
                 f"the role {role} of the agent {name} has no model",
                 hint=f"name one with --model, or in params.yaml: solve.models.{role}.name",
@@ -305,12 +307,12 @@ def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
 
 def _estimate(spec: CampaignSpec) -> str:
     """Return what the campaign will about take, in one line; nothing where the agent cannot tell."""
-    expected = None if replayed(spec.models) else agent_of(spec).estimate(spec)
+    expected = None if uses_recordings(spec.models) else agent_class(spec).estimate(spec)
     if expected is None:
         return ""
 
     def price(role: str, usage: Usage) -> float | None:
-        settings = settings_of(role, spec.models, spec.model)
+        settings = settings_for(role, spec.models, spec.model)
         return price_of(settings.name or spec.model, usage, settings.price)
 
     return summary(expected, estimate_of(expected, price), spec.budget)

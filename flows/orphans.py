@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import FlowRun
 
-__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states"]
+__all__ = ["OWNER", "crash_runs", "crash_stale_runs", "in_states", "terminate_orphans"]
 
 OWNER = "COMIND_OWNER"
 """Variable in a server's environment that names the process it was started for."""
@@ -23,7 +23,7 @@ _WAIT_SECONDS = 5.0
 _PAGE = 200
 
 
-def close_orphans(project: Path) -> list[str]:
+def terminate_orphans(project: Path) -> list[str]:
     """End servers of this project whose owner is gone; returns what they were.
 
     Each server hangs on a leash and ends with its owner; this is for those whose keeper was killed, too.
@@ -48,7 +48,7 @@ def close_orphans(project: Path) -> list[str]:
     return [f"{command} (process {process.pid})" for process, command in orphans]
 
 
-def close_stale_runs(project: Path) -> list[str]:
+def crash_stale_runs(project: Path) -> list[str]:
     """Mark what killed processes left running in Prefect as crashed; returns the campaigns' names.
 
     Only the log knows how far a campaign is: one whose log nobody writes is not running, whatever
@@ -65,7 +65,7 @@ def close_stale_runs(project: Path) -> list[str]:
             stale += [each for each, log in logs if log.is_file() and not is_written(log)]
             if len(page) < _PAGE:
                 break
-    close_runs(stale)
+    crash_runs(stale)
     return [str(each.name) for each in stale]
 
 
@@ -82,7 +82,7 @@ def in_states(*names: str) -> "FlowRunFilter":
     return FlowRunFilter(state=FlowRunFilterState(type=types))
 
 
-def close_runs(runs: "Iterable[FlowRun]") -> None:
+def crash_runs(runs: "Iterable[FlowRun]") -> None:
     """Mark runs whose process was killed as crashed; a slot that one held is free again."""
     from prefect.client.orchestration import get_client
     from prefect.states import Crashed

@@ -18,11 +18,11 @@ from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
-from comind.wiring.runtime import runtime_of
+from comind.wiring.runtime import get_runtime
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
-from tasks.versioning import hash_in, pointer_of, version
+from tasks.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["Projections"]
 
@@ -54,7 +54,7 @@ class Projections:
 
     def round(self, state: CampaignState) -> None:
         """Bring everything up to date with `state`; cheap when nothing has finished."""
-        self._tracker.catch_up()
+        self._tracker.sync()
         self._deliver_submission(state)
         finished = sum(record.outcome is not None for record in state.works)
         changed = (finished, state.picked, state.proofs)
@@ -63,10 +63,10 @@ class Projections:
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
         self._trace_lineage(state)
-        self._tracker.catch_up()  # with the pointers to what was published
+        self._tracker.sync()  # with the pointers to what was published
         self.deliver(state)
         if len(state.works):  # by then the workshop knows split and community
-            runtime = runtime_of(self._project, self._campaign.name)
+            runtime = get_runtime(self._project, self._campaign.name)
             notes = closing_notes(state, self._tracker.tuning())
             journal = runtime.agent.journal(state, runtime.community) + notes
             write_atomically(self._campaign.journal, journal)
@@ -146,7 +146,7 @@ class Projections:
                 continue
             folder = self._campaign.work(attempt.id)
             pointer = pointer_of(self._solution(attempt.id))
-            lineage = lineage_of(state, self._campaign, attempt.id, hash_in(pointer))
+            lineage = lineage_of(state, self._campaign, attempt.id, recorded_md5(pointer))
             script = script_for(state, read_log(folder.log, WORK_EVENTS), attempt.id)
             if script is not None:
                 write_atomically(folder.script(script.file_name), script.text)

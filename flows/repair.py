@@ -11,7 +11,7 @@ from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaign_ref, campaigns_in, commit_files
-from tasks.tracking.campaign import CampaignTracker, drop_doubles, drop_runs
+from tasks.tracking.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
 from tasks.tracking.database import database_damage, set_database_aside
 
 __all__ = ["repair", "repair_campaign"]
@@ -68,13 +68,13 @@ def _disagreements(project: Path, folder: CampaignFolder) -> Iterator[str]:
 def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> list[str]:
     """Write MLflow's runs from the logs; ids stay where there is one run for each attempt."""
     if from_scratch:
-        dropped = drop_runs(project, folder.name)
+        dropped = delete_runs(project, folder.name)
         done = [f"{folder.name}: {dropped} MLflow runs were dropped, to be written anew"]
     else:
-        doubles = drop_doubles(project, folder.name)
+        doubles = delete_duplicate_runs(project, folder.name)
         done = [f"{folder.name}: {doubles} doubled MLflow runs were dropped"] if doubles else []
     tracker = CampaignTracker(project, folder.name)
-    tracker.catch_up()
+    tracker.sync()
     ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
         write_atomically(folder.runs, ids)

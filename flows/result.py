@@ -13,7 +13,7 @@ from comind.campaign.tuning import tuning_of
 from comind.campaign.works import Attempt
 from comind.eventlog.log import read_log
 from tasks.git import campaign_commit
-from tasks.tracking.campaign import run_of
+from tasks.tracking.campaign import campaign_run_id
 
 __all__ = ["result_of"]
 
@@ -55,7 +55,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "seconds": round(state.spend.seconds, 1),
         "tokens": sum(each.spend.tokens for each in ran),
         "usd": round(sum(each.spend.usd for each in ran), 6),
-        "mlflow_run_id": run_of(project, folder.name),
+        "mlflow_run_id": campaign_run_id(project, folder.name),
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }

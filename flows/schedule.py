@@ -32,7 +32,7 @@ from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
 from comind.following.journal import following_log
 from flows.following import FollowingParams, follow_competition
-from flows.orphans import close_runs, in_states
+from flows.orphans import crash_runs, in_states
 from flows.server import service_log, start_service
 
 __all__ = ["POOL", "deploy", "reason_of", "work"]
@@ -129,7 +129,7 @@ def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
             deployment_filter=_only(deployment),
             flow_run_filter=in_states("RUNNING", "PENDING", "CANCELLING"),
         )
-    close_runs(killed)
+    crash_runs(killed)
 
 
 def _only(deployment: UUID) -> DeploymentFilter:

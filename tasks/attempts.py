@@ -12,7 +12,7 @@ from comind.campaign.plan import Code, Think
 from comind.domain.metric import Paired
 from comind.evaluation.report import Grader, GradeReport
 from comind.wiring.proof import prove
-from comind.wiring.runtime import runtime_of
+from comind.wiring.runtime import get_runtime
 from tasks.submissions import grade_submission
 
 __all__ = ["ideate", "prove_script", "run_attempt"]
@@ -33,11 +33,11 @@ def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
 @task(cache_policy=NO_CACHE, task_run_name="prove {work_id}", retries=1, retry_delay_seconds=2)
 def prove_script(project: Path, campaign: str, work_id: str, seconds: float) -> ScriptProved:
     """Return whether an attempt's script gives its submissions again; it leaves nothing behind."""
-    return prove(runtime_of(project, campaign), work_id, seconds)
+    return prove(get_runtime(project, campaign), work_id, seconds)
 
 
 def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
-    runtime = runtime_of(project, campaign)
+    runtime = get_runtime(project, campaign)
     fold = work.fold if isinstance(work, Code) else 0
     return runtime.execute(work_id, work, _GradingTask(project, campaign, fold))
 
@@ -53,7 +53,7 @@ class _GradingTask:
 
     @property
     def _grader(self) -> Grader:
-        return runtime_of(self.project, self.campaign).grader_of(self.fold)
+        return get_runtime(self.project, self.campaign).grader_of(self.fold)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
         """Return the verdict on a pair of submissions."""

@@ -13,8 +13,8 @@ from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
 from tasks.git import campaign_commit, campaign_ref, files_at
-from tasks.restoring import unlike_log
-from tasks.verifying import damaged, damaged_cache
+from tasks.restoring import differs_from_log
+from tasks.verifying import find_cache_damage, find_damage
 
 __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
 
@@ -109,9 +109,9 @@ def check_data(project: Path, campaign: str, state: CampaignState | None) -> Ite
         data = project / name.removesuffix(".dvc")
         here = data.exists()
         if here:
-            yield from (f"{data}: {each}" for each in damaged(project, data, pointer))
-        for each in damaged_cache(project, pointer):
+            yield from (f"{data}: {each}" for each in find_damage(project, data, pointer))
+        for each in find_cache_damage(project, pointer):
             lost = "is neither here nor in" if not here and "missing" in each else "in"
             yield f"{data}: {lost} DVC's cache: {each} (dvc pull brings it from the remote)"
     if state is not None:
-        yield from (f"{path} is not what the log names" for path in unlike_log(project, state))
+        yield from (f"{path} is not what the log names" for path in differs_from_log(project, state))

@@ -13,7 +13,7 @@ from comind.community.store.ingest import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
-from tasks.versioning import hash_in, pointer_of, version
+from tasks.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["STORE", "import_community", "ingest_community", "version_store"]
 
@@ -69,4 +69,4 @@ def version_store(project: Path, store: Path) -> str:
     if not store.resolve().is_relative_to(project.resolve()):
         return ""
     version(project, [store])
-    return hash_in(pointer_of(store))
+    return recorded_md5(pointer_of(store))

@@ -15,7 +15,7 @@ from comind.kaggle.clock import ServerClock
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
 from comind.wiring.kaggle import open_kaggle
-from comind.wiring.splitting import split_for
+from comind.wiring.splitting import create_split
 
 __all__ = ["fetch_from_kaggle", "split_competition"]
 
@@ -37,7 +37,7 @@ def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fet
 def split_competition(project: Path, campaign: str) -> SplitMade:
     """Split a campaign's competition; a split with this content is used as it is."""
     folder = ProjectFolder(project)
-    split = split_for(folder, folder.campaign(campaign)).read()
+    split = create_split(folder, folder.campaign(campaign)).read()
     facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
     rule = f"{split.rule.kind}: {split.rule_reason}{_told(split)}"
     return SplitMade(**facts, rule=rule, folds=FOLDS)

@@ -15,7 +15,6 @@ from comind.errors import OrchestrationError
 from comind.system.failpoints import failpoint
 
 __all__ = [
-    "all_followed",
     "campaign_commit",
     "campaign_ref",
     "campaigns_in",
@@ -24,9 +23,10 @@ __all__ = [
     "enclosing_repository",
     "fetch_campaigns",
     "files_at",
+    "following_commits",
     "following_ref",
     "has_remote",
-    "make_repository",
+    "init_repository",
     "push_ref",
     "unstage",
 ]
@@ -74,7 +74,7 @@ def code_revision(folder: Path) -> tuple[str, str, str]:
     return revision, hashlib.sha256(diff.encode()).hexdigest() if diff else "", diff
 
 
-def make_repository(folder: Path) -> None:
+def init_repository(folder: Path) -> None:
     """Make `folder` a git repository of its own."""
     _git(folder, "init", "--quiet")
     exclude = folder / ".git" / "info" / "exclude"
@@ -130,7 +130,7 @@ def campaigns_in(project: Path) -> list[str]:
     return [line.removeprefix(campaign_ref("")) for line in found.stdout.split()]
 
 
-def all_followed(project: Path) -> list[str]:
+def following_commits(project: Path) -> list[str]:
     """Return the commits of all days on which any competition was followed here."""
     head = _resolve(project, "HEAD")
     below = ["--not", head] if head else []

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from comind.system.scratch import ScratchFolder
-from tasks.git import all_followed, campaign_ref, campaigns_in, files_at
-from tasks.restoring import needed_data, restore_logs
-from tasks.versioning import collect
+from tasks.git import campaign_ref, campaigns_in, files_at, following_commits
+from tasks.restoring import required_data, restore_logs
+from tasks.versioning import drop_unused
 
 __all__ = ["collect_garbage"]
 
@@ -30,10 +30,10 @@ def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int
         for name, pointer in pointers.items():
             (kept if wanted is None or name in wanted else gone)[name] = pointer
     gone = {name: pointer for name, pointer in gone.items() if name not in kept}
-    for day in all_followed(project):  # the same names each day, so each day apart
+    for day in following_commits(project):  # the same names each day, so each day apart
         pointers = files_at(project, day, suffix=".dvc")
         kept |= {f"{day}/{name}": pointer for name, pointer in pointers.items()}
-    return collect(project, kept, gone, dry=dry), campaigns
+    return drop_unused(project, kept, gone, dry=dry), campaigns
 
 
 def _finals(project: Path, campaign: str) -> set[str] | None:
@@ -44,5 +44,5 @@ def _finals(project: Path, campaign: str) -> set[str] | None:
     if state.ended is None or state.split is None or chosen is None or delivered is None:
         return None
     works = {chosen.id, delivered.id}
-    named = {f"{name}.dvc" for name in needed_data(campaign, state, sorted(works))}
+    named = {f"{name}.dvc" for name in required_data(campaign, state, sorted(works))}
     return named | {f"data/community/{read.key}.dvc" for read in state.communities}

@@ -12,16 +12,16 @@ from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
-from tasks.verifying import damaged
+from tasks.verifying import find_damage
 from tasks.versioning import pull
 
 __all__ = [
+    "differs_from_log",
     "find_campaign",
-    "needed_data",
+    "required_data",
     "restore_data",
     "restore_logs",
     "restore_settings",
-    "unlike_log",
 ]
 
 _ORIGIN = "origin"
@@ -102,7 +102,7 @@ def restore_data(
         OrchestrationError: something is neither in the cache nor at the remote.
         DataError: what came back is not what was versioned, or not what the log says.
     """
-    wanted = {f"{name}.dvc" for name in needed_data(campaign, state, work_ids)}
+    wanted = {f"{name}.dvc" for name in required_data(campaign, state, work_ids)}
     held = files_at(project, campaign_ref(campaign), suffix=".dvc")
     missing = sorted(wanted - held.keys())
     if missing:
@@ -110,17 +110,17 @@ def restore_data(
     pointers = {name: content for name, content in held.items() if name in wanted}
     pull(project, place, pointers)
     for name, content in pointers.items():
-        problem = next(damaged(project, place / name.removesuffix(".dvc"), content), None)
+        problem = next(find_damage(project, place / name.removesuffix(".dvc"), content), None)
         if problem is not None:
             raise DataError(f"{name.removesuffix('.dvc')}: {problem}", hint=_HINT)
-    for path in unlike_log(place, state):
+    for path in differs_from_log(place, state):
         raise DataError(f"{path.relative_to(place)}: is not what the campaign's log says", hint=_HINT)
 
 
 _HINT = "restore it from another copy of the cache or of the remote"
 
 
-def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
+def required_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
     """Yield the data that running the scripts of some work again, and grading it, takes."""
     assert state.split is not None
     folder = ProjectFolder(Path())
@@ -136,7 +136,7 @@ def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Ite
                 yield str(folder.solution(campaign, given))
 
 
-def unlike_log(project: Path, state: CampaignState) -> Iterator[Path]:
+def differs_from_log(project: Path, state: CampaignState) -> Iterator[Path]:
     """Yield the parts of split and community that are there and are not what the campaign's log says."""
     folder = ProjectFolder(project)
     expected = {folder.communities / read.key: read.sha256 for read in state.communities}

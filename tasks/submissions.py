@@ -7,7 +7,7 @@ from prefect.cache_policies import NO_CACHE
 
 from comind.evaluation.forms import test_form
 from comind.evaluation.report import GradeReport
-from comind.wiring.runtime import runtime_of
+from comind.wiring.runtime import get_runtime
 
 __all__ = ["grade_submission", "hand_in"]
 
@@ -17,7 +17,7 @@ def grade_submission(
     project: Path, campaign: str, validation: Path, test: Path, fold: int = 0
 ) -> GradeReport:
     """Return the grader's verdict on a pair of submissions, for the split or a fold of it."""
-    return runtime_of(project, campaign).grader_of(fold).grade(validation, test)
+    return get_runtime(project, campaign).grader_of(fold).grade(validation, test)
 
 
 @task(cache_policy=NO_CACHE)
@@ -27,6 +27,6 @@ def hand_in(project: Path, campaign: str) -> None:
     Raises:
         SubmissionError: it has not the form that test.csv asks for.
     """
-    runtime = runtime_of(project, campaign)
+    runtime = get_runtime(project, campaign)
     if runtime.folder.submission.is_file():
         test_form(runtime.split_folder).read(runtime.folder.submission)

@@ -5,17 +5,17 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from tasks.versioning import cached_objects, named_hash
+from tasks.versioning import _parse_md5, cached_objects
 
-__all__ = ["damaged", "damaged_cache"]
+__all__ = ["find_cache_damage", "find_damage"]
 
 
-def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
+def find_damage(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
     """Yield what is wrong with the versioned file or folder `data`, a line each.
 
     `pointer` is the content of its `.dvc` file; the project's cache lists a folder's files.
     """
-    expected = named_hash(pointer)
+    expected = _parse_md5(pointer)
     if expected is None:
         yield "its pointer is damaged"
         return
@@ -32,11 +32,11 @@ def damaged(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
     yield from (f"{name} was not versioned with it" for name in sorted(extra))
 
 
-def damaged_cache(project: Path, pointer: bytes) -> Iterator[str]:
+def find_cache_damage(project: Path, pointer: bytes) -> Iterator[str]:
     """Yield what is wrong with DVC's own copy of what a `.dvc` file stands for, a line each."""
-    expected = named_hash(pointer)
+    expected = _parse_md5(pointer)
     if expected is None:
-        return  # `damaged` says so
+        return  # `find_damage` says so
     entries = _listed(project, expected)
     if entries is None:
         yield "its list of files is missing or damaged"

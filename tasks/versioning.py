@@ -16,17 +16,17 @@ from filelock import FileLock
 
 from comind.errors import OrchestrationError
 from comind.system.scratch import ScratchFolder
-from tasks.git import enclosing_repository, make_repository, unstage
+from tasks.git import enclosing_repository, init_repository, unstage
 
 __all__ = [
+    "_parse_md5",
     "cached_objects",
-    "collect",
+    "drop_unused",
     "ensure_repository",
-    "hash_in",
-    "named_hash",
     "pointer_of",
     "pull",
     "push",
+    "recorded_md5",
     "version",
 ]
 
@@ -43,7 +43,7 @@ def ensure_repository(project: Path) -> None:
     _hush()
     top = enclosing_repository(project)
     if top is None:
-        make_repository(project)
+        init_repository(project)
         top = project
     with _plain_errors(f"{project} cannot be made a DVC repository"):
         repository = Repo.init(str(project), subdir=project.resolve() != top.resolve())
@@ -102,7 +102,9 @@ def pull(project: Path, place: Path, pointers: Mapping[str, bytes]) -> None:
             repository.checkout()
 
 
-def collect(project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes], *, dry: bool) -> int:
+def drop_unused(
+    project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes], *, dry: bool
+) -> int:
     """Drop from the cache what nothing needs; returns how many files that are, or about would be.
 
     Kept is what the working tree, any branch, tag or experiment points to, and `kept`, by any name. The
@@ -165,12 +167,12 @@ def _cache_of(project: Path) -> Path:
         return Path(repository.cache.local.path)
 
 
-def hash_in(pointer: Path) -> str:
+def recorded_md5(pointer: Path) -> str:
     """Return DVC's hash in a `.dvc` file; empty where there is no such file."""
-    return (named_hash(pointer.read_bytes()) or "") if pointer.is_file() else ""
+    return (_parse_md5(pointer.read_bytes()) or "") if pointer.is_file() else ""
 
 
-def named_hash(pointer: bytes) -> str | None:
+def _parse_md5(pointer: bytes) -> str | None:
     """Return the hash that the content of a `.dvc` file names; None where it is damaged."""
     try:
         [out] = yaml.safe_load(pointer)["outs"]

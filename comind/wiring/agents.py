@@ -9,18 +9,18 @@ from comind.campaign.agent import Agent
 from comind.campaign.events import CampaignSpec
 from comind.domain.value import Value, check_name, wanted
 from comind.errors import UsageError
-from comind.wiring.models import only_offline
+from comind.wiring.models import is_offline
 
 __all__ = [
     "GROUP",
     "WITHOUT_MODEL",
+    "agent_class",
     "agent_names",
-    "agent_of",
-    "agent_type",
-    "origin_of",
-    "parameters_of",
-    "roles_of_all",
+    "all_roles",
+    "distribution_of",
+    "load_agent",
     "runs_own_code",
+    "validate_parameters",
 ]
 
 GROUP = "comind.agents"
@@ -44,7 +44,7 @@ def agent_names() -> list[str]:
     return list(_registered())
 
 
-def agent_type(name: str) -> type[Agent]:
+def load_agent(name: str) -> type[Agent]:
     """Return the class of an agent.
 
     Raises:
@@ -57,9 +57,9 @@ def agent_type(name: str) -> type[Agent]:
         raise UsageError(f"unknown agent {name!r}", hint=hint)
     if len(found) > 1:
         raise UsageError(
-            f"the agent {name!r} is declared by {origin_of(name)}", hint="uninstall all but one"
+            f"the agent {name!r} is declared by {distribution_of(name)}", hint="uninstall all but one"
         )
-    where = f"the agent {name!r} of {origin_of(name)}"
+    where = f"the agent {name!r} of {distribution_of(name)}"
     try:
         check_name(name)  # it is a part of campaigns' names
         loaded = found[0].load()
@@ -74,20 +74,20 @@ def agent_type(name: str) -> type[Agent]:
     return loaded
 
 
-def agent_of(spec: CampaignSpec) -> type[Agent]:
+def agent_class(spec: CampaignSpec) -> type[Agent]:
     """Return the class of a campaign's agent; the baseline alone where no role has a language model."""
-    found = agent_type(spec.agent)
-    if found.needs_model and only_offline(spec.model, spec.models):
-        return agent_type(WITHOUT_MODEL)
+    found = load_agent(spec.agent)
+    if found.needs_model and is_offline(spec.model, spec.models):
+        return load_agent(WITHOUT_MODEL)
     return found
 
 
 def runs_own_code(spec: CampaignSpec) -> bool:
     """Return whether all code of a campaign is the baseline's, which may run unsealed."""
-    return agent_of(spec) is agent_type(WITHOUT_MODEL)
+    return agent_class(spec) is load_agent(WITHOUT_MODEL)
 
 
-def origin_of(name: str) -> str:
+def distribution_of(name: str) -> str:
     """Return the distribution that an agent comes from, with its version; all if they collide."""
     return " and ".join(
         f"{each.dist.name} {each.dist.version}" if each.dist else "an unknown distribution"
@@ -95,18 +95,18 @@ def origin_of(name: str) -> str:
     )
 
 
-def roles_of_all() -> set[str]:
+def all_roles() -> set[str]:
     """Return the roles of every agent that can be loaded."""
     roles: set[str] = set()
     for name in agent_names():
         try:
-            roles |= set(agent_type(name).roles)
+            roles |= set(load_agent(name).roles)
         except UsageError:
             continue  # it is named, with the reason, where somebody wants it
     return roles
 
 
-def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
+def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
     """Return an agent's parameters, given at `where`; what is not given has its default.
 
     Raises:

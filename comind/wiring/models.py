@@ -14,14 +14,14 @@ from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 __all__ = [
     "DEFAULT",
     "PLATFORM_ROLES",
-    "assumed_contexts",
     "build_embedder",
     "build_model",
-    "configured_model",
-    "only_offline",
-    "replayed",
-    "resolved",
-    "settings_of",
+    "context_warnings",
+    "default_model",
+    "is_offline",
+    "resolve_settings",
+    "settings_for",
+    "uses_recordings",
 ]
 
 DEFAULT = "default"
@@ -84,7 +84,7 @@ def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
     return OpenAIEmbedder(settings.name, base_url=base_url, api_key=key, settings=settings)
 
 
-def configured_model() -> str:
+def default_model() -> str:
     """Return the model to use when none is named: that of the configured endpoint, else `offline`.
 
     Raises:
@@ -98,7 +98,7 @@ def configured_model() -> str:
     return _DEFAULT_AT_OPENAI if key else OFFLINE
 
 
-def resolved(
+def resolve_settings(
     model: str,
     models: Mapping[str, ModelSettings],
     roles: Mapping[str, Role],
@@ -141,18 +141,18 @@ def resolved(
     return found
 
 
-def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
+def settings_for(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
     """Return the settings of the model that a role asks."""
     return models.get(role) or models.get(DEFAULT) or ModelSettings(name=model)
 
 
-def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
+def is_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
     """Return whether no role has a language model."""
     names = [each.name for role, each in models.items() if role != EMBEDDINGS_ROLE]
     return all(name in (None, OFFLINE) for name in (model, *names))
 
 
-def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
+def context_warnings(models: Mapping[str, ModelSettings]) -> list[str]:
     """Return a line for each language model of which nobody says how much it reads."""
     unknown: dict[str, str] = {}
     for role, settings in models.items():
@@ -168,7 +168,7 @@ def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
     ]
 
 
-def replayed(models: Mapping[str, ModelSettings]) -> bool:
+def uses_recordings(models: Mapping[str, ModelSettings]) -> bool:
     """Return whether a role is answered with recorded replies."""
     return any((each.name or "").startswith(_RECORDED) for each in models.values())
 

@@ -22,7 +22,7 @@ from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.wiring.runtime import CampaignRuntime
 
-__all__ = ["Rerun", "prove", "rerun", "time_limit"]
+__all__ = ["ScriptRun", "prove", "rerun", "time_limit"]
 
 _LEAST_SECONDS = 120.0  # what a script may always take
 _SLACK = 5.0  # times as long as the cells took it may take: another machine may be slower
@@ -34,7 +34,7 @@ _PROOFS: dict[Verdict, Proof] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
+class ScriptRun:
     """What a script did."""
 
     result: CellResult
@@ -90,7 +90,7 @@ def time_limit(work: Code, cells: Iterable[CellRun]) -> float:
     return max(_LEAST_SECONDS, _SLACK * took)
 
 
-def _both(before: ScriptProved, tried: Rerun) -> str:
+def _both(before: ScriptProved, tried: ScriptRun) -> str:
     return f"{tried.agreement.difference or 'all cells agree'}; the derived script: {before.reason}"
 
 
@@ -102,7 +102,7 @@ def rerun(
     expected: Path,
     scratch: Path,
     seconds: float,
-) -> Rerun:
+) -> ScriptRun:
     """Run `script` as the attempt ran, for so many seconds at most, and compare what it writes.
 
     `expected` holds both submissions as they were graded; what is written now is left in
@@ -120,16 +120,16 @@ def rerun(
         last = result.error.strip().rpartition("\n")[2][:300]
         shutil.rmtree(workspace, ignore_errors=True)
         difference = f"the script ended with: {last or result.status}"
-        return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
+        return ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:
             content = read_untrusted(workspace, name, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
-            return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
+            return ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_atomically(found / target, content)
         found_here = agreement(expected / target, found / target)
         if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"
             worst = Agreement(verdict=found_here.verdict, difference=difference)
-    return Rerun(result, worst)
+    return ScriptRun(result, worst)

@@ -55,10 +55,10 @@ from comind.session.store import store_inputs, store_settings
 from comind.system.cores import Cores, usable_cores
 from comind.system.files import copy_plain_tree
 from comind.system.gpus import Gpus
-from comind.wiring.agents import agent_of, parameters_of, runs_own_code
-from comind.wiring.models import build_embedder, build_model, settings_of
+from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
+from comind.wiring.models import build_embedder, build_model, settings_for
 
-__all__ = ["CampaignRuntime", "close_runtimes", "runtime_of"]
+__all__ = ["CampaignRuntime", "close_runtimes", "get_runtime"]
 
 
 class CampaignRuntime:
@@ -102,15 +102,15 @@ class CampaignRuntime:
     @cached_property
     def problem(self) -> Problem:
         """The competition as its solvers see it."""
-        asked = agent_of(self.spec).needs_model
+        asked = agent_class(self.spec).needs_model
         return describe_problem(self.split_folder, count_tokens if asked else None)
 
     @cached_property
     def agent(self) -> Agent:
         """The campaign's agent."""
-        return agent_of(self.spec)(
+        return agent_class(self.spec)(
             self.problem,
-            parameters_of(agent_of(self.spec), self.spec.parameters, "the campaign's log"),
+            validate_parameters(agent_class(self.spec), self.spec.parameters, "the campaign's log"),
             seed=self.spec.seed,
             community=self.community,
         )
@@ -137,7 +137,7 @@ class CampaignRuntime:
 
         Roles with the same settings share one, as it learns what its endpoint understands.
         """
-        settings = settings_of(role, self.spec.models, self.spec.model)
+        settings = settings_for(role, self.spec.models, self.spec.model)
         with self._models_lock:
             if settings not in self._models:
                 self._models[settings] = build_model(settings.name or self.spec.model, settings)
@@ -333,7 +333,7 @@ def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
         yield
 
 
-def runtime_of(project: Path, campaign: str) -> CampaignRuntime:
+def get_runtime(project: Path, campaign: str) -> CampaignRuntime:
     """Return this process's workshop of a campaign; made on first use."""
     with _lock:
         key = (project, campaign)

@@ -14,14 +14,14 @@ from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split, seal
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
-from comind.wiring.models import build_model, settings_of
+from comind.wiring.models import build_model, settings_for
 
-__all__ = ["split_for"]
+__all__ = ["create_split"]
 
 _EVALUATOR = "evaluator"
 
 
-def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
+def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
     """Return the split of the campaign's competition; made where it is not there.
 
     Raises:
@@ -35,7 +35,7 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         return make_split(competition, project.splits, seed=state.spec.split_seed)
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
-    settings = settings_of(_EVALUATOR, state.spec.models, state.spec.model)
+    settings = settings_for(_EVALUATOR, state.spec.models, state.spec.model)
     ledger = ledger_of(campaign, state.budget)
     limiter = RateLimiter(state.spec.traffic)
 

@@ -4,7 +4,7 @@ import argparse
 from typing import Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -17,23 +17,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """List what is installed; one that cannot be loaded is listed with the reason."""
-    from comind.wiring.agents import agent_names, agent_type
+    from comind.wiring.agents import agent_names, load_agent
 
     if args.name is not None:
-        agent_type(args.name)
+        load_agent(args.name)
     told = [_described(name) for name in ([args.name] if args.name else agent_names())]
-    return Answer(values={"agents": told}, text="\n".join(_as_text(each) for each in told))
+    return CommandResult(values={"agents": told}, text="\n".join(_as_text(each) for each in told))
 
 
 def _described(name: str) -> dict[str, Any]:
-    from comind.wiring.agents import agent_type, origin_of, parameters_of
+    from comind.wiring.agents import distribution_of, load_agent, validate_parameters
 
-    described: dict[str, Any] = {"name": name, "origin": origin_of(name)}
+    described: dict[str, Any] = {"name": name, "origin": distribution_of(name)}
     try:
-        agent = agent_type(name)
-        defaults = parameters_of(agent, {}, f"the parameters of {name}").model_dump(mode="json")
+        agent = load_agent(name)
+        defaults = validate_parameters(agent, {}, f"the parameters of {name}").model_dump(mode="json")
     except UsageError as error:
         return described | {"error": str(error)}
     return described | {

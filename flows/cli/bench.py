@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import CompetitionError, UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.prepared import PreparedFolder
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """List, adapt or serve."""
     if args.action == "list":
         return _list()
@@ -48,7 +48,7 @@ def _prepared(path: Path) -> "PreparedFolder":
     return prepared
 
 
-def _list() -> Answer:
+def _list() -> CommandResult:
     from comind.evaluation.benchmark.registry import benchmark_competitions
 
     entries = list(benchmark_competitions().values())
@@ -59,19 +59,19 @@ def _list() -> Answer:
         for entry in entries
     ]
     values = [entry.model_dump(mode="json") for entry in entries]
-    return Answer(values={"competitions": values}, text="\n".join(lines) + "\n")
+    return CommandResult(values={"competitions": values}, text="\n".join(lines) + "\n")
 
 
-def _adapt(prepared: "PreparedFolder", out: str | None) -> Answer:
+def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
     from comind.evaluation.benchmark.prepared import adapt
 
     place = Path(out) if out else Path.cwd()
     answers = prepared.answers if (prepared.root / "private").is_dir() else None
     folder = adapt(prepared.public, prepared.entry, place, answers)
-    return Answer(values={"competition": str(folder)}, text=f"{folder}\n")
+    return CommandResult(values={"competition": str(folder)}, text=f"{folder}\n")
 
 
-def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> Answer:
+def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.grading import BenchmarkAnswers
     from comind.evaluation.benchmark.registry import Mode
     from flows.validation import ValidationServer
@@ -82,4 +82,4 @@ def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> Answer:
     print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
     with server:
         server.serve_forever()
-    return Answer(values={"address": where})
+    return CommandResult(values={"address": where})

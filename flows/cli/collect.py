@@ -2,8 +2,8 @@
 
 import argparse
 
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="of each ended campaign, keep only what its final submission needs",
     )
     parser.add_argument("--dry-run", action="store_true", help="only count")
-    add_place(parser)
+    add_project_options(parser)
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Collect; what a kept submission needs stays, down to its parents' checkpoints."""
     from tasks.keeping import collect_garbage
 
@@ -29,4 +29,6 @@ def run(args: argparse.Namespace) -> Answer:
     dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)
     values = {"dropped": dropped, "campaigns": campaigns, "dry_run": args.dry_run}
     verb = "would be dropped" if args.dry_run else "dropped"
-    return Answer(values=values, text=f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n")
+    return CommandResult(
+        values=values, text=f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n"
+    )

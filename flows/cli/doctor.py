@@ -13,7 +13,7 @@ from importlib import metadata
 from pathlib import Path
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
-from flows.cli.answer import Answer, CommandError
+from flows.cli.command import CommandError, CommandResult
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Look at everything, offer to mend what can be mended, and report."""
     if args.install or _wanted_interactively():
         _install_bubblewrap()
@@ -62,9 +62,9 @@ def run(args: argparse.Namespace) -> Answer:
     missing = [check for check in checks if check.needed and not check.ok]
     values = {"ok": not missing, "checks": [asdict(check) for check in checks]}
     if not missing:
-        return Answer(values=values, text=_table(checks))
+        return CommandResult(values=values, text=_table(checks))
     error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
-    raise CommandError(Answer.failure(error, values, _table(checks)))
+    raise CommandError(CommandResult.failure(error, values, _table(checks)))
 
 
 def _python() -> Check:
@@ -160,7 +160,7 @@ def _endpoint() -> Check:
 def _kaggle() -> list[Check]:
     """Ask Kaggle who we are; where there are no credentials for it, there is nothing to say."""
     from comind.kaggle.client import OfficialKaggle
-    from flows.cli.places import find_project
+    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:
@@ -178,14 +178,14 @@ def _model(name: str) -> list[Check]:
     from comind.llm.openai_model import OpenAIModel
     from comind.llm.prices import known_price
     from comind.llm.probe import probe
-    from comind.wiring.agents import roles_of_all
-    from comind.wiring.models import DEFAULT, assumed_contexts, build_model, resolved
-    from flows.cli.places import find_project
+    from comind.wiring.agents import all_roles
+    from comind.wiring.models import DEFAULT, build_model, context_warnings, resolve_settings
+    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:
         params = read_params(find_project(None)).solve
-        settings = resolved(name, params.models, {}, roles_of_all())[DEFAULT]
+        settings = resolve_settings(name, params.models, {}, all_roles())[DEFAULT]
         model = build_model(name, settings)
         if not isinstance(model, OpenAIModel):
             return [Check(f"model {name}", ok=True, found="needs no endpoint")]
@@ -193,7 +193,7 @@ def _model(name: str) -> list[Check]:
     except ServiceError as error:
         return [Check(f"model {name}", ok=False, found=str(error), mend=error.hint, needed=True)]
     checks = [Check(f"model: {each.name}", ok=each.ok, found=each.found) for each in findings]
-    assumed = assumed_contexts({DEFAULT: settings})
+    assumed = context_warnings({DEFAULT: settings})
     context = assumed[0] if assumed else f"{settings.context_tokens} tokens"
     price = "known" if known_price(name, settings.price) else "not known: give it in params.yaml"
     checks += [

@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import SubmissionError
-from flows.cli.answer import Answer
-from flows.cli.places import find_competition, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import find_competition, find_project
 
 if TYPE_CHECKING:
     from comind.evaluation.past import PastGrade
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Grade the file; an invalid submission is an answer, not a failure."""
     from comind.evaluation.benchmark.prepared import PreparedFolder
     from comind.evaluation.benchmark.registry import Mode
@@ -49,7 +49,9 @@ def run(args: argparse.Namespace) -> Answer:
     else:
         grade = grade_past(load_competition(folder), Path(args.submission))
         values, text = grade.model_dump(), _in_lines
-    return Answer(values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n")
+    return CommandResult(
+        values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n"
+    )
 
 
 def _in_lines(grade: "PastGrade") -> str:

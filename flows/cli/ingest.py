@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_competition, open_project
-from flows.moments import moment_of
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_competition, open_project
+from flows.moments import parse_as_of
 
 if TYPE_CHECKING:
     from comind.community.store.importing import Imported
@@ -34,10 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
     parser.add_argument("--store", metavar="DIR", help="the store (data/knowledge/community)")
     parser.add_argument("--as-of", metavar="TIME", help="say what was known of COMPETITION then")
-    add_place(parser)
+    add_project_options(parser)
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Import everything that is named, version the store, and say what was taken and what not."""
     from comind.community.store.ingest import (
         ingest_dump,
@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> Answer:
     )
     from tasks.community import STORE, version_store
 
-    moment = moment_of(args.as_of)
+    moment = parse_as_of(args.as_of)
     project = open_project(args.out)
     slug, own = _competition(args.competition, project)
     if args.kaggle:
@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> Answer:
     }
     if slug and args.as_of:
         values |= _known(root, slug, moment)
-    return Answer(values=values, text=_summary(values, done))
+    return CommandResult(values=values, text=_summary(values, done))
 
 
 def _competition(name: str | None, project: Path) -> tuple[str | None, Path | None]:

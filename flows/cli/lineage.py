@@ -2,8 +2,8 @@
 
 import argparse
 
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -18,10 +18,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--mermaid", action="store_true", help="draw it as a Mermaid graph")
     form.add_argument("--dot", action="store_true", help="draw it in Graphviz's language")
-    add_place(parser, "folder with the campaign, or its ref")
+    add_project_options(parser, "folder with the campaign, or its ref")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Read the logs and draw."""
     from flows.environment import prepare_environment
     from flows.lineage import as_dot, as_mermaid, as_tree, lineage
@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> Answer:
     prepare_environment(project)
     values = lineage(project, args.name)
     if args.mermaid or args.dot:
-        return Answer(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
+        return CommandResult(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
     lines = [f"{name:12}{told}" for name, told in _facts(values) if told]
     lines += [f"missing     {each}" for each in values["missing"]]
-    return Answer(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
+    return CommandResult(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
 
 
 def _facts(values: dict[str, object]) -> list[tuple[str, str]]:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_project
 
 if TYPE_CHECKING:
     from comind.live.catalogue import Hosted
@@ -59,10 +59,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME:KEY",
         help="let in this user, and only those named so; without it anybody",
     )
-    add_place(serve, "project folder; submissions and the request log are kept in data/live")
+    add_project_options(serve, "project folder; submissions and the request log are kept in data/live")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Say where the server is, and answer until we are stopped."""
     from comind.live.server import LiveServer
 
@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> Answer:
     told = json.dumps(values) if args.json else _told(server.port, len(hosted))
     print(told, file=args.stdout, flush=True)
     server.serve()
-    return Answer(values=values, told=True)
+    return CommandResult(values=values, told=True)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -148,13 +148,13 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Host
 
 def _clock(args: argparse.Namespace) -> "Clock":
     from comind.live.clock import Clock
-    from flows.moments import moment_of
+    from flows.moments import parse_as_of
 
     if args.as_of is None:
         if args.speed is not None:
             raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
         return Clock()
-    return Clock(moment_of(args.as_of), speed=args.speed or 0.0)
+    return Clock(parse_as_of(args.as_of), speed=args.speed or 0.0)
 
 
 def _users(given: list[str] | None) -> dict[str, str] | None:

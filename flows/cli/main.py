@@ -31,7 +31,7 @@ from flows.cli import (
     track,
     ui,
 )
-from flows.cli.answer import Answer, CommandError
+from flows.cli.command import CommandError, CommandResult
 
 __all__ = ["main"]
 
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         parsed = _parser().parse_args(arguments)
     except UsageError as error:
-        return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
+        return _tell(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
     with _StdoutKept() as stdout:
         parsed.stdout = stdout
         code = _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
@@ -73,20 +73,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _run(parsed: argparse.Namespace) -> Answer:
+def _run(parsed: argparse.Namespace) -> CommandResult:
     try:
-        answer: Answer = parsed.run(parsed)
+        answer: CommandResult = parsed.run(parsed)
     except CommandError as error:
         return error.answer
     except ComindError as error:
-        return Answer.failure(error)
+        return CommandResult.failure(error)
     except Exception as error:  # noqa: BLE001 - the last line of defence
         traceback.print_exc()
-        return Answer.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
+        return CommandResult.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
     return answer
 
 
-def _tell(answer: Answer, stdout: TextIO, *, as_json: bool) -> int:
+def _tell(answer: CommandResult, stdout: TextIO, *, as_json: bool) -> int:
     """Print an answer: what it is on stdout, what is wrong on stderr."""
     if answer.error is not None:
         print(f"comind: {answer.error}", file=sys.stderr)

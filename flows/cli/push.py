@@ -3,8 +3,8 @@
 import argparse
 
 from comind.errors import CampaignError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -14,10 +14,10 @@ SUMMARY = "Send a campaign's data to the DVC remote, and its ref to the git remo
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
-    add_place(parser)
+    add_project_options(parser)
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Send data first, then refs; what is there already is not sent again."""
     from tasks.git import campaigns_in
     from tasks.sharing import push_campaign
@@ -35,4 +35,6 @@ def run(args: argparse.Namespace) -> Answer:
         f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
         for each in sent
     ]
-    return Answer(values={"pushed": [each.model_dump() for each in sent]}, text="\n".join(lines) + "\n")
+    return CommandResult(
+        values={"pushed": [each.model_dump() for each in sent]}, text="\n".join(lines) + "\n"
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import ComindError, DataError
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, open_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -18,18 +18,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
     parser.add_argument("--from-scratch", action="store_true", help="drop MLflow's runs first")
-    add_place(parser)
+    add_project_options(parser)
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Check and rebuild; what still disagrees is a failure, told in one line each."""
-    from flows.orphans import close_orphans
+    from flows.orphans import terminate_orphans
     from flows.repair import repair
     from flows.reproduction import clear_reproductions
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
-    left = [f"ended {each}" for each in close_orphans(project)]
+    left = [f"ended {each}" for each in terminate_orphans(project)]
     left += [f"removed {each}" for each in clear_reproductions(project)]
     values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
     values["repaired"] += _closed_runs(project, values)
@@ -38,15 +38,15 @@ def run(args: argparse.Namespace) -> Answer:
     text += "".join(f"disagrees  {each}\n" for each in wrong)
     if wrong:
         error = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
-        return Answer.failure(error, values, text)
+        return CommandResult.failure(error, values, text)
     agree = f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree\n"
-    return Answer(values=values, text=text + agree)
+    return CommandResult(values=values, text=text + agree)
 
 
 def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
     """Close what a dead process left running in Prefect; where it was never used, nothing is started."""
     from comind.campaign.folder import ProjectFolder
-    from flows.orphans import close_stale_runs
+    from flows.orphans import crash_stale_runs
     from flows.server import prefect_server
 
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
@@ -54,6 +54,6 @@ def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
         return []
     try:
         with prefect_server(project):
-            return [f"{each}: its run in Prefect was closed" for each in close_stale_runs(project)]
+            return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]
     except ComindError as error:
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None

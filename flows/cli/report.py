@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.reports import CompetitionReport
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Grade each campaign's submission once, and sum up."""
     from comind.evaluation.benchmark.registry import Mode
     from comind.evaluation.benchmark.reports import grading_report
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> Answer:
     warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
     warned += [f"{each.campaign}: {_chosen(each)}" for each in reports if each.confidence is not None]
     text = "\n".join([table, *warned, *map(_summed_up, summaries), *map(str, written)])
-    return Answer(values=values, text=text + "\n")
+    return CommandResult(values=values, text=text + "\n")
 
 
 def _chosen(report: "CompetitionReport") -> str:

@@ -4,8 +4,8 @@ import argparse
 from typing import Any
 
 from comind.errors import DataError, LogError
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, find_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -23,10 +23,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sandbox", metavar="NAME", help="where to run it; else the strongest that seals"
     )
-    add_place(parser, "folder with the campaign's ref")
+    add_project_options(parser, "folder with the campaign's ref")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Reproduce, and tell; drift is an answer, damaged inputs are a failure that says drift as well."""
     from flows.environment import prepare_environment
     from flows.reproduction import reproduce
@@ -36,8 +36,8 @@ def run(args: argparse.Namespace) -> Answer:
     try:
         values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
     except (DataError, LogError) as error:
-        raise CommandError(Answer.failure(error, {"verdict": "drift"})) from None
-    return Answer(values=values, text=_text(values))
+        raise CommandError(CommandResult.failure(error, {"verdict": "drift"})) from None
+    return CommandResult(values=values, text=_text(values))
 
 
 def _text(values: dict[str, Any]) -> str:

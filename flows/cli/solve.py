@@ -8,14 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
-from flows.cli.amounts import amount, assignment, count, count_or_auto, positive
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_project, find_solvable
+from flows.cli.argument_types import (
+    assignment,
+    non_negative_float,
+    non_negative_int,
+    non_negative_int_or_auto,
+    positive_float,
+)
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, find_or_fetch_competition, find_project
 
 if TYPE_CHECKING:
     from comind.campaign.folder import CampaignFolder
 
-__all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
+__all__ = ["SUMMARY", "add_arguments", "add_campaign_options", "run", "running"]
 
 SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
 
@@ -42,18 +48,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the agent (repeatable)",
     )
-    add_wishes(parser)
-    parser.add_argument("--iterations", type=count, metavar="N", help="rounds of ideation")
-    parser.add_argument("--minutes", type=positive, metavar="M", help="time of the whole campaign")
-    parser.add_argument("--max-usd", type=amount, metavar="X", help="money of the whole campaign")
-    parser.add_argument("--max-tokens", type=count, metavar="N", help="tokens of the whole campaign")
+    add_campaign_options(parser)
+    parser.add_argument("--iterations", type=non_negative_int, metavar="N", help="rounds of ideation")
+    parser.add_argument("--minutes", type=positive_float, metavar="M", help="time of the whole campaign")
+    parser.add_argument(
+        "--max-usd", type=non_negative_float, metavar="X", help="money of the whole campaign"
+    )
+    parser.add_argument(
+        "--max-tokens", type=non_negative_int, metavar="N", help="tokens of the whole campaign"
+    )
     parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
     switch = argparse.BooleanOptionalAction
     parser.add_argument("--baseline", action=switch, help="run attempt 0")
     parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
     parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
     parser.add_argument(
-        "--folds", type=count_or_auto, metavar="N|auto", help="further folds for the best scripts"
+        "--folds",
+        type=non_negative_int_or_auto,
+        metavar="N|auto",
+        help="further folds for the best scripts",
     )
     parser.add_argument("--pick", choices=("best", "simplest"), help="how the final one is chosen")
     parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
@@ -62,14 +75,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--push", action=switch, help="send data and ref to their remotes")
     parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
     parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
-    add_place(parser, "folder for data, runs and tracking")
+    add_project_options(parser, "folder for data, runs and tracking")
 
 
-def add_wishes(parser: argparse.ArgumentParser) -> None:
+def add_campaign_options(parser: argparse.ArgumentParser) -> None:
     """Declare what can be said of campaigns, whoever opens them."""
     parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
-    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
-    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
+    parser.add_argument("--coders", type=non_negative_int, metavar="N", help="attempts that run at once")
+    parser.add_argument("--steps", type=non_negative_int, metavar="N", help="cells an attempt may run")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
@@ -78,7 +91,7 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Open or resume a campaign, run it, and say what came of it."""
     global running  # noqa: PLW0603 - a signal handler has no other way to know
     if (args.competition is None) == (args.resume is None):
@@ -95,23 +108,23 @@ def run(args: argparse.Namespace) -> Answer:
         run_campaign(project, folder)
     except ComindError as error:
         known = result_of(project, folder)
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None
     result = result_of(project, folder)
     if result["submission"] is None:
         nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
-        raise CommandError(Answer.failure(nothing, result))
-    return Answer(values=result, text=_summary(result, project, args.competition or ""))
+        raise CommandError(CommandResult.failure(nothing, result))
+    return CommandResult(values=result, text=_summary(result, project, args.competition or ""))
 
 
 def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
     """Open a campaign, or take one up."""
     if args.resume:
-        from flows.opening import take_up
+        from flows.opening import resume_campaign
 
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
-        return take_up(project, args.resume, limits, _tell)
-    competition = find_solvable(args.competition, project)
+        return resume_campaign(project, args.resume, limits, _tell)
+    competition = find_or_fetch_competition(args.competition, project)
     from flows.opening import open_campaign
 
     return open_campaign(project, competition, _given(args), args.profile, _tell)

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
-from flows.cli.amounts import amount, positive, some
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, open_project
-from flows.cli.solve import add_wishes
+from flows.cli.argument_types import non_negative_float, positive_float, positive_int
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, open_project
+from flows.cli.solve import add_campaign_options
 
 if TYPE_CHECKING:
     from comind.following.state import Following
@@ -29,10 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("slug", metavar="SLUG", help="the competition's name on Kaggle")
     parser.add_argument(
-        "--every", type=positive, metavar="HOURS", help=f"between two runs; default {_EVERY}"
+        "--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}"
     )
     parser.add_argument("--once", action="store_true", help="one run now, without a schedule")
-    parser.add_argument("--runs", type=some, metavar="N", help="end after so many runs")
+    parser.add_argument("--runs", type=positive_int, metavar="N", help="end after so many runs")
     parser.add_argument(
         "--submit",
         choices=("never", "ask", "auto"),
@@ -42,13 +42,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow", metavar="WHAT", help="agree to a file that was asked for (its hash), or to `rules`"
     )
-    parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
-    parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day (solve.max_usd)")
-    add_wishes(parser)
-    add_place(parser)
+    parser.add_argument(
+        "--minutes", type=positive_float, metavar="M", help="of campaign a day; default 240"
+    )
+    parser.add_argument(
+        "--max-usd", type=non_negative_float, metavar="X", help="money a day (solve.max_usd)"
+    )
+    add_campaign_options(parser)
+    add_project_options(parser)
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Follow, and say how it stands."""
     from comind.following.journal import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
@@ -65,9 +69,9 @@ def run(args: argparse.Namespace) -> Answer:
         _follow(args, project, slug)
     except ComindError as error:
         known = _values(slug, read_following(project, slug))
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None
     state = read_following(project, slug)
-    return Answer(values=_values(slug, state), text=_told(slug, state))
+    return CommandResult(values=_values(slug, state), text=_told(slug, state))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -83,21 +87,21 @@ def _check(args: argparse.Namespace) -> None:
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
     from comind.wiring.kaggle import open_kaggle
     from flows.breakdown import plain_errors
-    from flows.orphans import close_orphans
+    from flows.orphans import terminate_orphans
     from flows.params import read_params
     from flows.server import prefect_server
 
     # What every run would stumble over is told before the first one.
     every = args.every or _EVERY
     open_kaggle(read_params(project).with_profile(args.profile).kaggle)
-    close_orphans(project)
+    terminate_orphans(project)
     with prefect_server(project) as api, plain_errors(project, api):
         # Not earlier: Prefect reads its server's address when it is imported.
         from flows.following import follow_competition
-        from flows.orphans import close_stale_runs
+        from flows.orphans import crash_stale_runs
         from flows.schedule import deploy, work
 
-        close_stale_runs(project)
+        crash_stale_runs(project)
         params = _params(args, project)
         if not args.once:
             made = deploy(project, slug, params, timedelta(hours=every))

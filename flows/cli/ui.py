@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from comind.errors import OrchestrationError, UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import find_project
 
 __all__ = ["SUMMARY", "add_arguments", "run"]
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
 
 
-def run(args: argparse.Namespace) -> Answer:
+def run(args: argparse.Namespace) -> CommandResult:
     """Start both servers, say where they are, and keep them until we are stopped."""
     from flows.environment import prepare_environment
     from flows.server import announce, api_address, start_prefect, start_service, wait_for
@@ -47,11 +47,11 @@ def run(args: argparse.Namespace) -> Answer:
             if not wait_for(address, server):
                 log = project / ".prefect" / f"{name}-server.log"
                 raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
-        from tasks.tracking.campaign import views_of  # not before the settings are made
+        from tasks.tracking.campaign import comparison_views  # not before the settings are made
 
         note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in views_of(project, _COMPARISONS):
+        for campaign, page in comparison_views(project, _COMPARISONS):
             print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():

@@ -25,7 +25,7 @@ from comind.evaluation.report import Parts
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
-from tasks.tracking.traces import trace_of
+from tasks.tracking.traces import trace_work
 
 __all__ = ["AttemptTracker", "points", "score_values"]
 
@@ -46,7 +46,7 @@ class AttemptTracker:
         self._lineage = ""
         self._state = AttemptState()
 
-    def catch_up(self) -> None:
+    def sync(self) -> None:
         """Write whatever the log holds that is not yet written."""
         found: list[Point] = []
         for record in self._tail.read():
@@ -116,7 +116,7 @@ class AttemptTracker:
                 }
             )
         self._log_artifacts(outcome)
-        self.run.trace(trace_of(self._folder, self._work, self._state))
+        self.run.trace(trace_work(self._folder, self._work, self._state))
         # A refit hands in without a score, as no labels are left to score it with.
         self.run.end(record.at, failed=outcome.submitted is None)
         return points(values, record, step=0)

@@ -33,37 +33,43 @@ from comind.eventlog.log import LogTail, Record
 from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
-from tasks.tracking.store import Store, TrackedRun
-from tasks.tracking.traces import trace_of
+from tasks.tracking.store import TrackedRun, TrackingStore
+from tasks.tracking.traces import trace_work
 from tasks.versioning import pointer_of
 
-__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_of", "views_of"]
+__all__ = [
+    "CampaignTracker",
+    "campaign_run_id",
+    "comparison_views",
+    "delete_duplicate_runs",
+    "delete_runs",
+]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
 
-def run_of(project: Path, campaign: str) -> str | None:
+def campaign_run_id(project: Path, campaign: str) -> str | None:
     """Return MLflow's id of a campaign's run, or None where none is recorded yet."""
-    return Store(project).find({_CAMPAIGN: campaign})
+    return TrackingStore(project).find({_CAMPAIGN: campaign})
 
 
-def views_of(project: Path, most: int) -> list[tuple[str, str]]:
+def comparison_views(project: Path, most: int) -> list[tuple[str, str]]:
     """Return the newest campaigns, each with the page of MLflow that compares its attempts."""
-    return Store(project).views(most)
+    return TrackingStore(project).views(most)
 
 
-def drop_runs(project: Path, campaign: str) -> int:
+def delete_runs(project: Path, campaign: str) -> int:
     """Drop all runs of a campaign; returns how many there were."""
-    store = Store(project)
+    store = TrackingStore(project)
     runs = store.runs({_CAMPAIGN: campaign})
     for run_id, _ in runs:
         store.drop(run_id)
     return len(runs)
 
 
-def drop_doubles(project: Path, campaign: str) -> int:
+def delete_duplicate_runs(project: Path, campaign: str) -> int:
     """Drop what stands twice for the campaign or for an attempt; returns how many runs that were."""
-    store, seen, doubled = Store(project), set(), 0
+    store, seen, doubled = TrackingStore(project), set(), 0
     for run_id, tags in store.runs({_CAMPAIGN: campaign}):
         attempt = tags.get(_ATTEMPT, "")
         if attempt in seen:
@@ -77,10 +83,10 @@ class CampaignTracker:
     """Brings MLflow up to date with the logs of one campaign."""
 
     def __init__(self, project: Path, campaign: str) -> None:
-        """Find or make the database; the runs are made by `catch_up`."""
+        """Find or make the database; the runs are made by `sync`."""
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
-        self._store = Store(project)
+        self._store = TrackingStore(project)
         self._tail: LogTail[CampaignEvent] = LogTail(self._folder.log, CAMPAIGN_EVENTS)
         self._state = CampaignState()
         self._experiment = ""
@@ -101,20 +107,20 @@ class CampaignTracker:
         attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
         return json.dumps({self._folder.name: self.run_id, **attempts}, indent=2) + "\n"
 
-    def catch_up(self) -> None:
+    def sync(self) -> None:
         """Write whatever the logs hold that is not yet written."""
         for record in self._tail.read():
             self._state = apply(self._state, record)
             self._track(record)
         for attempt in self._attempts.values():
-            attempt.catch_up()
+            attempt.sync()
         if self._run is not None:
             self._warn()
         if len(self._ended) > self._compared:
             self._compare()
 
     def tuning(self) -> Tuning:
-        """Return how much the validation rows were used by the work that has ended, as of `catch_up`."""
+        """Return how much the validation rows were used by the work that has ended, as of `sync`."""
         states, works = self._states(), self._state.works
         ended = (each.id for each in works.rankable() if each.outcome is not None)
         return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
@@ -238,11 +244,11 @@ class CampaignTracker:
     def _finish(self, work_id: str) -> None:
         """Write what work came to: to the run of an attempt, else as a trace of the campaign's run."""
         if work_id in self._attempts:
-            self._attempts[work_id].catch_up()
+            self._attempts[work_id].sync()
             return
         work, state = self._state.works[work_id].work, self._states()[work_id]
         if state.outcome is not None:
-            self._parent.trace(trace_of(self._folder.work(work_id), work, state))
+            self._parent.trace(trace_work(self._folder.work(work_id), work, state))
 
     def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
         self._parent.metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))

@@ -16,7 +16,7 @@ from comind.following.events import (
 )
 from comind.following.journal import following_log
 from comind.following.state import Following, apply
-from tasks.tracking.store import Point, Store, TrackedRun
+from tasks.tracking.store import Point, TrackedRun, TrackingStore
 
 __all__ = ["FollowingTracker"]
 
@@ -30,7 +30,7 @@ class FollowingTracker:
     def __init__(self, project: Path, slug: str) -> None:
         """Find or make the database; the run is made with the first event."""
         self._slug = slug
-        self._store = Store(project)
+        self._store = TrackingStore(project)
         self._tail: LogTail[FollowingEvent] = LogTail(following_log(project, slug), FOLLOWING_EVENTS)
         self._state = Following()
         self._looks = 0
@@ -41,7 +41,7 @@ class FollowingTracker:
         """MLflow's id of the run; empty before its first event."""
         return self._run.id if self._run else ""
 
-    def catch_up(self) -> None:
+    def sync(self) -> None:
         """Write whatever the log holds that is not yet written; writing again changes nothing."""
         for record in self._tail.read():
             self._state = apply(self._state, record)

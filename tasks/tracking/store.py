@@ -23,7 +23,7 @@ from comind.domain.spend import Spend
 from tasks.tracking.database import require_database, tracking_uri
 from tasks.tracking.traces import Part, Trace
 
-__all__ = ["Point", "Store", "TrackedRun"]
+__all__ = ["Point", "TrackedRun", "TrackingStore"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
@@ -48,7 +48,7 @@ class Point:
 class TrackedRun:
     """One run of MLflow."""
 
-    def __init__(self, store: "Store", experiment: str, run_id: str) -> None:
+    def __init__(self, store: "TrackingStore", experiment: str, run_id: str) -> None:
         self._store = store
         self._client = store.client
         self._experiment = experiment
@@ -100,7 +100,7 @@ class TrackedRun:
         self._client.set_experiment_tag(self._experiment, _VIEW + name, json.dumps(state))
 
 
-class Store:
+class TrackingStore:
     """The database and artifacts of one project."""
 
     def __init__(self, project: Path) -> None:

@@ -15,7 +15,7 @@ from comind.campaign.outcome import CodeOutcome, Outcome
 from comind.campaign.plan import Code, Think
 from comind.domain.spend import Spend
 
-__all__ = ["Part", "Trace", "trace_of"]
+__all__ = ["Part", "Trace", "trace_work"]
 
 _CUT_OFF = "no result was recorded: the process or the attempt ended while the cell was under way"
 
@@ -54,7 +54,7 @@ class Trace:
     parts: tuple[Part, ...]
 
 
-def trace_of(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
+def trace_work(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
     """Return the trace of work that has ended."""
     campaign, work_id = folder.root.parent.name, folder.root.name
     outcome, begun, ended = state.outcome, state.begun, state.ended

@@ -13,7 +13,7 @@ from comind.session.base import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
-from tasks.restoring import needed_data
+from tasks.restoring import required_data
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder
@@ -144,6 +144,6 @@ def test_work_that_is_under_way_is_restored_with_the_snapshot_it_was_planned_on(
     campaign.record(ingest_community.fn(project, "c1"))
     campaign.close()
     state = campaign.state
-    needed = list(needed_data("c1", state, ["attempt-000"]))
+    needed = list(required_data("c1", state, ["attempt-000"]))
     assert f"data/community/{state.communities[0].key}" in needed
     assert f"data/community/{state.communities[1].key}" not in needed

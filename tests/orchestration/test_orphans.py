@@ -11,7 +11,7 @@ import pytest
 
 from comind.campaign.folder import ProjectFolder
 from comind.system.owner import process_identity
-from flows.orphans import OWNER, close_orphans
+from flows.orphans import OWNER, terminate_orphans
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
     """A server whose owner is dead ends; so does one whose owner's number another process has now."""
     number = os.getpid()
     orphans = [server(_dead()), server(_owner(str(number), "1"))]
-    told = close_orphans(tmp_path)
+    told = terminate_orphans(tmp_path)
     assert len(told) == 2
     assert all("sleep 100" in line for line in told)
     for each in orphans:
@@ -60,6 +60,6 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
 def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     """Servers of a living owner, and of another project, go on."""
     mine, theirs = server(process_identity()), server(_dead(), tmp_path / "other")
-    assert close_orphans(tmp_path) == []
+    assert terminate_orphans(tmp_path) == []
     assert mine.poll() is None
     assert theirs.poll() is None

@@ -23,7 +23,7 @@ from comind.campaign.plan import Think
 from comind.domain.spend import Spend
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking.traces import Trace, trace_of
+from tasks.tracking.traces import Trace, trace_work
 from tests.unit.campaign.work_logs import START, records_of, work_events
 
 
@@ -41,7 +41,7 @@ def _answered(ordinal: int) -> CallAnswered:
 
 def _trace(*events: WorkEvent) -> Trace:
     folder = WorkFolder(Path("runs/campaign/think-000"))
-    return trace_of(folder, Think(purpose="ideation"), fold(records_of(*events)))
+    return trace_work(folder, Think(purpose="ideation"), fold(records_of(*events)))
 
 
 def test_a_failed_call_is_told() -> None:

@@ -29,7 +29,7 @@ from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.campaign import CampaignTracker, campaign_run_id, comparison_views
 from tasks.tracking.compare import runs_view
 from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code, score
@@ -55,7 +55,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign = world.campaign(pick="best", folds=1)
     campaign.record(_SPLIT)
     world.run(campaign)
-    CampaignTracker(root, world.folder.name).catch_up()
+    CampaignTracker(root, world.folder.name).sync()
     return root
 
 
@@ -195,7 +195,7 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
         log.append(WorkEnded(outcome=outcome))
     campaign.record(WorkFinished(id="attempt-000", outcome=outcome))
     campaign.close()
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
 
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
@@ -233,7 +233,7 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
         for event in (_STARTED, Graded(ordinal=2, submitted=submitted, report=report)):
             log.append(event)
     campaign.close()
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     found = {name: each[0][:2] for name, each in run["metrics"].items() if "/part/" in name}
     assert found == {
@@ -248,7 +248,7 @@ def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
     campaign = world.campaign(iterations=0)
     campaign.record(_SPLIT)
     world.run(campaign)
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     metrics = {name: history[-1][0] for name, history in run["metrics"].items()}
     assert (metrics["step/score"], metrics["step/out_of_fold"]) == (0.9, 0.8)
@@ -263,7 +263,7 @@ def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:
     campaign = world.campaign()
     campaign.record(_SPLIT)
     state = world.run(campaign)
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (parent,) = (run for run in _everything(tmp_path) if run["name"] == "demo-tiny-1")
     curve = [value for value, _, _ in parent["metrics"]["budget/tokens"]]
     assert curve == sorted(curve)
@@ -277,11 +277,11 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
     """Once DVC has versioned what an attempt published, the pointer is an artifact of its run."""
     shutil.copytree(project / "runs", tmp_path / "runs")
     tracker = CampaignTracker(tmp_path, "demo-tiny-1")
-    tracker.catch_up()
+    tracker.sync()
     pointer = ProjectFolder(tmp_path).solution("demo-tiny-1", "attempt-001").with_suffix(".dvc")
     pointer.parent.mkdir(parents=True)
     pointer.write_text("outs: []\n")
-    tracker.catch_up()
+    tracker.sync()
     files = {run["name"]: run["artifacts"] for run in _everything(tmp_path) if "artifacts" in run}
     assert "checkpoints.dvc" in files["attempt-001"]
     assert "checkpoints.dvc" not in files["attempt-002"]
@@ -289,7 +289,7 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
 
 def test_a_view_compares_the_attempts(project: Path) -> None:
     """Each campaign has a page of MLflow that shows its attempts, best first, in useful columns."""
-    ((campaign, page),) = views_of(project, 5)
+    ((campaign, page),) = comparison_views(project, 5)
     assert campaign == "demo-tiny-1"
     assert page.endswith("viewStateShareKey=demo-tiny-1")
     client = MlflowClient(tracking_uri=tracking_uri(project))
@@ -318,14 +318,14 @@ def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path)
 def test_tracking_again_changes_nothing(project: Path) -> None:
     """A second projection of the same logs, as after a crash, leaves MLflow as it was."""
     before = _everything(project)
-    CampaignTracker(project, "demo-tiny-1").catch_up()
+    CampaignTracker(project, "demo-tiny-1").sync()
     assert _everything(project) == before
 
 
 def test_mlflow_is_rebuilt_from_the_logs(project: Path, tmp_path: Path) -> None:
     """With an empty database, the same logs give the same runs."""
     shutil.copytree(project / "runs", tmp_path / "runs")
-    CampaignTracker(tmp_path, "demo-tiny-1").catch_up()
+    CampaignTracker(tmp_path, "demo-tiny-1").sync()
     assert _everything(tmp_path) == _everything(project)
-    assert run_of(tmp_path, "demo-tiny-1") is not None
-    assert run_of(tmp_path, "another") is None
+    assert campaign_run_id(tmp_path, "demo-tiny-1") is not None
+    assert campaign_run_id(tmp_path, "another") is None

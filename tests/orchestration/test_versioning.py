@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
-from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, make_repository
+from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, init_repository
 from tasks.keeping import collect_garbage
-from tasks.versioning import cached_objects, ensure_repository, hash_in, pointer_of, version
+from tasks.versioning import cached_objects, ensure_repository, pointer_of, recorded_md5, version
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -47,7 +47,7 @@ def test_a_commit_leaves_the_user_alone(tmp_path: Path) -> None:
 
 def test_the_same_content_is_not_committed_twice(tmp_path: Path) -> None:
     """A commit after a crash finds its work done; a change stands on the commit before."""
-    make_repository(tmp_path)
+    init_repository(tmp_path)
     file = tmp_path / "a"
     file.write_text("1")
     assert campaign_commit(tmp_path, "c1") is None
@@ -139,7 +139,7 @@ def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) 
         seen.unlink(missing_ok=True)
         seen.write_text(text)
         version(tmp_path, [seen])
-        hashes.append(hash_in(pointer_of(seen)))
+        hashes.append(recorded_md5(pointer_of(seen)))
         if text != "never committed":
             commit_files(tmp_path, following_ref("somewhere"), [pointer_of(seen)], text)
     dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flows.cli.main import main
-from tests.unit.test_places import prepared_pictures
+from tests.unit.test_paths import prepared_pictures
 
 
 def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:

@@ -8,13 +8,13 @@ from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
 from comind.wiring.models import (
-    assumed_contexts,
     build_embedder,
     build_model,
-    only_offline,
-    replayed,
-    resolved,
-    settings_of,
+    context_warnings,
+    is_offline,
+    resolve_settings,
+    settings_for,
+    uses_recordings,
 )
 
 _ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
@@ -30,29 +30,29 @@ def test_roles_take_from_the_default_what_they_leave_open() -> None:
         "analyzer": ModelSettings(temperature=0.1, stream=True),
         "monitor": ModelSettings(name="small", context_tokens=4_000),
     }
-    found = resolved("large", models, _ROLES)
+    found = resolve_settings("large", models, _ROLES)
     assert found["default"].name == "large"
     assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
     assert found["analyzer"].stream, "what is said counts, though it is what would be assumed"
     assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
-    assert settings_of("analyzer", found, "large") == found["analyzer"]
-    assert settings_of("monitor", found, "large") == found["monitor"]
-    assert settings_of("coding_agent", found, "large") == found["default"]
-    assert settings_of("anything", {}, "large").name == "large"
+    assert settings_for("analyzer", found, "large") == found["analyzer"]
+    assert settings_for("monitor", found, "large") == found["monitor"]
+    assert settings_for("coding_agent", found, "large") == found["default"]
+    assert settings_for("anything", {}, "large").name == "large"
 
 
 def test_an_unknown_role_is_told_with_the_known_ones() -> None:
     """A misspelt role is refused, not ignored."""
     with pytest.raises(UsageError, match="no role 'analyser'") as caught:
-        resolved("m", {"analyser": ModelSettings()}, _ROLES)
+        resolve_settings("m", {"analyser": ModelSettings()}, _ROLES)
     assert "analyzer" in caught.value.hint
 
 
 def test_settings_of_another_default_are_not_taken_over() -> None:
     """What params.yaml says of one model does not hold for another one named on the command line."""
     models = {"default": ModelSettings(name="one", context_tokens=2_000)}
-    assert resolved("two", models, _ROLES)["default"].context_tokens is None
-    assert resolved("one", models, _ROLES)["default"].context_tokens == 2_000
+    assert resolve_settings("two", models, _ROLES)["default"].context_tokens is None
+    assert resolve_settings("one", models, _ROLES)["default"].context_tokens == 2_000
 
 
 @pytest.mark.parametrize(
@@ -73,8 +73,8 @@ def test_an_endpoint_says_how_much_its_model_reads(
     """The context comes from params, else the endpoint's list, else the price list."""
     with Endpoint(lambda asked: "", models=[{"id": "mine", **listed}]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
-        assert resolved("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
+        assert resolve_settings("mine", {}, _ROLES)["default"].context_tokens == context
+        assert resolve_settings("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_servers_that_say_it_beside_their_list_are_asked_there(
     """LM Studio and llama.cpp tell how much a model reads, though not in the list of models."""
     with Endpoint(lambda asked: "", models=[{"id": "mine"}], pages={path: page}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
+        assert resolve_settings("mine", {}, _ROLES)["default"].context_tokens == context
 
 
 def test_an_assumed_context_is_said_once_for_each_model() -> None:
@@ -109,11 +109,11 @@ def test_an_assumed_context_is_said_once_for_each_model() -> None:
         "evaluator": ModelSettings(name="offline"),
         "embeddings": ModelSettings(name="e"),
     }
-    first, second = assumed_contexts(models)
+    first, second = context_warnings(models)
     assert "model mine reads is not known: 32768 tokens are assumed" in first
     assert "solve.models.default.context_tokens" in first
     assert "solve.models.monitor.context_tokens" in second
-    assert assumed_contexts(resolved("offline", {}, _ROLES)) == []
+    assert context_warnings(resolve_settings("offline", {}, _ROLES)) == []
 
 
 def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,16 +132,18 @@ def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch
 def test_one_role_with_a_language_model_is_enough() -> None:
     """A campaign is without a model only where no role has one of its own."""
     other = {"coding_agent": ModelSettings(name="large")}
-    assert only_offline("offline", resolved("offline", {}, _ROLES))
-    assert only_offline("offline", {})
-    assert not only_offline("offline", resolved("offline", other, _ROLES))
-    assert not only_offline("large", {})
+    assert is_offline("offline", resolve_settings("offline", {}, _ROLES))
+    assert is_offline("offline", {})
+    assert not is_offline("offline", resolve_settings("offline", other, _ROLES))
+    assert not is_offline("large", {})
 
 
 def test_embeddings_have_a_model_only_where_one_is_named() -> None:
     """Nothing but a name makes an embedder; the campaign's own model is never taken for one."""
     for said in ({}, {"embeddings": ModelSettings(temperature=0.1)}):
-        found = resolved("large", {"default": ModelSettings(base_url="http://a/v1"), **said}, _ROLES)
+        found = resolve_settings(
+            "large", {"default": ModelSettings(base_url="http://a/v1"), **said}, _ROLES
+        )
         assert "embeddings" not in found
         assert build_embedder(found) is None
     assert build_embedder({"embeddings": ModelSettings(name="offline")}) is None
@@ -163,7 +165,7 @@ def test_embeddings_share_the_endpoint_of_the_default_alone(
         base_url="http://a/v1", key_variable="A_KEY", temperature=0.7, context_tokens=2_000
     )
     models = {"default": default, "embeddings": ModelSettings.model_validate({"name": "e", **said})}
-    found = resolved("large", models, _ROLES)["embeddings"]
+    found = resolve_settings("large", models, _ROLES)["embeddings"]
     wanted = ModelSettings(name="e", base_url=base_url, key_variable=key_variable)
     assert found == wanted
 
@@ -183,9 +185,9 @@ def test_an_embedder_asks_the_endpoint_of_its_role(monkeypatch: pytest.MonkeyPat
 
 def test_embeddings_write_no_code() -> None:
     """Where the only model embeds texts, all code that runs is ours."""
-    found = resolved("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
+    found = resolve_settings("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
     assert found["embeddings"].name == "e"
-    assert only_offline("offline", found)
+    assert is_offline("offline", found)
 
 
 def test_recorded_replies_are_a_model() -> None:
@@ -193,11 +195,11 @@ def test_recorded_replies_are_a_model() -> None:
     name = "recorded:demo-mosaic"
     model = build_model(name)
     assert model.name == name
-    found = resolved(name, {}, _ROLES)
-    assert replayed(found)
-    assert assumed_contexts(found) == []
-    assert not only_offline(name, found)
-    assert not replayed(resolved("large", {}, _ROLES))
+    found = resolve_settings(name, {}, _ROLES)
+    assert uses_recordings(found)
+    assert context_warnings(found) == []
+    assert not is_offline(name, found)
+    assert not uses_recordings(resolve_settings("large", {}, _ROLES))
 
 
 def test_an_unknown_recording_is_told_with_the_known_ones() -> None:

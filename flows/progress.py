@@ -57,14 +57,14 @@ from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
 from comind.session.complaint import error_line
 
-__all__ = ["watching"]
+__all__ = ["show_progress"]
 
 _INTERVAL_SECONDS = 0.5
 _ERROR_SHOWN = 160  # characters
 
 
 @contextlib.contextmanager
-def watching(folder: CampaignFolder) -> Iterator[None]:
+def show_progress(folder: CampaignFolder) -> Iterator[None]:
     """Show a campaign on stderr for the length of the block."""
     watch = _Watch(folder)
     stop = threading.Event()

@@ -5,11 +5,11 @@ from typing import Any
 
 from comind.errors import ComindError
 
-__all__ = ["Answer", "CommandError"]
+__all__ = ["CommandError", "CommandResult"]
 
 
 @dataclass
-class Answer:
+class CommandResult:
     """The outcome of a command; with an error, `values` hold whatever is known all the same."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -26,7 +26,7 @@ class Answer:
     @classmethod
     def failure(
         cls, error: ComindError, known: dict[str, Any] | None = None, text: str = ""
-    ) -> "Answer":
+    ) -> "CommandResult":
         """Return the answer to a command that failed, with what is known and told all the same."""
         told = {"kind": error.kind, "message": str(error), "hint": error.hint}
         return cls(values={"error": told, **(known or {})}, text=text, error=error)
@@ -35,6 +35,6 @@ class Answer:
 class CommandError(Exception):
     """A command failed but has something to show for it."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: CommandResult) -> None:
         super().__init__(str(answer.error))
         self.answer = answer

@@ -7,10 +7,10 @@ from pathlib import Path
 from comind.errors import CompetitionError, UsageError
 
 __all__ = [
-    "add_place",
+    "add_project_options",
     "find_competition",
+    "find_or_fetch_competition",
     "find_project",
-    "find_solvable",
     "open_project",
 ]
 
@@ -39,7 +39,9 @@ def find_project(out: str | None) -> Path:
     return folder
 
 
-def add_place(parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking") -> None:
+def add_project_options(
+    parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking"
+) -> None:
     """Declare `--out` and `--json`, which most commands have."""
     parser.add_argument("--out", metavar="DIR", help=what)
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
@@ -90,7 +92,7 @@ def _known_names() -> str:
     return f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}"
 
 
-def find_solvable(name: str, project: Path) -> Path:
+def find_or_fetch_competition(name: str, project: Path) -> Path:
     """Return the folder of a competition to solve: found here, or fetched from Kaggle.
 
     Data that MLE-bench prepared are adapted once.

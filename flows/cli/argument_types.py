@@ -3,32 +3,32 @@
 import argparse
 from typing import Any, TypeVar
 
-__all__ = ["amount", "assignment", "count", "positive", "some"]
+__all__ = ["assignment", "non_negative_float", "non_negative_int", "positive_float", "positive_int"]
 
 N = TypeVar("N", int, float)
 
 
-def count(text: str) -> int:
+def non_negative_int(text: str) -> int:
     """Return a whole number from 0 on."""
     return _number(text, int, minimum=0)
 
 
-def count_or_auto(text: str) -> int | str:
+def non_negative_int_or_auto(text: str) -> int | str:
     """Return a whole number from 0 on, or the word `auto`."""
-    return text if text == "auto" else count(text)
+    return text if text == "auto" else non_negative_int(text)
 
 
-def some(text: str) -> int:
+def positive_int(text: str) -> int:
     """Return a whole number from 1 on."""
     return _number(text, int, minimum=1)
 
 
-def amount(text: str) -> float:
+def non_negative_float(text: str) -> float:
     """Return a number from 0 on."""
     return _number(text, float, minimum=0)
 
 
-def positive(text: str) -> float:
+def positive_float(text: str) -> float:
     """Return a number above 0."""
     value = _number(text, float, minimum=0)
     if value == 0:

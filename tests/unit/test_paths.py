@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from flows.cli.places import find_solvable
+from flows.cli.paths import find_or_fetch_competition
 
 
 def prepared_pictures(root: Path) -> Path:
@@ -22,15 +22,15 @@ def prepared_pictures(root: Path) -> Path:
 def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
     """A campaign gets a folder of ours, without the answers; the next one gets the same."""
     given, project = prepared_pictures(tmp_path / "mle"), tmp_path / "project"
-    folder = find_solvable(str(given), project)
+    folder = find_or_fetch_competition(str(given), project)
     assert folder == project / "data" / "prepared" / given.name
     assert (folder / "public" / "test.csv").read_text() == "id\nc.jpg\n"
     assert not (folder / "private").exists()
-    assert find_solvable(str(given), project) == folder
-    assert find_solvable(str(folder), project) == folder
+    assert find_or_fetch_competition(str(given), project) == folder
+    assert find_or_fetch_competition(str(folder), project) == folder
 
 
 def test_what_is_nothing_stays_nothing(tmp_path: Path) -> None:
     """A name that leads nowhere is said as before."""
     with pytest.raises(CompetitionError, match="there is no such folder"):
-        find_solvable("../nowhere", tmp_path)
+        find_or_fetch_competition("../nowhere", tmp_path)

@@ -24,7 +24,7 @@ from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
+from flows.progress import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
 from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
