@@ -1,4 +1,4 @@
-"""Open campaigns, take them up again, and run them in this process."""
+"""Open, resume and run campaigns in this process."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -46,16 +46,15 @@ from comind.wiring.models import (
     settings_for,
     uses_recordings,
 )
-from flows.environment import prepare_environment
-from flows.moments import parse_as_of
-from flows.params import Params, read_params
+from flows.params import Params, parse_as_of, read_params
+from flows.server import prepare_environment
 from tasks.versioning import ensure_repository
 
 __all__ = ["open_campaign", "resume_campaign", "run_campaign"]
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
-# What a campaign takes over from `solve` as it stands there, under the same name.
+# Parameters of `solve` that a campaign copies under the same name.
 _COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
 _CHOICES = (
     "baseline",
@@ -76,21 +75,25 @@ _REPLAYED = (
 
 
 def open_campaign(
-    project: Path, competition: Path, wishes: Mapping[str, Any], profile: str | None, tell: Tell
+    project: Path,
+    competition: Path,
+    overrides: Mapping[str, Any],
+    profile: str | None,
+    notify: Notify,
 ) -> CampaignFolder:
-    """Check everything that can be checked, then open a new campaign.
+    """Validate competition, parameters and environment, then open a new campaign.
 
-    `wishes` stand in place of what `params.yaml` has for `solve`. `tell` is told in which sandbox code
-    will run, and what the campaign will about take.
+    `overrides` replace values of `solve` in `params.yaml`. `notify` is a callback for lines about the
+    sandbox and the estimated cost.
 
     Raises:
-        UsageError: the competition, a value or the environment is not what it should be.
+        UsageError: the competition, a value or the environment is invalid.
     """
     loaded = load_competition(competition)
     check_competition(loaded)
     params = read_params(project).with_profile(profile)
-    spec = _specification(loaded, params, wishes, _store(params, project, loaded))
-    _tell_where(spec, tell)
+    spec = _specification(loaded, params, overrides, _store(params, project, loaded))
+    _notify_environment(spec, notify)
     evaluator = settings_for("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
@@ -99,10 +102,10 @@ def open_campaign(
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
     for line in context_warnings(spec.models):
-        tell(line)
+        notify(line)
     estimate = _estimate(spec)
     if estimate:
-        tell(f"estimate: {estimate}")
+        notify(f"estimate: {estimate}")
     _prepare(project)
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
@@ -114,14 +117,14 @@ def open_campaign(
 def resume_campaign(
     project: Path, name: str, limits: Mapping[str, float | None], tell: Tell
 ) -> CampaignFolder:
-    """Take up a campaign, with another budget where one is given; one that has ended may go on.
+    """Resume a campaign, with another budget where one is given; with one, an ended campaign continues.
 
-    `limits` are by field of `Budget`; None leaves one as it is. `tell` is told in which sandbox the code
-    will run.
+    `limits` are by field of `Budget`; None does not change it. `notify` is a callback for a line about
+    the sandbox.
 
     Raises:
-        CampaignError: there is no such campaign, or someone else is running it.
-        UsageError: its agent is not installed, or has other parameters by now.
+        CampaignError: there is no such campaign, or another process is running it.
+        UsageError: its agent is not installed, or has other parameters now.
     """
     _prepare(project)
     here = ProjectFolder(project)
@@ -134,18 +137,17 @@ def resume_campaign(
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
             validate_parameters(agent_class(spec), spec.parameters, f"{folder.log}: parameters")
-            _tell_where(spec, tell)
+            _notify_environment(spec, notify)
             campaign.resume(budget)
     return folder
 
 
 def run_campaign(project: Path, folder: CampaignFolder) -> None:
-    """Run an opened campaign to its end, with a Prefect server and a live view.
+    """Run an opened campaign to its end, with a Prefect server and its progress on stderr.
 
     Raises:
-        ComindError: something is missing or refuses; the campaign can be resumed.
+        ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
-    from flows.breakdown import plain_errors
     from flows.orphans import terminate_orphans
     from flows.progress import show_progress
     from flows.server import prefect_server
@@ -153,8 +155,8 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
     if read_state(folder).ended is not None:
         return
     terminate_orphans(project)
-    with show_progress(folder), prefect_server(project) as api, plain_errors(project, api):
-        # Not earlier: Prefect reads its server's address when it is imported.
+    with show_progress(folder), prefect_server(project):
+        # Imported here, as Prefect reads its server's address on import.
         from flows.campaign import solve_competition
         from flows.orphans import crash_stale_runs
 
@@ -165,21 +167,24 @@ def run_campaign(project: Path, folder: CampaignFolder) -> None:
             raise
         except Exception:
             if read_state(folder).ended is None:
-                raise  # else only telling Prefect so has failed
+                raise  # else the campaign has ended, and only reporting that to Prefect failed
 
 
-def _tell_where(spec: CampaignSpec, tell: Tell) -> None:
-    """Tell who answers, where that is no model, and in which sandbox code will run."""
+def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:
+    """Notify whether replies are recorded, and in which sandbox code will run."""
     if uses_recordings(spec.models):
-        tell(_REPLAYED)
-    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+        notify(_REPLAYED)
+    notify(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
-    """Return the user's own models and datasets, once they are known to be there and to hold no label.
+    """Return the user's own models and datasets, after a check for leakage.
 
     Attempts can read all of a store, so it must not overlap with the competition's folder, whose
     training table has the validation rows with their labels, nor with the sealed part of the splits.
+
+    Raises:
+        UsageError: a folder is missing, overlaps with labels, or would be mounted over other data.
     """
     store = params.store.below(project)
     check_store(store)
@@ -203,11 +208,11 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
 def _specification(
     competition: Competition,
     params: Params,
-    wishes: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
 ) -> CampaignSpec:
     solve = params.solve
-    values = solve.model_dump(exclude={"models"}) | dict(wishes)
+    values = solve.model_dump(exclude={"models"}) | dict(overrides)
     as_of = parse_as_of(values["as_of"])
     default = solve.models.get(DEFAULT)
     model = values["model"] or (default and default.name) or default_model()
@@ -218,7 +223,7 @@ def _specification(
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
     if wanted is None and not load_agent(name).needs_model:
-        wanted = NO_COMMUNITY  # nobody would read it
+        wanted = NO_COMMUNITY  # only agents with a model read one
     community = _community(wanted, competition)
     return CampaignSpec(
         id=f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
@@ -256,10 +261,10 @@ def _agent(
     params: Params,
     given: Mapping[str, Any],
 ) -> tuple[str, dict[str, Any]]:
-    """Return the agent that will run, and its parameters: those of the command line go first.
+    """Return the name of the agent that will run, and its validated parameters.
 
-    Without a language model that is the baseline alone; the parameters of the agent that was named are
-    checked all the same.
+    `given`, from the command line, overrides params.yaml. Without a language model the baseline runs;
+    the parameters of the named agent are validated nevertheless.
     """
     unknown = sorted(set(params.agents) - set(agent_names()))
     if unknown:
@@ -282,7 +287,7 @@ def _agent(
 
 
 def _community(given: str | None, competition: Competition) -> str:
-    """Return the community that is meant, a folder or a store, or `none`; it has been read once."""
+    """Return the path of the community, a folder or a store, after validation; or `none`."""
     if given == NO_COMMUNITY:
         return NO_COMMUNITY
     own = competition.folder / "community"
@@ -294,7 +299,7 @@ def _community(given: str | None, competition: Competition) -> str:
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
-    """Fail now rather than after the first attempt; a limit in dollars needs every price."""
+    """Raise UsageError where a model cannot be built, or a cost budget lacks its price."""
     for settings in models.values():
         name = settings.name or OFFLINE
         build_model(name, settings)
@@ -306,7 +311,7 @@ def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
 
 
 def _estimate(spec: CampaignSpec) -> str:
-    """Return what the campaign will about take, in one line; nothing where the agent cannot tell."""
+    """Return the estimated time and cost in one line; empty where the agent has no estimate."""
     expected = None if uses_recordings(spec.models) else agent_class(spec).estimate(spec)
     if expected is None:
         return ""

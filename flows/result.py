@@ -1,4 +1,4 @@
-"""What came of a campaign, read from the disk alone."""
+"""Summarize a campaign for `comind solve`, from its files alone."""
 
 from pathlib import Path
 from typing import Any
@@ -19,13 +19,13 @@ __all__ = ["result_of"]
 
 
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
-    """Return the contract's answer of `comind solve`; what is not known yet is None."""
+    """Return the JSON values of `comind solve`; None for what is not known yet."""
     state = read_state(folder)
     picked = state.chosen()
     score = picked.score if picked else None
     attempts = state.works.attempts()
-    made = _made_by(state, picked) if picked else []
-    source = "baseline" if {each.work.role for each in made} == {BASELINE_ROLE} else "agent"
+    sources = _sources(state, picked) if picked else []
+    source = "baseline" if {each.work.role for each in sources} == {BASELINE_ROLE} else "agent"
     works = {log.parent.name: fold(read_log(log, WORK_EVENTS)) for log in folder.logs()}
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
@@ -61,15 +61,15 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
     }
 
 
-def _made_by(state: CampaignState, picked: Attempt) -> list[Attempt]:
-    """Return the attempts whose code a submission comes from: of a blend, its members."""
+def _sources(state: CampaignState, picked: Attempt) -> list[Attempt]:
+    """Return the attempts whose code made a submission: the members of a blend, else itself."""
     if picked.work.blend is None:
         return [picked]
     return [state.works.attempt(parent) for parent in picked.work.parents]
 
 
 def _blend(state: CampaignState) -> str | None:
-    """Return what was averaged, or why nothing was; None where there was nothing to average."""
+    """Return the blend and its gain, or why there is none; None where none was considered."""
     if state.judged is None:
         return None
     blended = state.works.blend()

@@ -14,7 +14,7 @@ from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
 from tasks.git import campaign_commit, campaign_ref, files_at
 from tasks.restoring import differs_from_log
-from tasks.verifying import find_cache_damage, find_damage
+from tasks.versioning import find_cache_damage, find_damage
 
 __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
 

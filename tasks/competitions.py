@@ -14,8 +14,7 @@ from comind.evaluation.splits.folder import Split
 from comind.kaggle.clock import ServerClock
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
-from comind.wiring.kaggle import open_kaggle
-from comind.wiring.splitting import create_split
+from comind.wiring.competition_data import create_split, open_kaggle
 
 __all__ = ["fetch_from_kaggle", "split_competition"]
 

@@ -15,7 +15,7 @@ from comind.system import machine
 from comind.system.cores import usable_cores
 from comind.system.interpreter import OWN_PYTHON, PROGRAM, installed_packages, python_version
 from comind.system.scratch import ScratchFolder
-from comind.wiring.prompts import prompts_sha256
+from comind.wiring.agents import prompts_sha256
 from tasks.git import code_revision
 
 __all__ = ["read_environment"]

@@ -12,8 +12,7 @@ from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
-from tasks.verifying import find_damage
-from tasks.versioning import pull
+from tasks.versioning import find_damage, pull
 
 __all__ = [
     "differs_from_log",

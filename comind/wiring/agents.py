@@ -1,5 +1,6 @@
-"""Which agents there are: plug-ins in the entry-point group `comind.agents`."""
+"""Load agents: plug-ins in the entry-point group `comind.agents`."""
 
+import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -9,6 +10,7 @@ from comind.campaign.agent import Agent
 from comind.campaign.events import CampaignSpec
 from comind.domain.value import Value, check_name, wanted
 from comind.errors import UsageError
+from comind.llm.templates import Templates
 from comind.wiring.models import is_offline
 
 __all__ = [
@@ -19,6 +21,7 @@ __all__ = [
     "all_roles",
     "distribution_of",
     "load_agent",
+    "prompts_sha256",
     "runs_own_code",
     "validate_parameters",
 ]
@@ -26,6 +29,8 @@ __all__ = [
 GROUP = "comind.agents"
 WITHOUT_MODEL = "baseline"
 """The agent that runs where no role has a language model."""
+
+_PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm")
 
 
 @cache
@@ -40,12 +45,12 @@ def _registered() -> dict[str, list[EntryPoint]]:
 
 
 def agent_names() -> list[str]:
-    """Return the names of all agents that are installed."""
+    """Return the names of all installed agents."""
     return list(_registered())
 
 
 def load_agent(name: str) -> type[Agent]:
-    """Return the class of an agent.
+    """Import and validate the class of an agent.
 
     Raises:
         UsageError: none or several are installed under that name, or its plug-in cannot be loaded.
@@ -61,9 +66,9 @@ def load_agent(name: str) -> type[Agent]:
         )
     where = f"the agent {name!r} of {distribution_of(name)}"
     try:
-        check_name(name)  # it is a part of campaigns' names
+        check_name(name)  # it becomes a part of campaigns' names
         loaded = found[0].load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in does when imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a plug-in runs its code
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{where} cannot be loaded: {reason}") from None
     if not (isinstance(loaded, type) and issubclass(loaded, Agent)):
@@ -75,7 +80,7 @@ def load_agent(name: str) -> type[Agent]:
 
 
 def agent_class(spec: CampaignSpec) -> type[Agent]:
-    """Return the class of a campaign's agent; the baseline alone where no role has a language model."""
+    """Return the class of a campaign's agent; the baseline where no role has a language model."""
     found = load_agent(spec.agent)
     if found.needs_model and is_offline(spec.model, spec.models):
         return load_agent(WITHOUT_MODEL)
@@ -88,7 +93,7 @@ def runs_own_code(spec: CampaignSpec) -> bool:
 
 
 def distribution_of(name: str) -> str:
-    """Return the distribution that an agent comes from, with its version; all if they collide."""
+    """Return name and version of the distribution that declares an agent; all if they collide."""
     return " and ".join(
         f"{each.dist.name} {each.dist.version}" if each.dist else "an unknown distribution"
         for each in _registered().get(name, [])
@@ -102,15 +107,17 @@ def all_roles() -> set[str]:
         try:
             roles |= set(load_agent(name).roles)
         except UsageError:
-            continue  # it is named, with the reason, where somebody wants it
+            continue  # using this agent raises the reason
     return roles
 
 
 def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
-    """Return an agent's parameters, given at `where`; what is not given has its default.
+    """Return an agent's validated parameters, with defaults for those that are not in `values`.
+
+    `where` is the place of the values, for error messages.
 
     Raises:
-        UsageError: it has no such parameter, or a value is out of range.
+        UsageError: an unknown parameter, or a value that is out of range.
     """
     kind = agent.parameters
     unknown = sorted(set(values) - set(kind.model_fields))
@@ -118,3 +125,10 @@ def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: st
         known = ", ".join(kind.model_fields) or "none"
         raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
     return wanted(kind, dict(values), where)
+
+
+@cache
+def prompts_sha256(packages: tuple[str, ...]) -> str:
+    """Return one hash over the prompt files of an agent's packages and of the platform."""
+    whole = "".join(Templates(package).sha256 for package in (*packages, *_PLATFORM_PROMPTS))
+    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""`comind agents`: which agents there are, and what can be set of them."""
+"""`comind agents`."""
 
 import argparse
 from typing import Any
@@ -6,28 +6,31 @@ from typing import Any
 from comind.errors import UsageError
 from flows.cli.command import CommandResult
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "List the agents: where they come from, their roles, their parameters with defaults."
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one of them")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show only this agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """List what is installed; one that cannot be loaded is listed with the reason."""
+    """List the installed agents with their distribution, roles and parameters.
+
+    An agent that cannot be loaded is listed with the reason.
+    """
     from comind.wiring.agents import agent_names, load_agent
 
     if args.name is not None:
         load_agent(args.name)
-    told = [_described(name) for name in ([args.name] if args.name else agent_names())]
-    return CommandResult(values={"agents": told}, text="\n".join(_as_text(each) for each in told))
+    listed = [_describe(name) for name in ([args.name] if args.name else agent_names())]
+    return CommandResult(
+        values={"agents": listed}, text="\n".join(_format_agent(each) for each in listed)
+    )
 
 
-def _described(name: str) -> dict[str, Any]:
+def _describe(name: str) -> dict[str, Any]:
     from comind.wiring.agents import distribution_of, load_agent, validate_parameters
 
     described: dict[str, Any] = {"name": name, "origin": distribution_of(name)}
@@ -47,7 +50,7 @@ def _described(name: str) -> dict[str, Any]:
     }
 
 
-def _as_text(agent: dict[str, Any]) -> str:
+def _format_agent(agent: dict[str, Any]) -> str:
     lines = [f"{agent['name']}  ({agent['origin']})"]
     if "error" in agent:
         return "\n".join([*lines, f"  {agent['error']}", ""])

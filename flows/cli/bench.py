@@ -1,4 +1,4 @@
-"""`comind bench`: the competitions of MLE-bench, and what is needed to work on one."""
+"""`comind bench`: list, adapt and validate competitions of MLE-bench."""
 
 import argparse
 from pathlib import Path
@@ -10,27 +10,30 @@ from flows.cli.command import CommandResult
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.prepared import PreparedFolder
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments", "run"]
 
-SUMMARY = "MLE-bench: list its competitions, adapt a prepared one for `solve`, serve /validate for it."
-
-_PORT = 5000  # where MLE-bench's own server listens
+_PORT = 5000  # the port of MLE-bench's own server
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
-    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="DIR/ID, which holds prepared/")
-    parser.add_argument("--out", metavar="DIR", help="adapt: where the competition folder is made")
-    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=f"default {_PORT}")
+    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
+    parser.add_argument("--out", metavar="DIR", help="adapt: parent of the new competition folder")
     parser.add_argument(
-        "--mode", choices=("kaggle", "mlebench"), default="mlebench", help="validate: whose rules"
+        "--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("kaggle", "mlebench"),
+        default="mlebench",
+        help="validate: rules of Kaggle or of MLE-bench (default)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """List, adapt or serve."""
+    """List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
     if args.action == "list":
         return _list()
     if args.prepared is None:
@@ -78,8 +81,7 @@ def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandRe
 
     answers = BenchmarkAnswers(prepared.entry, prepared.answers)
     server = ValidationServer(answers, Mode(args.mode), args.port)
-    where = f"http://127.0.0.1:{server.server_address[1]}/validate"
+    where = f"{server.url}/validate"
     print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
-    with server:
-        server.serve_forever()
+    server.serve()
     return CommandResult(values={"address": where})

@@ -1,4 +1,4 @@
-"""What a command answers: values for a program, text for a person, an exit code for a script."""
+"""Results of commands: values for programs, text for people, an exit code for scripts."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,31 +10,31 @@ __all__ = ["CommandError", "CommandResult"]
 
 @dataclass
 class CommandResult:
-    """The outcome of a command; with an error, `values` hold whatever is known all the same."""
+    """The outcome of a command; after an error, `values` hold what is known."""
 
     values: dict[str, Any] = field(default_factory=dict)
     text: str = ""
     error: ComindError | None = None
-    told: bool = False
-    """Whether it was said while the command ran, on the `stdout` of its arguments."""
+    printed: bool = False
+    """Whether the command itself has printed its result on the `stdout` of its arguments."""
 
     @property
     def exit_code(self) -> int:
-        """0, or what the error stands for."""
+        """0, or the error's code."""
         return 0 if self.error is None else self.error.exit_code
 
     @classmethod
     def failure(
         cls, error: ComindError, known: dict[str, Any] | None = None, text: str = ""
     ) -> "CommandResult":
-        """Return the answer to a command that failed, with what is known and told all the same."""
-        told = {"kind": error.kind, "message": str(error), "hint": error.hint}
-        return cls(values={"error": told, **(known or {})}, text=text, error=error)
+        """Return the result of a command that failed; `known` and `text` are printed as well."""
+        described = {"kind": error.kind, "message": str(error), "hint": error.hint}
+        return cls(values={"error": described, **(known or {})}, text=text, error=error)
 
 
 class CommandError(Exception):
-    """A command failed but has something to show for it."""
+    """A command failed; `result` holds the error and what is known."""
 
-    def __init__(self, answer: CommandResult) -> None:
-        super().__init__(str(answer.error))
-        self.answer = answer
+    def __init__(self, result: CommandResult) -> None:
+        super().__init__(str(result.error))
+        self.result = result

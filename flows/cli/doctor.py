@@ -1,4 +1,4 @@
-"""`comind doctor`: what works here, and how to get what does not."""
+"""`comind doctor`."""
 
 import argparse
 import hashlib
@@ -15,9 +15,7 @@ from pathlib import Path
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
 from flows.cli.command import CommandError, CommandResult
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."
+__all__ = ["add_arguments", "run"]
 
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
 _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
@@ -25,7 +23,7 @@ _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewra
 
 @dataclass
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -37,14 +35,14 @@ class Check:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "--install", action="store_true", help="install bubblewrap with apt-get where it is missing"
+        "--install", action="store_true", help="install bubblewrap with apt-get if it is missing"
     )
-    parser.add_argument("--model", metavar="NAME", help="ask this model, and say what it understands")
+    parser.add_argument("--model", metavar="NAME", help="probe this model's capabilities")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """Look at everything, offer to mend what can be mended, and report."""
+    """Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."""
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [
@@ -90,7 +88,7 @@ def _git() -> Check:
 
 
 def _toolbox() -> Check:
-    """Say what code that agents write runs in, with the versions of its packages."""
+    """Check the environment of model-written code, and list the versions of its packages."""
     from comind.domain.resources import TOOLBOX, toolbox_packages
     from comind.system.interpreter import PROGRAM
     from comind.system.toolbox import interpreter_for_agents, toolbox_folder
@@ -115,7 +113,7 @@ def _toolbox() -> Check:
 
 
 def _wanted_lock() -> str:
-    """Return the hash of the toolbox's lock file that this version of CoMind comes with."""
+    """Return the hash of the toolbox's lock file in this version of CoMind."""
     lock = Path(__file__).parents[2] / "requirements" / "toolbox.txt"
     return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
 
@@ -128,7 +126,7 @@ def _sandboxes() -> list[Check]:
         try:
             sandbox = make()
         except ServiceError as error:
-            # Without it only our own baseline runs; that is worth knowing, but not a failure.
+            # Without it only our own baseline runs, so it is not a failure.
             checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
             continue
         works = "works" if sandbox.name == name else f"works, {sandbox.name}"
@@ -158,7 +156,7 @@ def _endpoint() -> Check:
 
 
 def _kaggle() -> list[Check]:
-    """Ask Kaggle who we are; where there are no credentials for it, there is nothing to say."""
+    """Request the account's name from Kaggle; empty where there are no credentials."""
     from comind.kaggle.client import OfficialKaggle
     from flows.cli.paths import find_project
     from flows.params import read_params
@@ -174,7 +172,7 @@ def _kaggle() -> list[Check]:
 
 
 def _model(name: str) -> list[Check]:
-    """Ask a model as a campaign would, and say what it understands, reads and costs."""
+    """Send a model two requests as a campaign does; report capabilities, context window and price."""
     from comind.llm.openai_model import OpenAIModel
     from comind.llm.prices import known_price
     from comind.llm.probe import probe
@@ -201,7 +199,7 @@ def _model(name: str) -> list[Check]:
         Check("model: price", ok=True, found=price),
     ]
     if not any(each.ok for each in findings[:2]):
-        checks[0].needed = True  # neither a decision nor a program: no campaign can use it
+        checks[0].needed = True  # a campaign needs a decision or a program
     return checks
 
 
@@ -225,7 +223,7 @@ def _table(checks: list[Check]) -> str:
 
 
 def _wanted_interactively() -> bool:
-    """Offer to install bubblewrap where a person is there to answer and apt could do it."""
+    """Ask on a terminal whether to install bubblewrap, where it is missing and apt-get could."""
     if shutil.which("bwrap") or not _can_install() or not sys.stdin.isatty():
         return False
     print("bubblewrap, the sandbox for model-written code, is missing.")

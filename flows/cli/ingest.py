@@ -1,4 +1,4 @@
-"""`comind ingest`: take what others published into an as-of store."""
+"""`comind ingest`."""
 
 import argparse
 import re
@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 from comind.errors import UsageError
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, find_competition, open_project
-from flows.moments import parse_as_of
 
 if TYPE_CHECKING:
     from comind.community.store.importing import Imported
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Take notebooks, discussions and datasets into a store that can be asked as of any time."
+__all__ = ["add_arguments", "run"]
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _SHOWN = 20
@@ -25,26 +22,27 @@ _SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or Kaggle's name for it"
+        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug"
     )
     parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
-    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; it stays where it is")
-    parser.add_argument("--folder", metavar="DIR", help="a community folder (the competition's own)")
-    parser.add_argument("--kaggle", action="store_true", help="what is new on Kaggle, fetched now")
+    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
+    parser.add_argument("--folder", metavar="DIR", help="a community folder; default: the competition's")
+    parser.add_argument("--kaggle", action="store_true", help="fetch what is new on Kaggle")
     parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
-    parser.add_argument("--store", metavar="DIR", help="the store (data/knowledge/community)")
-    parser.add_argument("--as-of", metavar="TIME", help="say what was known of COMPETITION then")
+    parser.add_argument("--store", metavar="DIR", help="the store; default: data/knowledge/community")
+    parser.add_argument("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
     add_project_options(parser)
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """Import everything that is named, version the store, and say what was taken and what not."""
+    """Import notebooks, discussions and datasets into a store that can be queried as of any time."""
     from comind.community.store.ingest import (
         ingest_dump,
         ingest_folder,
         ingest_listing,
         set_code_folder,
     )
+    from flows.params import parse_as_of
     from tasks.community import STORE, version_store
 
     moment = parse_as_of(args.as_of)
@@ -67,11 +65,11 @@ def run(args: argparse.Namespace) -> CommandResult:
     values = {
         "store": str(root),
         "competition": slug,
-        "imports": [_told(each) for each in done],
+        "imports": [_describe(each) for each in done],
         "dvc": version_store(project, root),
     }
     if slug and args.as_of:
-        values |= _known(root, slug, moment)
+        values |= _count_items(root, slug, moment)
     return CommandResult(values=values, text=_summary(values, done))
 
 
@@ -96,7 +94,7 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
 
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
-    """Return slug and community of a competition on Kaggle, with what was published until now."""
+    """Fetch a competition from Kaggle; returns its slug and community folder."""
     from flows.cli.kaggle import fetch_from_kaggle
 
     if args.competition is None or args.folder:
@@ -108,7 +106,7 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
-    """Refuse what says too little."""
+    """Raise UsageError where the source or the competition is missing."""
     if slug is not None and not (args.meta_kaggle or args.code or folder or args.listing):
         raise UsageError(
             f"{slug}: has no community here",
@@ -124,7 +122,7 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
 
 
-def _told(done: "Imported") -> dict[str, Any]:
+def _describe(done: "Imported") -> dict[str, Any]:
     record = done.record
     return {
         "id": record.id,
@@ -135,8 +133,8 @@ def _told(done: "Imported") -> dict[str, Any]:
     }
 
 
-def _known(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
-    """Return how much was known of a competition at a moment."""
+def _count_items(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
+    """Return the number of a competition's items by kind, as of `moment`."""
     from comind.community.asof import as_of
     from comind.community.store.reading import CommunityStore
 

@@ -1,4 +1,4 @@
-"""`comind push`: campaigns to the remotes."""
+"""`comind push`."""
 
 import argparse
 
@@ -6,19 +6,17 @@ from comind.errors import CampaignError
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Send a campaign's data to the DVC remote, and its ref to the git remote `origin`."
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
     add_project_options(parser)
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """Send data first, then refs; what is there already is not sent again."""
+    """Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
     from tasks.git import campaigns_in
     from tasks.sharing import push_campaign
 
@@ -29,12 +27,10 @@ def run(args: argparse.Namespace) -> CommandResult:
             f"{project}: there is no campaign {args.campaign!r}",
             hint=f"the newest are: {', '.join(known[-3:])}" if known else "none has a ref here",
         )
-    wanted = [args.campaign] if args.campaign else known
-    sent = [push_campaign.fn(project, each) for each in wanted]
+    pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
     lines = [
         f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
-        for each in sent
+        for each in pushed
     ]
-    return CommandResult(
-        values={"pushed": [each.model_dump() for each in sent]}, text="\n".join(lines) + "\n"
-    )
+    values = {"pushed": [each.model_dump() for each in pushed]}
+    return CommandResult(values=values, text="\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""`comind repair`: logs, ref, data and MLflow, held against each other."""
+"""`comind repair`."""
 
 import argparse
 import os
@@ -9,20 +9,21 @@ from comind.errors import ComindError, DataError
 from flows.cli.command import CommandError, CommandResult
 from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Check logs, ref and data against each other, and rebuild MLflow from the logs."
+__all__ = ["add_arguments", "run"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
-    parser.add_argument("--from-scratch", action="store_true", help="drop MLflow's runs first")
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
+    parser.add_argument("--from-scratch", action="store_true", help="delete MLflow's runs first")
     add_project_options(parser)
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """Check and rebuild; what still disagrees is a failure, told in one line each."""
+    """Check logs, refs and data for consistency, and rebuild MLflow's runs from the logs.
+
+    What is inconsistent afterwards is an error, with a line for each.
+    """
     from flows.orphans import terminate_orphans
     from flows.repair import repair
     from flows.reproduction import clear_reproductions
@@ -32,7 +33,7 @@ def run(args: argparse.Namespace) -> CommandResult:
     left = [f"ended {each}" for each in terminate_orphans(project)]
     left += [f"removed {each}" for each in clear_reproductions(project)]
     values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
-    values["repaired"] += _closed_runs(project, values)
+    values["repaired"] += _crash_stale_runs(project, values)
     wrong = values["disagreements"]
     text = "".join(f"repaired   {each}\n" for each in values["repaired"])
     text += "".join(f"disagrees  {each}\n" for each in wrong)
@@ -43,8 +44,8 @@ def run(args: argparse.Namespace) -> CommandResult:
     return CommandResult(values=values, text=text + agree)
 
 
-def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
-    """Close what a dead process left running in Prefect; where it was never used, nothing is started."""
+def _crash_stale_runs(project: Path, known: dict[str, Any]) -> list[str]:
+    """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.folder import ProjectFolder
     from flows.orphans import crash_stale_runs
     from flows.server import prefect_server

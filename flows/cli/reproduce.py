@@ -1,4 +1,4 @@
-"""`comind reproduce`: a submission again, from its lineage alone."""
+"""`comind reproduce`."""
 
 import argparse
 from typing import Any
@@ -7,9 +7,7 @@ from comind.errors import DataError, LogError
 from flows.cli.command import CommandError, CommandResult
 from flows.cli.paths import add_project_options, find_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Run the script of a submission again, without any model, and say whether it is the same."
+__all__ = ["add_arguments", "run"]
 
 _SHOWN_DIFFERENCES = 20
 
@@ -17,19 +15,22 @@ _SHOWN_DIFFERENCES = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
     )
     parser.add_argument("--all", action="store_true", help="every published solution of the campaign")
     parser.add_argument(
-        "--sandbox", metavar="NAME", help="where to run it; else the strongest that seals"
+        "--sandbox", metavar="NAME", help="where the scripts run; default: the strongest available"
     )
     add_project_options(parser, "folder with the campaign's ref")
 
 
 def run(args: argparse.Namespace) -> CommandResult:
-    """Reproduce, and tell; drift is an answer, damaged inputs are a failure that says drift as well."""
-    from flows.environment import prepare_environment
+    """Run the scripts of a submission again, without any model, and compare the results.
+
+    A drift is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
+    """
     from flows.reproduction import reproduce
+    from flows.server import prepare_environment
 
     project = find_project(args.out)
     prepare_environment(project)
@@ -52,7 +53,7 @@ def _text(values: dict[str, Any]) -> str:
 
 
 def _environment(differences: list[str]) -> list[str]:
-    """Say what is not as it was; the first differences are enough to judge by."""
+    """Return a line for each difference, up to `_SHOWN_DIFFERENCES`."""
     if not differences:
         return ["matches"]
     more = len(differences) - _SHOWN_DIFFERENCES

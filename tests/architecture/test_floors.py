@@ -58,7 +58,7 @@ def test_the_floors_hold() -> None:
         ("comind/campaign/loop.py", "import tasks.git", "Building"),
         ("tasks/git.py", "import mlflow", "One third-party client"),
         ("comind/campaign/state.py", "import comind.campaign.loop", "No package has a ring"),
-        ("comind/wiring/splitting.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
+        ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
         ("flows/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],

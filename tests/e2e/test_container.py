@@ -101,4 +101,4 @@ def test_a_container_set_up_wrongly_is_told(tmp_path: Path, env: dict[str, str],
         for key in ("data", "submission", "logs", "code", "agent")
     }
     with pytest.raises(UsageError, match=line):
-        run(ContainerPaths.told({"COMPETITION_ID": _ID, **folders, **env}))
+        run(ContainerPaths.from_environment({"COMPETITION_ID": _ID, **folders, **env}))

@@ -16,7 +16,7 @@ from comind.campaign.plan import Think
 from comind.campaign.state import CampaignState
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
-from comind.wiring.prompts import prompts_sha256
+from comind.wiring.agents import prompts_sha256
 from flows.lineage import lineage
 from flows.opening import resume_campaign
 from tests.e2e.command import Ran, comind
@@ -152,7 +152,7 @@ def test_its_submission_has_a_lineage(place: Place) -> None:
     without = lineage(place.project, place.campaign)
     assert without["nodes"] == told["nodes"]
     [missing] = without["missing"]
-    assert missing == "unknown agent 'sketch', so what comind-sketch 1.0 adds is left out"
+    assert missing == "unknown agent 'sketch', so the nodes of comind-sketch 1.0 are missing"
 
 
 def test_its_submission_is_had_again_without_it(place: Place) -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
+from tasks.garbage_collection import collect_garbage
 from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, init_repository
-from tasks.keeping import collect_garbage
 from tasks.versioning import cached_objects, ensure_repository, pointer_of, recorded_md5, version
 
 

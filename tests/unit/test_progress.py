@@ -24,7 +24,15 @@ from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.progress import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
+from flows.progress import (
+    _activity,
+    _budget_lines,
+    _campaign_line,
+    _outcome_text,
+    _spend_text,
+    _tuning_lines,
+    _work_line,
+)
 from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
@@ -87,7 +95,7 @@ def test_a_failed_step_is_told_by_what_is_wrong(error: str, told: str) -> None:
 def test_a_question_of_the_monitor_without_an_answer_is_told() -> None:
     """The attempt whose cell it was about says so; what it answered shows in how the cell ends."""
     failed = MonitorHeard(seconds=2, failure="the model m refuses\nthe key")
-    told = "the monitor got no answer: the model m refuses the key"
+    told = "the monitor got no reply: the model m refuses the key"
     assert _work_line(failed, AttemptState()) == told
     reply = ModelReply(text="", model="m")
     answered = MonitorHeard(seconds=2, reply=reply, failure="the line that it quotes was not printed")
@@ -171,7 +179,7 @@ def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
     budget = Budget(usd=10.0, tokens=1_000)
 
     def lines(usd: float, tokens: int, budget: Budget = budget) -> list[str]:
-        return list(_warning(Spend(usd=usd, prompt_tokens=tokens), budget, told))
+        return list(_budget_lines(Spend(usd=usd, prompt_tokens=tokens), budget, told))
 
     assert lines(4.9, 499) == []
     assert lines(5.0, 499) == ["budget: 50% of 10 dollars are spent (5)"]
@@ -188,8 +196,8 @@ def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
 def test_the_footer_tells_what_is_spent_of_what() -> None:
     """Tokens with the share that was cached, dollars and retries, against their limits."""
     spend = Spend(prompt_tokens=80, cached_tokens=40, completion_tokens=20, usd=1.5, retries=2)
-    assert _spent(spend, Budget()) == "100 tokens (50% cached), $1.50, 2 retries"
-    assert _spent(spend, Budget(usd=5, tokens=900)) == (
+    assert _spend_text(spend, Budget()) == "100 tokens (50% cached), $1.50, 2 retries"
+    assert _spend_text(spend, Budget(usd=5, tokens=900)) == (
         "100/900 tokens (50% cached), $1.50 of $5.00, 2 retries"
     )
 
@@ -198,17 +206,17 @@ def test_a_failed_try_is_told() -> None:
     """While the endpoint is away, the view says so."""
     failed = RequestFailed(message="the model m cannot be reached", booked=Usage())
     assert _work_line(failed, AttemptState()) == (
-        "the model m cannot be reached; it will be asked again"
+        "the model m cannot be reached; the request will be retried"
     )
 
 
 def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
     """It asks, waits for the endpoint, runs a cell (beside which the monitor may ask), reads."""
     usage, state = Usage(), AttemptState()
-    assert _doing(state) == "waiting"
+    assert _activity(state) == "waiting"
     steps = [
-        ("asking m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
-        ("waiting for the endpoint", RequestFailed(message="busy", booked=usage)),
+        ("calling m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
+        ("retrying m", RequestFailed(message="busy", booked=usage)),
         ("waiting", CallAnswered(ordinal=0, reply=ModelReply(text="", model="m"))),
         ("Fit a tree.", CellStarted(ordinal=1, step=1, goal="Fit a tree.\nRest.", code="fit()")),
         ("Fit a tree.", MonitorAsked(seconds=1, evidence=(), fingerprint="e", model="s", bound=usage)),
@@ -217,7 +225,7 @@ def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
     ]
     for record, (doing, _) in zip(records_of(*(event for _, event in steps)), steps, strict=True):
         state = apply(state, record)
-        assert _doing(state) == doing
+        assert _activity(state) == doing
 
 
 def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
@@ -238,7 +246,7 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
 def test_a_thought_ends_with_how_much_it_found() -> None:
     """Reports, ideas and drafts are counted, whatever they are called; empty lists are not told."""
     found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
-    assert _ending(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
-    assert _ending(ThinkOutcome()) == "done"
+    assert _outcome_text(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
+    assert _outcome_text(ThinkOutcome()) == "done"
     failure = Failure(kind="reply", message="no JSON")
-    assert _ending(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"
+    assert _outcome_text(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"

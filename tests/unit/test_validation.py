@@ -1,7 +1,6 @@
 """/validate says valid or not, and nothing more."""
 
 import json
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,15 +18,11 @@ _FORM = b'--xyz\r\nContent-Disposition: form-data; name="%b"; filename="s.csv"\r
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """An address, and the folder of submissions."""
+    """The address of a server, and the folder of submissions."""
     entry = find_benchmark_competition("us-patent-phrase-to-phrase-matching")
     answers = BenchmarkAnswers(entry, make_world(entry).write(tmp_path))
     with ValidationServer(answers, Mode.MLEBENCH) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", tmp_path
-        server.shutdown()
-        thread.join()
+        yield server.url, tmp_path
 
 
 def _asked(address: str, body: bytes | None, kind: str = "text/csv") -> tuple[int, dict[str, str]]:

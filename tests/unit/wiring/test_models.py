@@ -110,7 +110,7 @@ def test_an_assumed_context_is_said_once_for_each_model() -> None:
         "embeddings": ModelSettings(name="e"),
     }
     first, second = context_warnings(models)
-    assert "model mine reads is not known: 32768 tokens are assumed" in first
+    assert "context window of the model mine is not known: 32768 tokens are assumed" in first
     assert "solve.models.default.context_tokens" in first
     assert "solve.models.monitor.context_tokens" in second
     assert context_warnings(resolve_settings("offline", {}, _ROLES)) == []

@@ -1,4 +1,4 @@
-"""What is kept of campaigns' data, and what may go."""
+"""Collect garbage: delete cached data that no campaign and no followed competition references."""
 
 from pathlib import Path
 
@@ -11,33 +11,33 @@ __all__ = ["collect_garbage"]
 
 
 def collect_garbage(project: Path, *, finals_only: bool, dry: bool) -> tuple[int, list[str]]:
-    """Drop from DVC's cache what nothing needs; returns how many files, and the campaigns kept.
+    """Delete unused data from DVC's cache; returns how many files, and the campaigns kept.
 
-    Nothing that a campaign's ref, or any day of a followed competition, points to is dropped; with
-    `finals_only`, of ended campaigns only what their final submission needs is kept, with its refit and
-    all that was mounted for them.
+    All that refs of campaigns, or any day of a followed competition, point to is kept; with
+    `finals_only`, of ended campaigns only what the final submission and its refit need, including the
+    inputs that were mounted for them.
 
     Raises:
-        LogError: a log in a ref was changed; then nothing is dropped.
-        OrchestrationError: git or DVC refuses.
+        LogError: a log in a ref was changed; then nothing is deleted.
+        OrchestrationError: git or DVC fails.
     """
     kept: dict[str, bytes] = {}
     gone: dict[str, bytes] = {}
     campaigns = campaigns_in(project)
     for campaign in campaigns:
         pointers = files_at(project, campaign_ref(campaign), suffix=".dvc")
-        wanted = _finals(project, campaign) if finals_only else None
+        needed = _needed_by_final(project, campaign) if finals_only else None
         for name, pointer in pointers.items():
-            (kept if wanted is None or name in wanted else gone)[name] = pointer
+            (kept if needed is None or name in needed else gone)[name] = pointer
     gone = {name: pointer for name, pointer in gone.items() if name not in kept}
-    for day in following_commits(project):  # the same names each day, so each day apart
+    for day in following_commits(project):  # names repeat from day to day, so each gets a prefix
         pointers = files_at(project, day, suffix=".dvc")
         kept |= {f"{day}/{name}": pointer for name, pointer in pointers.items()}
     return drop_unused(project, kept, gone, dry=dry), campaigns
 
 
-def _finals(project: Path, campaign: str) -> set[str] | None:
-    """Return the pointers that the final submission needs; None where a campaign is not at its end."""
+def _needed_by_final(project: Path, campaign: str) -> set[str] | None:
+    """Return the pointers that the final submission needs; None where the campaign has not ended."""
     with ScratchFolder("g") as place:
         state = restore_logs(project, campaign, place)
     chosen, delivered = state.chosen(), state.delivered()
