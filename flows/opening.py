@@ -115,9 +115,9 @@ def open_campaign(
 
 
 def resume_campaign(
-    project: Path, name: str, limits: Mapping[str, float | None], tell: Tell
+    project: Path, name: str, limits: Mapping[str, float | None], notify: Notify
 ) -> CampaignFolder:
-    """Resume a campaign, with another budget where one is given; with one, an ended campaign continues.
+    """Resume a campaign, with another budget where one is given; a new one continues an ended campaign.
 
     `limits` are by field of `Budget`; None does not change it. `notify` is a callback for a line about
     the sandbox.

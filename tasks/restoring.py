@@ -1,4 +1,4 @@
-"""A campaign from its ref and the DVC remote, in a folder of its own."""
+"""Restore a campaign from its ref and the DVC remote into a separate folder."""
 
 import json
 from collections.abc import Iterator
@@ -28,10 +28,10 @@ _KNOWN = 3
 
 
 def find_campaign(project: Path, name: str) -> tuple[str, str | None]:
-    """Return the campaign that `name` means and, where it names an attempt, which.
+    """Resolve `name` to a campaign and, where it names an attempt, the attempt.
 
-    A name is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. What is not here is looked
-    for at `origin`.
+    A name is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. Refs are fetched from
+    `origin` where none here matches.
 
     Raises:
         CampaignError: there is no such campaign or run, here or at `origin`.
@@ -65,7 +65,7 @@ def _look_up(project: Path, name: str) -> tuple[str, str | None] | None:
 
 
 def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
-    """Write what the campaign's ref holds, all but data, below `place`, and return its state.
+    """Write the files of the campaign's ref below `place`, without data, and return its state.
 
     Raises:
         CampaignError: the campaign has no ref here.
@@ -86,7 +86,7 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
 
 
 def restore_settings(project: Path, campaign: str) -> None:
-    """Give a new DVC repository the settings that the campaign's had, its remotes among them."""
+    """Copy the DVC settings of the campaign's ref, including remotes, to a new repository."""
     settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
     for name, content in settings.items():
         write_atomically(project / name, content)
@@ -95,11 +95,11 @@ def restore_settings(project: Path, campaign: str) -> None:
 def restore_data(
     project: Path, campaign: str, place: Path, state: CampaignState, work_ids: list[str]
 ) -> None:
-    """Restore the data that the work `work_ids` needs below `place`, and check it to the last byte.
+    """Restore the data that the work `work_ids` needs below `place`, and verify every hash.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at the remote.
-        DataError: what came back is not what was versioned, or not what the log says.
+        DataError: restored data differs from the version or from the log.
     """
     wanted = {f"{name}.dvc" for name in required_data(campaign, state, work_ids)}
     held = files_at(project, campaign_ref(campaign), suffix=".dvc")
@@ -120,7 +120,7 @@ _HINT = "restore it from another copy of the cache or of the remote"
 
 
 def required_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
-    """Yield the data that running the scripts of some work again, and grading it, takes."""
+    """Yield paths of the data that running the scripts of `work_ids` and grading them needs."""
     assert state.split is not None
     folder = ProjectFolder(Path())
     yield from (f"data/splits/{state.split.key}/{part}" for part in ("public", "sealed"))
@@ -136,7 +136,7 @@ def required_data(campaign: str, state: CampaignState, work_ids: list[str]) -> I
 
 
 def differs_from_log(project: Path, state: CampaignState) -> Iterator[Path]:
-    """Yield the parts of split and community that are there and are not what the campaign's log says."""
+    """Yield existing folders of split and community whose hash differs from the campaign's log."""
     folder = ProjectFolder(project)
     expected = {folder.communities / read.key: read.sha256 for read in state.communities}
     if state.split is not None:
