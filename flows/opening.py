@@ -54,20 +54,6 @@ __all__ = ["open_campaign", "resume_campaign", "run_campaign"]
 
 Notify = Callable[[str], None]
 
-# Parameters of `solve` that a campaign copies under the same name.
-_COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = (
-    "baseline",
-    "refit",
-    "blend",
-    "ensemble",
-    "folds",
-    "pick",
-    "monitor",
-    "prove",
-    "push",
-    "sandbox",
-)
 _REPLAYED = (
     "recorded: the replies of a strong language model are played back; "
     "all code runs, and all scores are measured, here and now"
@@ -97,8 +83,8 @@ def open_campaign(
     evaluator = settings_for("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
-            f"{loaded.folder}: competition.yaml names no metric, and without a language "
-            "model nobody can write an evaluator",
+            f"{loaded.folder}: competition.yaml names no metric, and only a language model "
+            "can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
     for line in context_warnings(spec.models):
@@ -211,6 +197,7 @@ def _specification(
     overrides: Mapping[str, Any],
     store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
 ) -> CampaignSpec:
+    """Return the spec of a new campaign; parameters of `solve` with the same name are copied."""
     solve = params.solve
     values = solve.model_dump(exclude={"models"}) | dict(overrides)
     as_of = parse_as_of(values["as_of"])
@@ -225,32 +212,32 @@ def _specification(
     if wanted is None and not load_agent(name).needs_model:
         wanted = NO_COMMUNITY  # only agents with a model read one
     community = _community(wanted, competition)
-    return CampaignSpec(
-        id=f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
-        competition=competition.id,
-        competition_folder=str(competition.folder),
-        agent=name,
-        agent_origin=distribution_of(name),
-        parameters=parameters,
-        model=model,
-        split_seed=params.prepare.seed,
-        attempt_seconds=60 * values["attempt_minutes"],
-        cell_seconds=60 * values["cell_minutes"],
-        round_share=values["round_share"],
-        packages=solve.packages.allow,
-        store=store,
-        community=community,
-        as_of=as_of,
-        budget=Budget(
-            seconds=60 * values["minutes"],
-            usd=values["max_usd"],
-            tokens=values["max_tokens"],
-            closing_share=values["closing_share"],
-            closing_time_share=values["closing_time_share"],
-        ),
-        models=models,
-        traffic=solve.traffic,
-        **{name: values[name] for name in (*_COUNTS, *_CHOICES)},
+    return CampaignSpec.model_validate(
+        {name: values[name] for name in CampaignSpec.model_fields.keys() & values.keys()}
+        | {
+            "id": f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
+            "competition": competition.id,
+            "competition_folder": str(competition.folder),
+            "agent": name,
+            "agent_origin": distribution_of(name),
+            "parameters": parameters,
+            "model": model,
+            "models": models,
+            "split_seed": params.prepare.seed,
+            "attempt_seconds": 60 * values["attempt_minutes"],
+            "cell_seconds": 60 * values["cell_minutes"],
+            "packages": solve.packages.allow,
+            "store": store,
+            "community": community,
+            "as_of": as_of,
+            "budget": Budget(
+                seconds=60 * values["minutes"],
+                usd=values["max_usd"],
+                tokens=values["max_tokens"],
+                closing_share=values["closing_share"],
+                closing_time_share=values["closing_time_share"],
+            ),
+        }
     )
 
 

@@ -47,11 +47,9 @@ class _Part:
 def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
     """Run scripts of a campaign again; returns the JSON values of `comind reproduce`.
 
-    Args:
-        project: a git repository with the campaign's ref, or a clone of one that has it.
-        name: a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run.
-        sandbox: name of a sandbox; None for the strongest available.
-        everything: run all published solutions, not only the final pick and its refit.
+    `project` is a git repository with the campaign's ref, or a clone of one; `name` a campaign,
+    `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything` all published solutions run,
+    else the final pick and its refit. `sandbox` None is the strongest available.
 
     Raises:
         CampaignError: there is no such campaign or run, or it has no submission.

@@ -33,11 +33,8 @@ def read_environment(
 ) -> tuple[Environment, str]:
     """Return the current environment, and the diff of CoMind's code to its commit.
 
-    Args:
-        wanted: name of a sandbox, or `auto`.
-        own_code: whether all code is the baseline's, which may run unsealed.
-        prompts: packages with the prompts of the campaign's agent.
-        store: the user's own models and datasets.
+    `wanted` is the name of a sandbox, or `auto`; `prompts` are packages with the prompts of the
+    campaign's agent, `store` the user's own models and datasets.
 
     Raises:
         UsageError: a folder of the store is missing or unreadable.

@@ -106,12 +106,7 @@ def resolve_settings(
     The campaign records them, so that it resumes with the same models. Settings that are not set for a
     role are inherited: from `default` first, else from the agent. A role with another model inherits
     nothing from `default`; embeddings inherit only its endpoint, and have no model unless it is named.
-
-    Args:
-        model: name of the campaign's model.
-        models: settings by role, as in params.yaml.
-        roles: roles of the campaign's agent.
-        others: roles of other agents; their settings are ignored.
+    `others` are roles of other agents, whose settings in `models` are ignored.
 
     Raises:
         UsageError: `models` has an unknown role.

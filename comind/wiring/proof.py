@@ -105,14 +105,8 @@ def rerun(
 ) -> _ScriptRun:
     """Run `script` with the attempt's inputs, packages and sandbox, and compare its submissions.
 
-    Args:
-        runtime: of the campaign.
-        work: the attempt.
-        folder: of the attempt.
-        script: the program.
-        expected: folder of both submissions as they were graded.
-        scratch: an empty folder; the new submissions are left in its subfolder `found`.
-        seconds: timeout.
+    `expected` is the folder of both graded submissions; the new ones are written to the subfolder
+    `found` of the empty folder `scratch`. `seconds` is the timeout.
 
     Raises:
         SandboxError: no sandbox can be started.

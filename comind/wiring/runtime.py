@@ -69,7 +69,7 @@ class CampaignRuntime:
     ) -> None:
         """Read the campaign's log.
 
-        A `foreign` log is not trusted: also what it says is the baseline runs sealed.
+        A `foreign` log is not trusted: code that it attributes to the baseline runs sealed, too.
 
         Raises:
             CampaignError: the campaign has no split yet.

@@ -151,7 +151,7 @@ def _summary(values: dict[str, Any], done: "list[Imported]") -> str:
     lines = [f"store   {values['store']}"]
     for record, known in done:
         taken = ", ".join(f"{count} {kind}" for kind, count in record.taken.items()) or "nothing new"
-        lines.append(f"import  {record.id}: {'is there already' if known else taken}")
+        lines.append(f"import  {record.id}: {'imported before' if known else taken}")
         shown = () if known else record.dropped
         lines += [f"        {each.count} dropped: {each.what}: {each.reason}" for each in shown[:_SHOWN]]
         if len(shown) > _SHOWN:
@@ -159,5 +159,5 @@ def _summary(values: dict[str, Any], done: "list[Imported]") -> str:
     if "notebooks" in values:
         counts = ", ".join(f"{values[kind]} {kind}" for kind in ("notebooks", "discussions", "datasets"))
         lines.append(f"as of   {values['as_of']}: {counts} of {values['competition']}")
-    lines.append(f"version {values['dvc'] or 'none: the store lies outside of the project'}")
+    lines.append(f"version {values['dvc'] or 'none: the store is outside of the project'}")
     return "\n".join(lines) + "\n"

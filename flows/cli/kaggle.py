@@ -55,9 +55,9 @@ def fetch_from_kaggle(name: str, project: Path, *, else_name: str) -> Path | Non
             return kept
         if isinstance(error, KaggleBusyError):
             raise
-        said = f"{name}: there is no such folder, and Kaggle cannot be asked: {error}"
+        message = f"{name}: there is no such folder, and Kaggle is unavailable: {error}"
         hint = f"{else_name}; for Kaggle, {error.hint}"
-        raise KaggleAccountError(said, hint=hint, missing=error.missing) from None
+        raise KaggleAccountError(message, hint=hint, missing=error.missing) from None
     except KaggleUnknownError as error:
         raise KaggleUnknownError(f"{error}; there is no such folder, either", hint=else_name) from None
     for note in fetched.notes:

@@ -2,7 +2,6 @@
 
 import argparse
 
-from comind.errors import CampaignError
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 
@@ -17,16 +16,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> CommandResult:
     """Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
+    from comind.campaign.folder import unknown_campaign
     from tasks.git import campaigns_in
     from tasks.sharing import push_campaign
 
     project = open_project(args.out)
     known = campaigns_in(project)
     if args.campaign is not None and args.campaign not in known:
-        raise CampaignError(
-            f"{project}: there is no campaign {args.campaign!r}",
-            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none has a ref here",
-        )
+        raise unknown_campaign(project, args.campaign, known)
     pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
     lines = [
         f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")

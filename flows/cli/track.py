@@ -189,4 +189,4 @@ def _line(state: "Following") -> str:
 
 def _text(slug: str, state: "Following") -> str:
     notices = "".join(f"  note        {each.text}\n" for each in state.notices[-5:])
-    return f"\n  {slug}\n  stands      {_line(state)}\n{notices}"
+    return f"\n  {slug}\n  status      {_line(state)}\n{notices}"

@@ -13,7 +13,7 @@ AGENT = '''
 from pydantic import Field
 
 from comind.campaign.agent import Agent, Role
-from comind.campaign.outcome import Finish
+from comind.campaign.outcome import CodeResult
 from comind.campaign.plan import Done
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
@@ -34,7 +34,7 @@ class Plugged(Agent):
         return Done(reason="nothing to do")
 
     def code(self, work, bench):
-        return Finish()
+        return CodeResult()
 '''
 """An agent that can be loaded."""
 
