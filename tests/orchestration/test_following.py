@@ -1,4 +1,4 @@
-"""Standing over time is a projection of the log of a followed competition."""
+"""Metrics over time are a projection of the log of a followed competition."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
 
 
 def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
-    """Each look is a step; writing everything again, from any process, changes nothing."""
+    """Each observation is a step; writing is idempotent, from any process."""
     with FollowingLog(tmp_path, "somewhere") as log:
         for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
             log.record(looked(number))

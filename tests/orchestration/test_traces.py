@@ -1,4 +1,4 @@
-"""A log of one piece of work tells its trace, whatever happened in it."""
+"""The trace of one piece of work is built from its log, with any sequence of events."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_a_failed_call_is_told() -> None:
 
 
 def test_a_call_that_was_lost_is_told() -> None:
-    """A call that was under way when the process was killed counts at its bound, as in the budget."""
+    """A call in flight when the process was killed counts at its upper bound, as in the budget."""
     trace = _trace(_sent(0), _sent(0), _answered(0), WorkEnded(outcome=ThinkOutcome()))
     assert trace.spans[0].error.startswith("no reply was recorded")
     assert (trace.spend.prompt_tokens, trace.spend.usd) == (60, 0.51)

@@ -1,4 +1,4 @@
-"""MLflow is a projection of the logs: it can be repeated, and rebuilt from nothing."""
+"""MLflow is a projection of the logs: idempotent, and rebuilt from an empty database."""
 
 import json
 import shutil
@@ -60,7 +60,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _everything(project: Path) -> list[dict[str, Any]]:
-    """Return all that MLflow holds, apart from ids."""
+    """Return all content of MLflow, except ids."""
     client = MlflowClient(tracking_uri=tracking_uri(project))
     experiment = client.get_experiment_by_name("demo")
     assert experiment is not None
@@ -139,7 +139,7 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
 
 
 def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
-    """The best so far stands at each number of finished attempts."""
+    """The best score so far is a metric by number of finished attempts."""
     (parent,) = (run for run in _everything(project) if run["name"] == "demo-tiny-1")
     assert [(step, value) for value, step, _ in parent["metrics"]["best_score"]] == [
         (1, 0.9),
@@ -183,7 +183,7 @@ _EVENTFUL: tuple[WorkEvent, ...] = (
 
 
 def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
-    """With failed tries, lost calls and the monitor's questions, tokens and dollars are the run's."""
+    """Spans sum up to the run's tokens and dollars, with retries, lost and monitor's calls."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(_SPLIT)
@@ -220,7 +220,7 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
-    """Each part is a metric of its step, under a name that MLflow takes, whatever its column's is."""
+    """Each part is a metric of its step, under a valid name for any column."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(_SPLIT)
@@ -243,7 +243,7 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
 
 
 def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
-    """They stand beside the validation scores, and the file beside the submissions."""
+    """Out-of-fold scores are metrics of their own, and the predictions are an artifact."""
     world = World(tmp_path, cells={"good": hand_in("0.9", out_of_fold="0.8")})
     campaign = world.campaign(iterations=0)
     campaign.record(_SPLIT)
@@ -258,7 +258,7 @@ def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:
-    """The share of each limit that is spent is a curve, and half and four fifths of it are a tag."""
+    """The spent share of each limit is a metric; reaching 50 % and 80 % sets a tag."""
     world = World(tmp_path, budget=Budget(seconds=3_600, tokens=1_000))
     campaign = world.campaign()
     campaign.record(_SPLIT)
@@ -288,7 +288,7 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
 
 
 def test_a_view_compares_the_attempts(project: Path) -> None:
-    """Each campaign has a page of MLflow that shows its attempts, best first, in useful columns."""
+    """Each campaign has a view in MLflow with its attempts, best first, and selected columns."""
     ((campaign, page),) = comparison_views(project, 5)
     assert campaign == "demo-tiny-1"
     assert page.endswith("viewStateShareKey=demo-tiny-1")
@@ -303,7 +303,7 @@ def test_a_view_compares_the_attempts(project: Path) -> None:
 
 
 def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path) -> None:
-    """They have scores on other rows, so the page that ranks attempts leaves them out."""
+    """The view of attempts excludes runs on folds, whose scores are on other rows."""
     shutil.copytree(project, tmp_path, dirs_exist_ok=True)
     client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
     experiment = client.get_experiment_by_name("demo").experiment_id
@@ -316,7 +316,7 @@ def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path)
 
 
 def test_tracking_again_changes_nothing(project: Path) -> None:
-    """A second projection of the same logs, as after a crash, leaves MLflow as it was."""
+    """A second projection of the same logs, as after a crash, does not change MLflow."""
     before = _everything(project)
     CampaignTracker(project, "demo-tiny-1").sync()
     assert _everything(project) == before

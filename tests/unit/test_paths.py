@@ -1,4 +1,4 @@
-"""What a user means by COMPETITION."""
+"""Resolve the argument COMPETITION to a folder."""
 
 from pathlib import Path
 
@@ -6,21 +6,11 @@ import pytest
 
 from comind.errors import CompetitionError
 from flows.cli.paths import find_or_fetch_competition
-
-
-def prepared_pictures(root: Path) -> Path:
-    """Write a competition of pictures as MLE-bench prepares it; returns DATA/ID."""
-    public = root / "aerial-cactus-identification" / "prepared" / "public"
-    public.mkdir(parents=True)
-    (public / "train.csv").write_text("id,has_cactus\na.jpg,1\nb.jpg,0\n")
-    (public / "sample_submission.csv").write_text("id,has_cactus\nc.jpg,0.5\n")
-    (public.parent / "private").mkdir()
-    (public.parent / "private" / "test.csv").write_text("id,has_cactus\nc.jpg,1\n")
-    return public.parent.parent
+from tests.unit.prepared import prepared_pictures
 
 
 def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
-    """A campaign gets a folder of ours, without the answers; the next one gets the same."""
+    """Prepared data is adapted once, without the answers, and reused."""
     given, project = prepared_pictures(tmp_path / "mle"), tmp_path / "project"
     folder = find_or_fetch_competition(str(given), project)
     assert folder == project / "data" / "prepared" / given.name
@@ -31,6 +21,6 @@ def test_prepared_data_are_adapted_once(tmp_path: Path) -> None:
 
 
 def test_what_is_nothing_stays_nothing(tmp_path: Path) -> None:
-    """A name that leads nowhere is said as before."""
+    """An unknown name raises a CompetitionError."""
     with pytest.raises(CompetitionError, match="there is no such folder"):
         find_or_fetch_competition("../nowhere", tmp_path)

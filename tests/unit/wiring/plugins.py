@@ -1,4 +1,4 @@
-"""Distributions that declare agents, as an installer leaves them in a folder."""
+"""Install distributions that declare agents into a folder on the import path."""
 
 import shutil
 import sys
@@ -40,7 +40,7 @@ class Plugged(Agent):
 
 
 class Installed:
-    """A folder on the import path, for as long as the block lasts."""
+    """A folder of installed distributions."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +58,7 @@ class Installed:
         self.forget()
 
     def forget(self) -> None:
-        """Have what is installed looked up again."""
+        """Clear the caches of installed distributions."""
         import importlib
 
         importlib.invalidate_caches()
@@ -74,7 +74,7 @@ class Installed:
 
 @contextmanager
 def installed(folder: Path) -> Iterator[Installed]:
-    """Yield a folder for distributions, ahead of everything else on the import path."""
+    """Put a folder for distributions first on the import path, for the length of the block."""
     folder.mkdir()
     sys.path.insert(0, str(folder))
     plugins = Installed(folder)

@@ -1,4 +1,4 @@
-"""Agents are found by their entry points, and whatever is wrong with one is told in one line."""
+"""Agents are loaded by entry point; every fault is an error of one line."""
 
 import json
 import tomllib
@@ -43,7 +43,7 @@ def _told(name: str) -> str:
 
 
 def test_an_agent_of_another_distribution_is_found(plugins: Installed) -> None:
-    """A plug-in is listed beside ours, with the distribution and version that it comes from."""
+    """A plug-in is listed with its distribution and version."""
     plugins.add("some-weaver", "weaver", version="2.1")
     assert agent_names() == [*_OURS, "weaver"]
     assert issubclass(load_agent("weaver"), Agent)
@@ -51,7 +51,7 @@ def test_an_agent_of_another_distribution_is_found(plugins: Installed) -> None:
 
 
 def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> None:
-    """A misspelt agent is refused with the list of what is installed."""
+    """An unknown agent is an error with the list of installed ones."""
     plugins.add("some-weaver", "weaver")
     assert _told("waver") == f"unknown agent 'waver' | one of {', '.join([*_OURS, 'weaver'])}"
 
@@ -70,7 +70,7 @@ def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> Non
     ],
 )
 def test_a_broken_plug_in_is_told(plugins: Installed, source: str, reason: str) -> None:
-    """What cannot be loaded is named with its distribution and the reason, when it is wanted."""
+    """Loading a broken plug-in is an error that names distribution and reason."""
     plugins.add("some-weaver", "weaver", source)
     told = _told("weaver")
     assert told.startswith("the agent 'weaver' of some-weaver 1.0 ")
@@ -80,7 +80,7 @@ def test_a_broken_plug_in_is_told(plugins: Installed, source: str, reason: str) 
 
 
 def test_a_name_that_two_distributions_declare_is_refused(plugins: Installed) -> None:
-    """Nobody guesses which of two agents with one name is meant; both origins are named."""
+    """Two agents of one name are an error that names both distributions."""
     plugins.add("some-weaver", "weaver")
     plugins.add("other-weaver", "weaver", version="3")
     told = _told("weaver")
@@ -90,13 +90,13 @@ def test_a_name_that_two_distributions_declare_is_refused(plugins: Installed) ->
 
 
 def test_a_name_that_can_be_no_folder_is_refused(plugins: Installed) -> None:
-    """An agent's name is part of a campaign's, so it has the form of one."""
+    """An agent's name must be valid in a campaign's name."""
     plugins.add("some-weaver", "the weaver")
     assert "'the weaver' is not a name" in _told("the weaver")
 
 
 def test_a_plug_in_cannot_take_the_place_of_the_baseline(plugins: Installed) -> None:
-    """Where another distribution declares `baseline`, a campaign without a model says so."""
+    """If another distribution declares `baseline`, a campaign without a model is an error."""
     offline = spec(agent="comind", model="offline")
     assert not agent_class(offline).needs_model
     plugins.add("some-weaver", "baseline")
@@ -106,7 +106,7 @@ def test_a_plug_in_cannot_take_the_place_of_the_baseline(plugins: Installed) -> 
 
 
 def test_without_a_language_model_the_baseline_runs(plugins: Installed) -> None:
-    """A campaign's agent is the one that it names, unless that needs a model and no role has one."""
+    """A campaign runs the agent of its spec, or the baseline if that needs a model and has none."""
     plugins.add("some-weaver", "weaver")
     weaver = load_agent("weaver")
     assert agent_class(spec(agent="weaver", model="large")) is weaver
@@ -116,7 +116,7 @@ def test_without_a_language_model_the_baseline_runs(plugins: Installed) -> None:
 
 
 def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
-    """A plug-in may run what strangers wrote, so its code is sealed though no model is asked."""
+    """Code of a plug-in is sealed, also if it uses no model."""
     plugins.add("some-weaver", "weaver", AGENT + "    needs_model = False\n")
     assert agent_class(spec(agent="weaver", model="offline")) is load_agent("weaver")
     assert not runs_own_code(spec(agent="weaver", model="offline"))
@@ -137,7 +137,7 @@ def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
 def test_a_wrong_parameter_is_told(
     plugins: Installed, values: dict[str, object], told: str, hint: str
 ) -> None:
-    """An unknown parameter is refused with the list of what there is, a bad value with the reason."""
+    """An unknown parameter is an error with the list of parameters, a bad value with the reason."""
     plugins.add("some-weaver", "weaver")
     with pytest.raises(UsageError) as caught:
         validate_parameters(load_agent("weaver"), values, "here")
@@ -146,7 +146,7 @@ def test_a_wrong_parameter_is_told(
 
 
 def test_parameters_are_complete(plugins: Installed) -> None:
-    """What is not given has its default, and what was written down reads as the same again."""
+    """Missing parameters have their defaults, and recorded parameters validate to the same."""
     plugins.add("some-weaver", "weaver")
     weaver = load_agent("weaver")
     values = validate_parameters(weaver, {"width": 5}, "here")
@@ -158,7 +158,7 @@ def test_parameters_are_complete(plugins: Installed) -> None:
 
 
 def test_roles_of_all_agents_may_have_a_model(plugins: Installed) -> None:
-    """params.yaml may name the roles of agents that do not run now; the rest is refused."""
+    """params.yaml may name roles of other installed agents; unknown roles are an error."""
     plugins.add("some-weaver", "weaver")
     assert {"weaver", "analyzer", "coding_agent"} <= all_roles()
     models = {"weaver": ModelSettings(name="small")}
@@ -168,7 +168,7 @@ def test_roles_of_all_agents_may_have_a_model(plugins: Installed) -> None:
 
 
 def test_a_role_brings_settings_of_its_own(plugins: Installed) -> None:
-    """What params.yaml says of a role or of all goes before what the agent says of its role."""
+    """Settings of params.yaml, by role or default, override those of the agent."""
     plugins.add("some-weaver", "weaver")
     roles = load_agent("weaver").roles
     assert resolve_settings("m", {}, roles)["weaver"].temperature == 0.3
@@ -181,7 +181,7 @@ def test_a_role_brings_settings_of_its_own(plugins: Installed) -> None:
 
 
 def test_the_model_of_a_role_is_the_users_choice(plugins: Installed) -> None:
-    """A model that an agent names for its role is not asked; the user's is."""
+    """A role uses the user's model, not one that the agent names."""
     plugins.add("some-weaver", "weaver", AGENT.replace("temperature=0.3", 'name="dear-one"'))
     assert resolve_settings("m", {}, load_agent("weaver").roles)["weaver"].name == "m"
 
@@ -189,7 +189,7 @@ def test_the_model_of_a_role_is_the_users_choice(plugins: Installed) -> None:
 def test_the_list_of_agents_says_where_each_comes_from(
     plugins: Installed, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`comind agents` tells origin, roles and parameters with defaults, and why one cannot be loaded."""
+    """`comind agents` lists distribution, roles and parameters, or why loading failed."""
     plugins.add("some-weaver", "weaver")
     plugins.add("broken-one", "broken", "import nowhere_to_be_found")
     needy = AGENT.replace('mode: str = "plain"', "mode: str")
