@@ -18,6 +18,7 @@ from comind.campaign.outcome import CodeOutcome, Outcome, ThinkOutcome
 from comind.campaign.plan import Code, Think
 from comind.campaign.state import CampaignState
 from comind.errors import ComindError
+from comind.evaluation.splits.further import count_folds
 from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
 from comind.wiring.agents import agent_class, runs_own_code
@@ -72,7 +73,8 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         planner = BaselineFirst(runtime.agent)
         compare = partial(compare_errors, comparer=runtime.grader)
         ending = run(running, planner, executor, projections.update, compare)
-        no_refit = finish(running, executor, runtime.grader, projections.update, runtime.count_folds)
+        folds = partial(count_folds, runtime.split_folder)
+        no_refit = finish(running, executor, runtime.grader, projections.update, folds)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
         projections.update(running.state)

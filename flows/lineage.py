@@ -37,7 +37,11 @@ def lineage(project: Path, name: str) -> dict[str, Any]:
     """
     campaign, attempt = _find(project, name)
     with _state(project, campaign) as (state, recorded):
-        attempt = attempt or _delivered(state)
+        if attempt is None:
+            delivered = state.delivered()
+            if delivered is None:
+                raise CampaignError(f"{campaign}: no attempt has a submission")
+            attempt = delivered.id
         parents = _refit_parents(state, attempt)
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
@@ -96,13 +100,6 @@ def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mappin
             folder = ProjectFolder(place).campaign(campaign)
         files = folder.root.glob("*/lineage.json")
         yield state, {file.parent.name: json.loads(file.read_text()) for file in files}
-
-
-def _delivered(state: CampaignState) -> str:
-    delivered = state.delivered()
-    if delivered is None:
-        raise CampaignError(f"{state.spec.id}: no attempt has a submission")
-    return delivered.id
 
 
 def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from comind.evaluation.past import PastGrade, grade_past
 __all__ = ["campaigns_in", "grade_prepared", "report_on"]
 
 _NOTHING = "there is no submission"
+_PICK_FIELDS = ("folds", "confidence", "shrinkage")
 
 
 def campaigns_in(folder: Path) -> list[Path]:
@@ -71,18 +72,11 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         track="closed" if spec.community == NO_COMMUNITY else "community",
         issues=tuple(entry.issues) if entry else (),
         **_validation(state, read_tuning(state, folder)),
-        **_pick(state),
+        **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **kind,
         mode=mode.value,
         **_grade_fields(grade),
     )
-
-
-def _pick(state: CampaignState) -> dict[str, Any]:
-    """Return folds, confidence and shrinkage of the final pick."""
-    if state.picked is None:
-        return {}
-    return {name: getattr(state.picked, name) for name in ("folds", "confidence", "shrinkage")}
 
 
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
+from comind.evaluation.splits.further import make_fold
 from comind.eventlog.log import read_log
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
@@ -220,14 +220,6 @@ class CampaignRuntime:
     def grader_of(self, fold: int) -> Grader:
         """Return the grader of a fold of the split; 0 is the split itself."""
         return self.grader.fold(fold) if fold else self.grader
-
-    def count_folds(self, most: int) -> FoldCount:
-        """Return how many further folds the split has, up to `most`.
-
-        Raises:
-            CompetitionError: files of the split are missing.
-        """
-        return count_folds(self.split_folder, most)
 
     def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path]:
         """Return the public folder for an attempt, and the folder for the fold numbers of its rows.
