@@ -61,11 +61,7 @@ _REPLAYED = (
 
 
 def open_campaign(
-    project: Path,
-    competition: Path,
-    overrides: Mapping[str, Any],
-    profile: str | None,
-    notify: Notify,
+    project: Path, competition: Path, overrides: Mapping[str, Any], profile: str | None, notify: Notify
 ) -> CampaignFolder:
     """Validate competition, parameters and environment, then open a new campaign.
 

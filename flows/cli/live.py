@@ -36,9 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     serve.add_argument(
         "--community", metavar="STORE", help="a store of `comind ingest`; default: each folder's own"
     )
-    serve.add_argument("--as-of", metavar="TIME", help="stop the clock at this time; hide what is later")
     serve.add_argument(
-        "--speed", type=float, metavar="X", help="simulated seconds per second from --as-of on"
+        "--as-of", metavar="TIME", help="start the clock at this time; without --speed it is stopped"
+    )
+    serve.add_argument(
+        "--speed", type=float, metavar="X", help="simulated seconds per second; 86400 is a day"
     )
     serve.add_argument(
         "--scores",

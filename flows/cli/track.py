@@ -41,10 +41,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`"
     )
     parser.add_argument(
-        "--minutes", type=positive_float, metavar="M", help="of campaign a day; default 240"
+        "--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240"
     )
     parser.add_argument(
-        "--max-usd", type=non_negative_float, metavar="X", help="money a day (solve.max_usd)"
+        "--max-usd",
+        type=non_negative_float,
+        metavar="X",
+        help="cost budget a day; default: solve.max_usd",
     )
     add_campaign_options(parser)
     add_project_options(parser)
