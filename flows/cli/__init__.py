@@ -1,5 +1,5 @@
-"""The command line: one module for each command, and what they share.
+"""The command line: a module for each command, and what they share.
 
-A command module has `add_arguments(parser)` and `run(args)`; the first line of `run`'s docstring is the
-command's help.
+The first line of a command module's docstring is the command's help; `add_arguments(parser)` declares
+its arguments, and sets the function that runs it as the default of `run`.
 """

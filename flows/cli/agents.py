@@ -1,4 +1,7 @@
-"""`comind agents`."""
+"""List the installed agents with their distribution, roles and parameters.
+
+An agent that cannot be loaded is listed with the reason.
+"""
 
 import argparse
 from typing import Any
@@ -6,20 +9,17 @@ from typing import Any
 from comind.errors import UsageError
 from flows.cli.command import CommandResult
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("name", nargs="?", metavar="NAME", help="show only this agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """List the installed agents with their distribution, roles and parameters.
-
-    An agent that cannot be loaded is listed with the reason.
-    """
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.wiring.agents import agent_names, load_agent
 
     if args.name is not None:

@@ -1,4 +1,4 @@
-"""`comind bench`: list, adapt and validate competitions of MLE-bench."""
+"""List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
 
 import argparse
 from pathlib import Path
@@ -10,7 +10,7 @@ from flows.cli.command import CommandResult
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.prepared import PreparedFolder
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _PORT = 5000  # the port of MLE-bench's own server
 
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="validate: rules of Kaggle or of MLE-bench (default)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
+def _run(args: argparse.Namespace) -> CommandResult:
     if args.action == "list":
         return _list()
     if args.prepared is None:

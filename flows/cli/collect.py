@@ -1,11 +1,14 @@
-"""`comind gc`."""
+"""Delete from DVC's cache what no branch, tag, experiment or campaign uses.
+
+Data of a kept submission is kept with it, including the checkpoints of its parents.
+"""
 
 import argparse
 
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,13 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--dry-run", action="store_true", help="count files, delete nothing")
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Delete from DVC's cache what no branch, tag, experiment or campaign uses.
-
-    Data of a kept submission is kept with it, including the checkpoints of its parents.
-    """
+def _run(args: argparse.Namespace) -> CommandResult:
     from tasks.garbage_collection import collect_garbage
 
     project = open_project(args.out)

@@ -1,4 +1,4 @@
-"""`comind doctor`."""
+"""Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."""
 
 import argparse
 import hashlib
@@ -15,7 +15,7 @@ from pathlib import Path
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
 from flows.cli.command import CommandError, CommandResult
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
 _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
@@ -39,10 +39,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", metavar="NAME", help="probe this model's capabilities")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."""
+def _run(args: argparse.Namespace) -> CommandResult:
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [

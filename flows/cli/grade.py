@@ -1,4 +1,7 @@
-"""`comind grade`."""
+"""Grade a submission on the true answers of a past competition, with its leaderboard rank.
+
+An invalid submission is a result with exit code 0, not an error.
+"""
 
 import argparse
 from pathlib import Path
@@ -11,7 +14,7 @@ from flows.cli.paths import find_competition, find_project
 if TYPE_CHECKING:
     from comind.evaluation.past import PastGrade
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,13 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="for data prepared by MLE-bench: rules of Kaggle (default) or of MLE-bench's graders",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Grade a submission on the true answers of a past competition, with its leaderboard rank.
-
-    An invalid submission is a result with exit code 0, not an error.
-    """
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.prepared import PreparedFolder
     from comind.evaluation.benchmark.registry import Mode
     from comind.evaluation.folder import load_competition

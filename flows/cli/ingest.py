@@ -1,4 +1,4 @@
-"""`comind ingest`."""
+"""Import notebooks, discussions and datasets into a store that can be queried as of any time."""
 
 import argparse
 import re
@@ -13,7 +13,7 @@ from flows.cli.paths import add_project_options, find_competition, open_project
 if TYPE_CHECKING:
     from comind.community.store.importing import Imported
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _SHOWN = 20
@@ -32,10 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--store", metavar="DIR", help="the store; default: data/knowledge/community")
     parser.add_argument("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Import notebooks, discussions and datasets into a store that can be queried as of any time."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.community.store.ingest import (
         ingest_dump,
         ingest_folder,

@@ -1,11 +1,11 @@
-"""`comind lineage`."""
+"""Show the lineage of a submission: community items, ideas and attempts, with scores."""
 
 import argparse
 
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, find_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,10 +17,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--mermaid", action="store_true", help="print a Mermaid graph")
     form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
     add_project_options(parser, "folder with the campaign, or its ref")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Show the lineage of a submission: community items, ideas and attempts, with scores."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.lineage import as_dot, as_mermaid, as_tree, lineage
     from flows.server import prepare_environment
 

@@ -1,4 +1,4 @@
-"""`comind live serve`: MLE-Live's server for the official Kaggle client."""
+"""Serve past competitions with Kaggle's API, as of a time."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from comind.live.catalogue import Hosted
     from comind.live.clock import Clock
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _PORT = 7777  # the port that the client's library uses in its test environment
 
@@ -23,7 +23,7 @@ _PORT = 7777  # the port that the client's library uses in its test environment
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    serve = actions.add_parser("serve", help=run.__doc__, description=run.__doc__, allow_abbrev=False)
+    serve = actions.add_parser("serve", help=__doc__, description=__doc__, allow_abbrev=False)
     serve.add_argument(
         "--port",
         type=int,
@@ -58,10 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="accept only these credentials (repeatable); default: any",
     )
     add_project_options(serve, "project folder; submissions and the request log go to data/live")
+    serve.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Serve past competitions with Kaggle's API, as of a time."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.live.server import LiveServer
 
     _check(args)

@@ -118,10 +118,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"comind {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in _COMMANDS.items():
-        summary = (module.run.__doc__ or "").partition("\n")[0]
+        summary = (module.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
     return parser
 
 

@@ -1,21 +1,21 @@
-"""`comind push`."""
+"""Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
 
 import argparse
 
 from flows.cli.command import CommandResult
 from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.campaign.folder import unknown_campaign
     from tasks.git import campaigns_in
     from tasks.sharing import push_campaign

@@ -1,4 +1,7 @@
-"""`comind repair`."""
+"""Check logs, refs and data for consistency, and rebuild MLflow's runs from the logs.
+
+What is inconsistent afterwards is an error, with a line for each.
+"""
 
 import argparse
 import os
@@ -9,7 +12,7 @@ from comind.errors import ComindError, DataError
 from flows.cli.command import CommandError, CommandResult
 from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,13 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
     parser.add_argument("--from-scratch", action="store_true", help="delete MLflow's runs first")
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Check logs, refs and data for consistency, and rebuild MLflow's runs from the logs.
-
-    What is inconsistent afterwards is an error, with a line for each.
-    """
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.orphans import terminate_orphans
     from flows.repair import repair
     from flows.reproduction import clear_reproductions

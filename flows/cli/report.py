@@ -1,4 +1,4 @@
-"""`comind report`."""
+"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds."""
 
 import argparse
 import json
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from comind.evaluation.benchmark.reports import CompetitionReport
     from comind.evaluation.benchmark.summary import Line, Summary
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
 
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--write", metavar="DIR", help="write reports in MLE-bench's format")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Grade campaigns on the true answers: scores, ranks, medals, means over seeds."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.registry import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise

@@ -1,4 +1,7 @@
-"""`comind reproduce`."""
+"""Run the scripts of a submission again, without any model, and compare the results.
+
+A drift is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
+"""
 
 import argparse
 from typing import Any
@@ -7,7 +10,7 @@ from comind.errors import DataError, LogError
 from flows.cli.command import CommandError, CommandResult
 from flows.cli.paths import add_project_options, find_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _SHOWN_DIFFERENCES = 20
 
@@ -22,13 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--sandbox", metavar="NAME", help="where the scripts run; default: the strongest available"
     )
     add_project_options(parser, "folder with the campaign's ref")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Run the scripts of a submission again, without any model, and compare the results.
-
-    A drift is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
-    """
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.reproduction import reproduce
     from flows.server import prepare_environment
 

@@ -1,4 +1,4 @@
-"""`comind solve`."""
+"""Solve a competition: a tracked, versioned, resumable campaign that ends with a submission."""
 
 import argparse
 import shlex
@@ -21,7 +21,7 @@ from flows.cli.paths import add_project_options, find_or_fetch_competition, find
 if TYPE_CHECKING:
     from comind.campaign.folder import CampaignFolder
 
-__all__ = ["add_arguments", "add_campaign_options", "run", "running"]
+__all__ = ["add_arguments", "add_campaign_options", "running"]
 
 _ADVICE = """
   no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
@@ -70,6 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--community", metavar="DIR|none", help="a community folder or store, or none")
     parser.add_argument("--as-of", metavar="TIME", help="ignore what the community published later")
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
 def add_campaign_options(parser: argparse.ArgumentParser) -> None:
@@ -85,8 +86,7 @@ def add_campaign_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Solve a competition: a tracked, versioned, resumable campaign that ends with a submission."""
+def _run(args: argparse.Namespace) -> CommandResult:
     global running  # noqa: PLW0603 - the signal handler reads it
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")

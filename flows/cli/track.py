@@ -1,4 +1,4 @@
-"""`comind track`."""
+"""Follow a live competition on a schedule: fetch news, run a campaign, submit, record the rank."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from comind.following.state import Following
     from flows.following import FollowingParams
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _EVERY = 24.0
 _SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
@@ -51,10 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_campaign_options(parser)
     add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Follow a live competition on a schedule: fetch news, run a campaign, submit, record the rank."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.following.journal import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 

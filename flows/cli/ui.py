@@ -1,4 +1,4 @@
-"""`comind ui`."""
+"""Serve this project's MLflow and Prefect pages until Ctrl-C."""
 
 import argparse
 import time
@@ -8,7 +8,7 @@ from comind.errors import OrchestrationError, UsageError
 from flows.cli.command import CommandResult
 from flows.cli.paths import find_project
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
 _COMPARISONS = 5  # links that are printed, newest campaign first
@@ -20,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
     parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
     parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> CommandResult:
-    """Serve this project's MLflow and Prefect pages until Ctrl-C."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.server import (
         announce,
         api_address,

@@ -29,5 +29,6 @@ def test_bad_usage_is_told(
     monkeypatch.chdir(tmp_path)
     parser = argparse.ArgumentParser()
     live.add_arguments(parser)
+    args = parser.parse_args(["serve", "--out", str(tmp_path), *arguments])
     with pytest.raises(UsageError, match=said):
-        live.run(parser.parse_args(["serve", "--out", str(tmp_path), *arguments]))
+        args.run(args)
