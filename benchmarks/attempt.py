@@ -40,7 +40,7 @@ def main() -> None:
     world = World(root)
     campaign = world.campaign()
     tracker = CampaignTracker(root, world.folder.name)
-    tracker.catch_up()
+    tracker.sync()
     sandbox = BubblewrapSandbox()
     model = ScriptedModel(lambda request: json.dumps({"code": CELL}))
     dependencies = Dependencies(
@@ -63,7 +63,7 @@ def main() -> None:
         campaign.record(WorkPlanned(id=work_id, work=work))
         outcome = execute(TinyAgent(), work, world.folder.work(work_id), dependencies)
         campaign.record(WorkFinished(id=work_id, outcome=outcome))
-        tracker.catch_up()
+        tracker.sync()
         whole.append(time.perf_counter() - begun)
         assert outcome.score is not None
     short = []
@@ -73,7 +73,7 @@ def main() -> None:
         campaign.record(WorkPlanned(id=work_id, work=work))
         outcome = execute(TinyAgent(), work, world.folder.work(work_id), dependencies)
         campaign.record(WorkFinished(id=work_id, outcome=outcome))
-        tracker.catch_up()
+        tracker.sync()
         short.append(time.perf_counter() - begun)
     step = (min(whole) - min(short)) / (STEPS - 1)
     print(f"attempt with {STEPS} trivial cells: {min(whole):.2f} s (target < 3 s)")

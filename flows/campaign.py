@@ -1,30 +1,37 @@
-"""The flow that runs a campaign."""
+"""The flow that runs a campaign, each piece of work as a Prefect task run."""
 
+import queue
+from functools import partial
 from pathlib import Path
 
 from prefect import flow, runtime
+from prefect.futures import PrefectFuture
 from prefect.task_runners import ThreadPoolTaskRunner
 
 from comind.campaign.closing.finish import finish
 from comind.campaign.log.campaign_events import NO_COMMUNITY, EnvironmentRead
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.log.campaign_state import CampaignState
-from comind.campaign.loop import BaselineFirst, Campaign, run
+from comind.campaign.log.outcome import CodeOutcome, Outcome, ThinkOutcome
+from comind.campaign.log.work import Code, Think
+from comind.campaign.loop import BaselineFirst, Campaign, Finished, run
+from comind.errors import ComindError
+from comind.evaluation.splits.further import count_folds
+from comind.system.failpoints import failpoint
 from comind.system.files import write_atomically
-from comind.wiring.agents import agent_of, runs_own_code
-from comind.wiring.runtime import close_runtimes, runtime_of
-from flows.executor import PrefectExecutor
+from comind.wiring.agents import agent_class, runs_own_code
+from comind.wiring.runtime import close_runtimes, get_runtime
 from flows.projections import Projections
-from flows.proofs import prove_scripts
+from tasks.attempts import check_final_submission, ideate, prove_script, run_attempt
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
 from tasks.environment import read_environment
 from tasks.sharing import push_campaign
-from tasks.submissions import hand_in
 
 __all__ = ["solve_competition"]
 
-_MOST_AT_ONCE = 128  # the campaign's own slots are the limit; idle threads cost nothing
+_MAX_WORKERS = 128  # the campaign's own slots are the limit; idle threads cost nothing
+_POLL_SECONDS = 1.0
 
 
 def _run_name() -> str:
@@ -33,23 +40,23 @@ def _run_name() -> str:
 
 @flow(
     flow_run_name=_run_name,
-    task_runner=ThreadPoolTaskRunner(max_workers=_MOST_AT_ONCE),  # type: ignore[arg-type]
+    task_runner=ThreadPoolTaskRunner(max_workers=_MAX_WORKERS),  # type: ignore[arg-type]
     persist_result=False,
-    retries=0,  # what can be repeated is repeated from the log, by resuming
+    retries=0,  # resuming repeats from the log what can be repeated
 )
 def solve_competition(project: Path, campaign: str, *, refresh: bool = False) -> None:
-    """Run an opened campaign to its end, from wherever its log stands.
+    """Run an opened campaign to its end, from the state that its log holds.
 
-    With `refresh` the community is read again, where nothing is under way that read it before.
+    With `refresh` the community is read again, unless work that read it before is in flight.
 
     Raises:
-        ComindError: something is missing or refuses; the campaign can be resumed.
+        ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
     running = Campaign(ProjectFolder(project).campaign(campaign))
     projections = Projections(project, campaign)
     try:
-        _note_environment(running)
-        projections.round(running.state)
+        _record_environment(running)
+        projections.update(running.state)
         if running.state.split is None:
             split = split_competition(project, campaign)
             projections.version_split(split.key)
@@ -59,22 +66,22 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
             if community != running.state.community:
                 projections.version_community(community.key)
                 running.record(community)
-                close_runtimes()  # one that was made meanwhile does not know it
-        runtime, executor = runtime_of(project, campaign), PrefectExecutor(project, campaign)
+                close_runtimes()  # an existing one was built without this snapshot
+        runtime, executor = get_runtime(project, campaign), _PrefectExecutor(project, campaign)
         planner = BaselineFirst(runtime.agent)
-        grader, count_folds = runtime.grader, runtime.count_folds
-        ending = run(running, planner, executor, projections.round, grader)
-        no_refit = finish(running, executor, grader, projections.round, count_folds)
+        ending = run(running, planner, executor, projections.update, runtime.grader)
+        folds = partial(count_folds, runtime.split_folder)
+        no_refit = finish(running, executor, runtime.grader, projections.update, folds)
         if no_refit:
             ending = ending.model_copy(update={"detail": f"{ending.detail}; {no_refit}"})
-        projections.round(running.state)
-        hand_in(project, campaign)
+        projections.update(running.state)
+        check_final_submission(project, campaign)
         if running.state.spec.prove:
-            prove_scripts(running, project)
-            projections.round(running.state)
+            _prove_scripts(running, project)
+            projections.update(running.state)
         running.record(ending)
     finally:
-        projections.round(running.state)
+        projections.update(running.state)
         projections.commit(running.state)
         if running.state.ended is not None and running.state.spec.push:
             push_campaign(project, campaign)
@@ -82,17 +89,46 @@ def solve_competition(project: Path, campaign: str, *, refresh: bool = False) ->
         close_runtimes()
 
 
+class _PrefectExecutor:
+    """Submits work to the task runner of the enclosing flow."""
+
+    def __init__(self, project: Path, campaign: str) -> None:
+        self._project = project
+        self._campaign = campaign
+        self._done: queue.Queue[tuple[str, PrefectFuture[Outcome]]] = queue.Queue()
+
+    def submit(self, work_id: str, work: Think | Code) -> None:
+        """Start one piece of work; returns at once."""
+        if isinstance(work, Code):
+            future = run_attempt.submit(self._project, self._campaign, work_id, work)
+        else:
+            future = ideate.submit(self._project, self._campaign, work_id, work)
+        future.add_done_callback(lambda done: self._done.put((work_id, done)))
+
+    def finished(self) -> list[Finished]:
+        """Wait up to `_POLL_SECONDS` for work to end; empty on timeout."""
+        try:
+            work_id, future = self._done.get(timeout=_POLL_SECONDS)
+        except queue.Empty:
+            return []
+        returned: object = future.result(raise_on_failure=False)
+        if isinstance(returned, ThinkOutcome | CodeOutcome | ComindError):
+            return [Finished(work_id, returned)]
+        assert isinstance(returned, BaseException)
+        raise returned
+
+
 def _reads_community(state: CampaignState, *, refresh: bool) -> bool:
-    """Whether to take a snapshot now; work that is under way goes on with what it was planned on."""
+    """Return whether to take a snapshot now; work in flight keeps the one it was planned on."""
     if state.spec.community == NO_COMMUNITY:
         return False
     return state.community is None or (refresh and not state.works.in_flight())
 
 
-def _note_environment(running: Campaign) -> None:
-    """Record what the campaign's work will run in, where that is not what was recorded last."""
+def _record_environment(running: Campaign) -> None:
+    """Record the environment of the campaign's work, where it differs from the last one recorded."""
     spec = running.state.spec
-    own_code, prompts = runs_own_code(spec), agent_of(spec).prompts
+    own_code, prompts = runs_own_code(spec), agent_class(spec).prompts
     environment, diff = read_environment(
         spec.sandbox, own_code=own_code, prompts=prompts, store=spec.store
     )
@@ -100,3 +136,26 @@ def _note_environment(running: Campaign) -> None:
         write_atomically(running.folder.code_diff(environment.diff_sha256), diff)
     if running.state.environments[-1:] != (environment,):
         running.record(EnvironmentRead(environment=environment))
+
+
+def _prove_scripts(running: Campaign, project: Path) -> None:
+    """Run published scripts again until the campaign's time is over; the others stay unproved.
+
+    The final pick comes first, then its refit, then the others, best first. They run one at a time: each
+    needs the whole machine, as a script that waits for cores may exceed its time limit.
+    """
+    state = running.state
+    if state.picked is None:
+        return
+    refit = state.refit()
+    ranked = [each.work_id for each in state.picked.leaderboard]
+    for work_id in dict.fromkeys([state.picked.work_id, *([refit.id] if refit else []), *ranked]):
+        if work_id in state.proofs:
+            continue
+        limit = running.state.budget.seconds
+        left = float("inf") if limit is None else limit - running.elapsed
+        if left <= 0:
+            return
+        running.record(prove_script(project, running.folder.name, work_id, left))
+        failpoint("script-proved")
+        running.tick()

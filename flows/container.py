@@ -1,12 +1,12 @@
 """Run a campaign as an agent of MLE-bench, in its container's folders.
 
-    /home/data/                  read-only: what `prepare` made public, description.md among it
+    /home/data/                  read-only: the public data of `mlebench prepare`, with description.md
     /home/submission/            submission.csv, the only file that is graded
-    /home/logs/  /home/code/     what is kept beside it
-    /home/agent/                 ours
+    /home/logs/  /home/code/     further outputs
+    /home/agent/                 the agent's own files
 
-The places are told by SUBMISSION_DIR, LOGS_DIR, CODE_DIR and AGENT_DIR, the data by DATA_DIR, the
-competition by COMPETITION_ID and the time in seconds by TIME_LIMIT_SECS. Arguments are passed on to
+SUBMISSION_DIR, LOGS_DIR, CODE_DIR, AGENT_DIR and DATA_DIR override these paths; COMPETITION_ID and
+TIME_LIMIT_SECS (default: a day) are read from the environment. Arguments are passed on to
 `comind solve`.
 """
 
@@ -26,18 +26,19 @@ from comind.campaign.loop import read_state
 from comind.errors import ComindError, UsageError
 from comind.evaluation.benchmark.prepared import adapt
 from comind.evaluation.benchmark.registry import find_benchmark_competition
+from comind.system.files import write_atomically
 
-__all__ = ["Places", "main", "run"]
+__all__ = ["ContainerPaths", "main", "run"]
 
-_LOOK = 2.0  # seconds between two looks for a better submission
-_SPARE = 0.05  # of the time, for starting and ending; at most:
-_SPARE_SECONDS = 300.0
+_POLL_SECONDS = 2.0  # between two checks for a better submission
+_RESERVE = 0.05  # share of the time limit for start and end, up to:
+_RESERVE_SECONDS = 300.0
 _DAY = 86_400.0
 
 
 @dataclass(frozen=True)
-class Places:
-    """What MLE-bench tells an agent."""
+class ContainerPaths:
+    """The competition, the folders and the time limit that MLE-bench sets for an agent."""
 
     competition: str
     data: Path
@@ -48,11 +49,11 @@ class Places:
     seconds: float
 
     @classmethod
-    def told(cls, environment: Mapping[str, str]) -> "Places":
-        """Read the environment of the container.
+    def from_environment(cls, environment: Mapping[str, str]) -> "ContainerPaths":
+        """Read the container's environment variables.
 
         Raises:
-            UsageError: the competition is not named, or the time is no number of seconds.
+            UsageError: COMPETITION_ID is missing, or TIME_LIMIT_SECS is no positive number.
         """
         if not environment.get("COMPETITION_ID"):
             raise UsageError("COMPETITION_ID is not set", hint="MLE-bench sets it in its containers")
@@ -70,77 +71,74 @@ class Places:
 
     @property
     def minutes(self) -> float:
-        """Time for the campaign itself."""
-        return (self.seconds - min(_SPARE * self.seconds, _SPARE_SECONDS)) / 60
+        """Time budget of the campaign."""
+        return (self.seconds - min(_RESERVE * self.seconds, _RESERVE_SECONDS)) / 60
 
 
-def run(places: Places, arguments: Sequence[str] = ()) -> int:
-    """Solve the competition in the container's data; returns the exit code of `comind solve`.
+def run(paths: ContainerPaths, arguments: Sequence[str] = ()) -> int:
+    """Solve the container's competition; returns the exit code of `comind solve`.
 
-    The best submission so far is copied whenever there is a better one; whoever ends us finds it.
+    The best submission so far is copied as soon as it changes, so that it survives a kill.
 
     Raises:
-        CompetitionError: the data have no form that a campaign can work on.
+        CompetitionError: a campaign does not support the format of the data.
     """
     began = time.monotonic()
-    entry = find_benchmark_competition(places.competition)
-    for folder in (places.submission, places.logs, places.code, places.agent):
+    entry = find_benchmark_competition(paths.competition)
+    for folder in (paths.submission, paths.logs, paths.code, paths.agent):
         folder.mkdir(parents=True, exist_ok=True)
-    competition = places.agent / "competition" / entry.id
-    if not competition.is_dir():  # a container that is started again goes on with the same folder
-        competition = adapt(places.data, entry, places.agent / "competition")
-    project = places.agent / "project"
-    left = places.minutes - (time.monotonic() - began) / 60
+    competition = paths.agent / "competition" / entry.id
+    if not competition.is_dir():  # else the container was restarted
+        competition = adapt(paths.data, entry, paths.agent / "competition")
+    project = paths.agent / "project"
+    left = paths.minutes - (time.monotonic() - began) / 60
     command = [sys.executable, "-m", "flows.cli", "solve", str(competition), "--out", str(project)]
     command += ["--minutes", f"{max(left, 0.1):.2f}", "--community", "none", "--json", *arguments]
     with (
-        (places.logs / "comind.log").open("w") as log,
-        (places.logs / "comind.json").open("w") as answer,
+        (paths.logs / "comind.log").open("w") as log,
+        (paths.logs / "comind.json").open("w") as result,
     ):
-        solving = subprocess.Popen(command, stdout=answer, stderr=log)
+        solving = subprocess.Popen(command, stdout=result, stderr=log)
         try:
             while solving.poll() is None:
-                _hand_in(project, places)
-                time.sleep(_LOOK)
+                _copy_submission(project, paths)
+                time.sleep(_POLL_SECONDS)
         finally:
             if solving.poll() is None:
                 solving.terminate()
-            _hand_in(project, places)
-    _keep(project, places)
+            _copy_submission(project, paths)
+    _copy_outputs(project, paths)
     return solving.returncode
 
 
 def _campaign(project: Path) -> CampaignFolder | None:
-    """Return the newest campaign of the project."""
+    """Return the newest campaign of the project, or None."""
     runs = sorted((project / "runs").glob("*/log.jsonl"), key=lambda path: path.stat().st_mtime)
     return CampaignFolder(runs[-1].parent) if runs else None
 
 
-def _hand_in(project: Path, places: Places) -> None:
-    """Copy the best submission so far, whole or not at all."""
+def _copy_submission(project: Path, paths: ContainerPaths) -> None:
+    """Copy the best submission so far with an atomic write."""
     folder = _campaign(project)
     if folder is None or not folder.submission.is_file():
         return
-    target = places.submission / "submission.csv"
-    if target.is_file() and target.read_bytes() == folder.submission.read_bytes():
-        return
-    partly = target.with_suffix(".part")
-    shutil.copyfile(folder.submission, partly)
-    partly.replace(target)
+    content, target = folder.submission.read_bytes(), paths.submission / "submission.csv"
+    if not target.is_file() or target.read_bytes() != content:
+        write_atomically(target, content)
 
 
-def _keep(project: Path, places: Places) -> None:
-    """Copy journal, log and the picked code to where MLE-bench collects them."""
+def _copy_outputs(project: Path, paths: ContainerPaths) -> None:
+    """Copy journal, log and final code to the folders that MLE-bench collects."""
     folder = _campaign(project)
     if folder is None:
         return
     for source, target in ((folder.journal, "agent.log"), (folder.log, "campaign.jsonl")):
         if source.is_file():
-            shutil.copyfile(source, places.logs / target)
+            shutil.copyfile(source, paths.logs / target)
     state = read_state(folder)
     delivered = state.delivered()
     if delivered is not None and delivered.outcome is not None:
-        (places.code / "train.py").write_text(delivered.outcome.code, encoding="utf-8")
+        (paths.code / "train.py").write_text(delivered.outcome.code, encoding="utf-8")
     metadata: dict[str, Any] = {
         "campaign": folder.name,
         "agent": state.spec.agent,
@@ -149,13 +147,13 @@ def _keep(project: Path, places: Places) -> None:
         "internet_access": False,
         "test_feedback": "none",
     }
-    (places.logs / "metadata.json").write_text(json.dumps(metadata, indent=2) + "\n", encoding="utf-8")
+    (paths.logs / "metadata.json").write_text(json.dumps(metadata, indent=2) + "\n", encoding="utf-8")
 
 
 def main() -> int:
-    """Run in the environment as it is; what is wrong is one line."""
+    """Run with the process's environment and arguments; prints an error as one line."""
     try:
-        return run(Places.told(os.environ), sys.argv[1:])
+        return run(ContainerPaths.from_environment(os.environ), sys.argv[1:])
     except ComindError as error:
         hint = f"\n        {error.hint}" if error.hint else ""
         sys.stderr.write(f"comind: {error}{hint}\n")

@@ -1,4 +1,4 @@
-"""The flow that follows a competition: one run a day, on top of all that was done before."""
+"""The flow that follows a live competition: each run continues from the log of the runs before."""
 
 import hashlib
 from dataclasses import dataclass
@@ -24,10 +24,10 @@ from comind.kaggle.port import Kaggle
 from comind.kaggle.submittable import why_closed
 from comind.system.files import hash_file, hash_tree, write_atomically
 from comind.system.timing import Clock, ServerClock
-from comind.wiring.kaggle import open_kaggle
-from comind.wiring.runtime import close_runtimes, runtime_of
+from comind.wiring.competition_data import open_kaggle
+from comind.wiring.runtime import close_runtimes, get_runtime
 from flows.campaign import solve_competition
-from flows.opening import open_campaign, take_up
+from flows.opening import open_campaign, resume_campaign
 from flows.params import read_params
 from tasks.community import STORE, import_community
 from tasks.competitions import fetch_from_kaggle
@@ -39,10 +39,11 @@ __all__ = ["FollowingParams", "follow_competition"]
 
 
 class FollowingParams(Value):
-    """How a competition is followed; values of `solve` go to its campaigns."""
+    """Parameters of `follow_competition`."""
 
     plan: DayPlan = DayPlan()
     solve: dict[str, Any] = {}
+    """Overrides for the campaign's parameters."""
     profile: str | None = None
 
 
@@ -50,12 +51,12 @@ def _run_name() -> str:
     return f"following {runtime.flow_run.parameters['slug']}"
 
 
-@flow(flow_run_name=_run_name, persist_result=False, retries=0)  # the next day goes on from the log
+@flow(flow_run_name=_run_name, persist_result=False, retries=0)  # the next run resumes from the log
 def follow_competition(project: Path, slug: str, params: FollowingParams) -> None:
-    """Follow a competition for a day: look, think, perhaps hand in, and see where we stand.
+    """Follow a competition for a day: fetch news, run a campaign, submit, record the rank.
 
     Raises:
-        ComindError: something is missing or refuses; the next run goes on from where this one was.
+        ComindError: an input or a service is missing or refuses; the next run resumes from the log.
     """
     with FollowingLog(project, slug) as log:
         time = ServerClock()
@@ -64,16 +65,16 @@ def follow_competition(project: Path, slug: str, params: FollowingParams) -> Non
         try:
             Day(slug, log, kaggle, slices, params.plan, time).run()
         finally:
-            _keep(project, slug)
+            _project_log(project, slug)
 
 
-def _keep(project: Path, slug: str) -> None:
-    """Version what was seen, show where we stand, and commit both; done again, it changes nothing."""
+def _project_log(project: Path, slug: str) -> None:
+    """Version the fetched data, write metrics to MLflow, and commit log and pointers; idempotent."""
     seen = ProjectFolder(project).kaggle / slug
     pointers = version(project, [seen]) if (seen / "competition.yaml").is_file() else []
     store = pointer_of(project / STORE)
     pointers += [store] if store.is_file() else []
-    FollowingTracker(project, slug).catch_up()
+    FollowingTracker(project, slug).sync()
     log = following_log_path(project, slug)
     if log.stat().st_size:
         files = [project / ".dvc" / "config", log, *pointers]
@@ -82,7 +83,7 @@ def _keep(project: Path, slug: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _CampaignSlices:
-    """Looks through Kaggle's adapter, and runs campaigns of this project."""
+    """Fetches from Kaggle, and runs campaigns of this project."""
 
     project: Path
     slug: str
@@ -91,7 +92,7 @@ class _CampaignSlices:
     clock: Clock
 
     def observe(self) -> ObservedCompetition:
-        """Fetch what is new; how many submissions are left is asked for last."""
+        """Fetch what is new; the number of submissions left is requested last."""
         fetched = fetch_from_kaggle(self.project, self.slug, read_params(self.project).kaggle)
         for note in fetched.notes:
             get_run_logger().info(note)
@@ -107,15 +108,15 @@ class _CampaignSlices:
 
     def open(self, competition: Path, seconds: float, usd: float | None) -> str:
         """Open a campaign with this budget."""
-        nobody_yet = competition / "community" / "notebooks.jsonl"
-        if not is_community_folder(nobody_yet.parent):  # whoever writes later is read, too
-            write_atomically(nobody_yet, "")
-        wishes = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
-        tell = get_run_logger().info
-        return open_campaign(self.project, competition, wishes, self.params.profile, tell).name
+        notebooks = competition / "community" / "notebooks.jsonl"
+        if not is_community_folder(notebooks.parent):  # so that later notebooks are read, too
+            write_atomically(notebooks, "")
+        overrides = self.params.solve | {"minutes": seconds / 60, "max_usd": usd}
+        notify = get_run_logger().info
+        return open_campaign(self.project, competition, overrides, self.params.profile, notify).name
 
     def extend(self, campaign: str, seconds: float, usd: float | None) -> None:
-        """Raise the budget of a campaign by so much above what it has spent; tokens as at its start."""
+        """Set the budget of a campaign to its spend plus `seconds`, `usd` and the tokens of its spec."""
         state = read_state(ProjectFolder(self.project).campaign(campaign))
         spent, tokens = state.spend, state.spec.budget.tokens
         limits = {
@@ -125,10 +126,10 @@ class _CampaignSlices:
             "tokens": None if tokens is None else spent.tokens + tokens,
             "tokens_before": spent.tokens,
         }
-        take_up(self.project, campaign, limits, get_run_logger().info)
+        resume_campaign(self.project, campaign, limits, get_run_logger().info)
 
     def status(self, campaign: str) -> CampaignStatus:
-        """Return what a campaign has taken, and what it would hand in."""
+        """Return the spend of a campaign, and its candidate for submission."""
         state = read_state(ProjectFolder(self.project).campaign(campaign))
         return CampaignStatus(
             seconds=state.spend.seconds,
@@ -138,30 +139,36 @@ class _CampaignSlices:
         )
 
     def run(self, campaign: str) -> None:
-        """Run a campaign to the end of its budget, on what the community knows by now."""
+        """Run a campaign to the end of its budget, on a new snapshot of the community."""
         if read_state(ProjectFolder(self.project).campaign(campaign)).ended is None:
             solve_competition(self.project, campaign, refresh=True)
 
     def compare(self, one: Candidate, other: Candidate) -> Paired | None:
-        """Return how much better the first is than the second; None where they are of other rows."""
+        """Return how much better `one` is than `other`; None where their validation rows differ."""
         folders = [ProjectFolder(self.project).campaign(each.campaign) for each in (one, other)]
         one_split, other_split = (read_state(folder).split for folder in folders)
-        # The key names the rows; other fields may be of another version of CoMind.
+        # The key identifies the rows; other fields may differ between versions of CoMind.
         if one_split is None or other_split is None or one_split.key != other_split.key:
             return None
         try:
-            grader = runtime_of(self.project, one.campaign).grader
+            grader = get_runtime(self.project, one.campaign).grader
             return grader.compare(self._validation(one), self._validation(other))
         finally:
             close_runtimes()
 
     def submission_file(self, candidate: Candidate) -> Path:
-        """Return the graded file of these very bytes; what the campaign delivers goes on changing."""
+        """Return the graded file with the candidate's hash; the campaign's delivered file may change.
+
+        Raises:
+            CampaignError: there is none.
+        """
         folder = ProjectFolder(self.project).campaign(candidate.campaign)
         for each in read_state(folder).works.codes():
             if each.submitted is not None and each.submitted.test_sha256 == candidate.sha256:
                 return folder.work(each.id).test_submission(each.submitted.step)
-        raise CampaignError(f"{candidate.campaign}: nothing there was handed in as it was decided on")
+        raise CampaignError(
+            f"{candidate.campaign}: has no submission with the hash {candidate.sha256[:12]}"
+        )
 
     def _validation(self, candidate: Candidate) -> Path:
         folder = ProjectFolder(self.project).campaign(candidate.campaign)

@@ -1,4 +1,4 @@
-"""Where a submission came from: items, ideas and attempts with their scores, told and drawn."""
+"""Trace the lineage of a submission: community items, ideas and attempts, as values and as graphs."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ from comind.community.provenance import Node, NodeKind, node_id
 from comind.community.snapshot import SnapshotFolder
 from comind.domain.community import CommunityView
 from comind.errors import CampaignError, CommunityError, UsageError
-from comind.wiring.agents import agent_of
+from comind.wiring.agents import agent_class
 from tasks.git import campaign_commit
 from tasks.restoring import find_campaign, restore_logs
 
@@ -26,27 +26,31 @@ _HASH = 12
 
 
 def lineage(project: Path, name: str) -> dict[str, Any]:
-    """Return everything that a submission came from.
+    """Return the ancestors of a submission, from the campaign's folder or its ref.
 
-    `nodes` are in an order in which parents come first; the last one is the submission. `name` is a
-    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run; its logs or its ref are in `project`.
+    `name` is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. `nodes` are in topological
+    order, parents first; the last one is the submission.
 
     Raises:
-        CampaignError: there is no such campaign, run or attempt, or nothing was handed in.
+        CampaignError: there is no such campaign, run or attempt, or it has no submission.
         LogError: a log was changed.
     """
     campaign, attempt = _find(project, name)
     with _state(project, campaign) as (state, recorded):
-        attempt = attempt or _handed_in(state)
-        parents = _refitted(state, attempt)
+        if attempt is None:
+            delivered = state.delivered()
+            if delivered is None:
+                raise CampaignError(f"{campaign}: no attempt has a submission")
+            attempt = delivered.id
+        parents = _refit_parents(state, attempt)
         root = node_id(NodeKind.SOLUTION, parents[0] if parents else attempt)
         view, missing = _view(project, state)
         try:
-            graph = agent_of(state.spec).graph(state, view)
+            graph = agent_class(state.spec).graph(state, view)
         except UsageError as error:
             graph = Agent.graph(state, view)
             origin = state.spec.agent_origin or f"the agent {state.spec.agent}"
-            missing.append(f"{error}, so what {origin} adds is left out")
+            missing.append(f"{error}, so the nodes of {origin} are missing")
         if root not in graph:
             raise CampaignError(f"{campaign}: {attempt} has no solution")
         nodes = [_node(each, state, view) for each in (*graph.ancestors(root), graph[root])]
@@ -85,7 +89,7 @@ def _find(project: Path, name: str) -> tuple[str, str | None]:
 
 @contextlib.contextmanager
 def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mapping[str, Any]]]:
-    """Yield a campaign's state and the lineage files of its attempts, from its folder, else its ref."""
+    """Yield a campaign's state and its attempts' lineage files, from its folder, else from its ref."""
     folder = ProjectFolder(project).campaign(campaign)
     with contextlib.ExitStack() as stack:
         if folder.log.is_file():
@@ -98,15 +102,8 @@ def _state(project: Path, campaign: str) -> Iterator[tuple[CampaignState, Mappin
         yield state, {file.parent.name: json.loads(file.read_text()) for file in files}
 
 
-def _handed_in(state: CampaignState) -> str:
-    delivered = state.delivered()
-    if delivered is None:
-        raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
-    return delivered.id
-
-
-def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
-    """Return what a refit was a refit of; nothing for any other attempt."""
+def _refit_parents(state: CampaignState, attempt: str) -> tuple[str, ...]:
+    """Return the parents of a refit; empty for any other attempt."""
     known = {each.id for each in state.works.rankable()}
     refits = {each.id: each.work.parents for each in state.works.refits()}
     if attempt not in known | refits.keys():
@@ -117,7 +114,7 @@ def _refitted(state: CampaignState, attempt: str) -> tuple[str, ...]:
 
 
 def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]]:
-    """Return what the community was known to know, or that it is not here."""
+    """Return the community's items of all snapshots, and a line for each snapshot that is missing."""
     view, missing = CommunityView(), []
     for read in state.communities:
         folder = SnapshotFolder(ProjectFolder(project).communities / read.key)
@@ -125,12 +122,12 @@ def _view(project: Path, state: CampaignState) -> tuple[CommunityView, list[str]
             view = folder.read().merged_with(view)
         except CommunityError:
             name = folder.root.relative_to(project)
-            missing.append(f"{name} is not here, so its items are left out (dvc pull brings it)")
+            missing.append(f"{name} is missing, and so are its items (dvc pull restores it)")
     return view, missing
 
 
 def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    values: dict[str, Any] = {
         "id": node.id,
         "kind": node.kind.value,
         "title": node.title,
@@ -140,34 +137,34 @@ def _node(node: Node, state: CampaignState, view: CommunityView) -> dict[str, An
         attempt = state.works.attempt(node.name)
         proved = state.proofs.get(node.name)
         if attempt.score is not None:
-            told["score"] = attempt.score.value.value
-            told["metric"] = attempt.score.metric
+            values["score"] = attempt.score.value.value
+            values["metric"] = attempt.score.metric
         if attempt.submitted is not None:
-            told["submission_sha256"] = attempt.submitted.test_sha256
-        told["script"] = proved.proof if proved else "unproved"
+            values["submission_sha256"] = attempt.submitted.test_sha256
+        values["script"] = proved.proof if proved else "unproved"
     elif node.kind is NodeKind.DRAFT:
-        told["operator"] = state.works.attempt(node.name).work.operator.value
+        values["operator"] = state.works.attempt(node.name).work.operator.value
     elif node.kind is NodeKind.NOTEBOOK:
         found = next((each for each in view.notebooks if each.ref == node.name), None)
         if found is not None:
-            told |= {"votes": found.votes, "score": found.public_score}
-    return told
+            values |= {"votes": found.votes, "score": found.public_score}
+    return values
 
 
 def as_tree(values: Mapping[str, Any]) -> str:
-    """Return the lineage as an indented tree, the submission on top, each thing told once."""
+    """Format the lineage as an indented tree, the submission on top; a node's parents appear once."""
     nodes = {node["id"]: node for node in values["nodes"]}
-    told: set[str] = set()
+    seen: set[str] = set()
 
     def lines(node_id: str, indent: str) -> Iterator[str]:
         parents = [parent for parent in nodes[node_id]["parents"] if parent in nodes]
         for number, parent in enumerate(parents):
             last = number == len(parents) - 1
-            again = parent in told
+            again = parent in seen
             more = " (above)" if again and nodes[parent]["parents"] else ""
             yield f"{indent}{'└─ ' if last else '├─ '}{_label(nodes[parent])}{more}"
             if not again:
-                told.add(parent)
+                seen.add(parent)
                 yield from lines(parent, indent + ("   " if last else "│  "))
 
     root = values["nodes"][-1]
@@ -175,19 +172,19 @@ def as_tree(values: Mapping[str, Any]) -> str:
 
 
 def as_mermaid(values: Mapping[str, Any]) -> str:
-    """Return the lineage as a Mermaid graph."""
-    lines = _drawn(values, '{}["{}"]', "{} --> {}")
+    """Format the lineage as a Mermaid graph."""
+    lines = _graph_lines(values, '{}["{}"]', "{} --> {}")
     return "\n".join(["graph TD", *lines]) + "\n"
 
 
 def as_dot(values: Mapping[str, Any]) -> str:
-    """Return the lineage in Graphviz's language."""
-    lines = _drawn(values, '{} [label="{}"];', "{} -> {};")
+    """Format the lineage as a Graphviz graph."""
+    lines = _graph_lines(values, '{} [label="{}"];', "{} -> {};")
     return "\n".join(["digraph lineage {", "  node [shape=box];", *lines, "}"]) + "\n"
 
 
-def _drawn(values: Mapping[str, Any], node: str, edge: str) -> Iterator[str]:
-    """Yield a line for each node, then one for each edge, in the forms of some language."""
+def _graph_lines(values: Mapping[str, Any], node: str, edge: str) -> Iterator[str]:
+    """Yield a line for each node, then one for each edge, by format strings of a graph language."""
     numbers = {each["id"]: f"n{number}" for number, each in enumerate(values["nodes"])}
     for each in values["nodes"]:
         yield "  " + node.format(numbers[each["id"]], _quoted(_label(each)))

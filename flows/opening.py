@@ -1,4 +1,4 @@
-"""Open campaigns, take them up again, and run them in this process."""
+"""Open, resume and run campaigns in this process."""
 
 import secrets
 from collections.abc import Callable, Mapping
@@ -28,47 +28,32 @@ from comind.session.user_store import check_store
 from comind.system.failpoints import failpoint
 from comind.wiring.agents import (
     WITHOUT_MODEL,
+    agent_class,
     agent_names,
-    agent_of,
-    agent_type,
-    origin_of,
-    parameters_of,
-    roles_of_all,
+    all_roles,
+    distribution_of,
+    load_agent,
     runs_own_code,
+    validate_parameters,
 )
 from comind.wiring.models import (
     DEFAULT,
-    assumed_contexts,
     build_model,
-    configured_model,
-    only_offline,
-    replayed,
-    resolved,
-    settings_of,
+    context_warnings,
+    default_model,
+    is_offline,
+    resolve_settings,
+    settings_for,
+    uses_recordings,
 )
-from flows.environment import prepare_environment
-from flows.moments import moment_of
-from flows.params import Params, read_params
+from flows.params import Params, parse_as_of, read_params
+from flows.server import prepare_environment
 from tasks.versioning import ensure_repository
 
-__all__ = ["open_campaign", "run_campaign", "take_up"]
+__all__ = ["open_campaign", "resume_campaign", "run_campaign"]
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
-# What a campaign takes over from `solve` as it stands there, under the same name.
-_COUNTS = ("seed", "iterations", "coders", "steps", "notebooks", "discussions")
-_CHOICES = (
-    "baseline",
-    "refit",
-    "blend",
-    "ensemble",
-    "folds",
-    "pick",
-    "monitor",
-    "prove",
-    "push",
-    "sandbox",
-)
 _REPLAYED = (
     "recorded: the replies of a strong language model are played back; "
     "all code runs, and all scores are measured, here and now"
@@ -76,33 +61,33 @@ _REPLAYED = (
 
 
 def open_campaign(
-    project: Path, competition: Path, wishes: Mapping[str, Any], profile: str | None, tell: Tell
+    project: Path, competition: Path, overrides: Mapping[str, Any], profile: str | None, notify: Notify
 ) -> CampaignFolder:
-    """Check everything that can be checked, then open a new campaign.
+    """Validate competition, parameters and environment, then open a new campaign.
 
-    `wishes` stand in place of what `params.yaml` has for `solve`. `tell` is told in which sandbox code
-    will run, and what the campaign will about take.
+    `overrides` replace values of `solve` in `params.yaml`. `notify` is a callback for lines about the
+    sandbox and the estimated cost.
 
     Raises:
-        UsageError: the competition, a value or the environment is not what it should be.
+        UsageError: the competition, a value or the environment is invalid.
     """
     loaded = load_competition(competition)
     check_competition(loaded)
     params = read_params(project).with_profile(profile)
-    spec = _specification(loaded, params, wishes, _store(params, project, loaded))
-    _tell_where(spec, tell)
-    evaluator = settings_of("evaluator", spec.models, spec.model)
+    spec = _specification(loaded, params, overrides, _store(params, project, loaded))
+    _notify_environment(spec, notify)
+    evaluator = settings_for("evaluator", spec.models, spec.model)
     if loaded.metric is None and evaluator.name == OFFLINE:
         raise CompetitionError(
-            f"{loaded.folder}: competition.yaml names no metric, and without a language "
-            "model nobody can write an evaluator",
+            f"{loaded.folder}: competition.yaml names no metric, and only a language model "
+            "can write an evaluator",
             hint=f"add `metric: NAME` ({', '.join(sorted(METRICS))}), or name a model with --model",
         )
-    for line in assumed_contexts(spec.models):
-        tell(line)
+    for line in context_warnings(spec.models):
+        notify(line)
     estimate = _estimate(spec)
     if estimate:
-        tell(f"estimate: {estimate}")
+        notify(f"estimate: {estimate}")
     _prepare(project)
     folder = ProjectFolder(project).campaign(spec.id)
     with Campaign(folder) as campaign:
@@ -111,15 +96,17 @@ def open_campaign(
     return folder
 
 
-def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: Tell) -> CampaignFolder:
-    """Take up a campaign, with another budget where one is given; one that has ended may go on.
+def resume_campaign(
+    project: Path, name: str, limits: Mapping[str, float | None], notify: Notify
+) -> CampaignFolder:
+    """Resume a campaign, with another budget where one is given; a new one continues an ended campaign.
 
-    `limits` are by field of `Budget`; None leaves one as it is. `tell` is told in which sandbox the code
-    will run.
+    `limits` are by field of `Budget`; None does not change it. `notify` is a callback for a line about
+    the sandbox.
 
     Raises:
-        CampaignError: there is no such campaign, or someone else is running it.
-        UsageError: its agent is not installed, or has other parameters by now.
+        CampaignError: there is no such campaign, or another process is running it.
+        UsageError: its agent is not installed, or has other parameters now.
     """
     _prepare(project)
     here = ProjectFolder(project)
@@ -131,53 +118,55 @@ def take_up(project: Path, name: str, limits: Mapping[str, float | None], tell: 
         budget = campaign.state.budget.model_copy(update=given)
         if campaign.state.ended is None or budget != campaign.state.budget:
             spec = campaign.state.spec
-            parameters_of(agent_of(spec), spec.parameters, f"{folder.log}: parameters")
-            _tell_where(spec, tell)
+            validate_parameters(agent_class(spec), spec.parameters, f"{folder.log}: parameters")
+            _notify_environment(spec, notify)
             campaign.resume(budget)
     return folder
 
 
 def run_campaign(project: Path, folder: CampaignFolder) -> None:
-    """Run an opened campaign to its end, with a Prefect server and a live view.
+    """Run an opened campaign to its end, with a Prefect server and its progress on stderr.
 
     Raises:
-        ComindError: something is missing or refuses; the campaign can be resumed.
+        ComindError: an input or a service is missing or refuses; the campaign can be resumed.
     """
-    from flows.breakdown import plain_errors
-    from flows.orphans import close_orphans
+    from flows.orphans import terminate_orphans
+    from flows.progress import show_progress
     from flows.server import prefect_server
-    from flows.view import watching
 
     if read_state(folder).ended is not None:
         return
-    close_orphans(project)
-    with watching(folder), prefect_server(project) as api, plain_errors(project, api):
-        # Not earlier: Prefect reads its server's address when it is imported.
+    terminate_orphans(project)
+    with show_progress(folder), prefect_server(project):
+        # ImportResult here, as Prefect reads its server's address on import.
         from flows.campaign import solve_competition
-        from flows.orphans import close_stale_runs
+        from flows.orphans import crash_stale_runs
 
-        close_stale_runs(project)
+        crash_stale_runs(project)
         try:
             solve_competition(project, folder.name)
         except ComindError:
             raise
         except Exception:
             if read_state(folder).ended is None:
-                raise  # else only telling Prefect so has failed
+                raise  # else the campaign has ended, and only reporting that to Prefect failed
 
 
-def _tell_where(spec: CampaignSpec, tell: Tell) -> None:
-    """Tell who answers, where that is no model, and in which sandbox code will run."""
-    if replayed(spec.models):
-        tell(_REPLAYED)
-    tell(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
+def _notify_environment(spec: CampaignSpec, notify: Notify) -> None:
+    """Notify whether replies are recorded, and in which sandbox code will run."""
+    if uses_recordings(spec.models):
+        notify(_REPLAYED)
+    notify(explain_choice(spec.sandbox, own_code=runs_own_code(spec)))
 
 
 def _store(params: Params, project: Path, competition: Competition) -> StoreFolders:
-    """Return the user's own models and datasets, once they are known to be there and to hold no label.
+    """Return the user's own models and datasets, after a check for leakage.
 
     Attempts can read all of a store, so it must not overlap with the competition's folder, whose
     training table has the validation rows with their labels, nor with the sealed part of the splits.
+
+    Raises:
+        UsageError: a folder is missing, overlaps with labels, or would be mounted over other data.
     """
     store = params.store.below(project)
     check_store(store)
@@ -201,49 +190,50 @@ def _store(params: Params, project: Path, competition: Competition) -> StoreFold
 def _specification(
     competition: Competition,
     params: Params,
-    wishes: Mapping[str, Any],
+    overrides: Mapping[str, Any],
     store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
 ) -> CampaignSpec:
+    """Return the spec of a new campaign; parameters of `solve` with the same name are copied."""
     solve = params.solve
-    values = solve.model_dump(exclude={"models"}) | dict(wishes)
-    as_of = moment_of(values["as_of"])
+    values = solve.model_dump(exclude={"models"}) | dict(overrides)
+    as_of = parse_as_of(values["as_of"])
     default = solve.models.get(DEFAULT)
-    model = values["model"] or (default and default.name) or configured_model()
-    agent = agent_type(values["agent"])
-    models = resolved(model, solve.models, agent.roles, roles_of_all())
+    model = values["model"] or (default and default.name) or default_model()
+    agent = load_agent(values["agent"])
+    models = resolve_settings(model, solve.models, agent.roles, all_roles())
     _check_models(models, priced=values["max_usd"] is not None)
     name, parameters = _agent(values["agent"], model, models, params, values.get("set", {}))
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
     wanted = values["community"]
-    if wanted is None and not agent_type(name).needs_model:
-        wanted = NO_COMMUNITY  # nobody would read it
+    if wanted is None and not load_agent(name).needs_model:
+        wanted = NO_COMMUNITY  # only agents with a model read one
     community = _community(wanted, competition)
-    return CampaignSpec(
-        id=f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
-        competition=competition.id,
-        competition_folder=str(competition.folder),
-        agent=name,
-        agent_origin=origin_of(name),
-        parameters=parameters,
-        model=model,
-        split_seed=params.prepare.seed,
-        attempt_seconds=60 * values["attempt_minutes"],
-        cell_seconds=60 * values["cell_minutes"],
-        round_share=values["round_share"],
-        packages=solve.packages.allow,
-        store=store,
-        community=community,
-        as_of=as_of,
-        budget=Budget(
-            seconds=60 * values["minutes"],
-            usd=values["max_usd"],
-            tokens=values["max_tokens"],
-            closing_share=values["closing_share"],
-            closing_time_share=values["closing_time_share"],
-        ),
-        models=models,
-        traffic=solve.traffic,
-        **{name: values[name] for name in (*_COUNTS, *_CHOICES)},
+    return CampaignSpec.model_validate(
+        {name: values[name] for name in CampaignSpec.model_fields.keys() & values.keys()}
+        | {
+            "id": f"{competition.id}-{name}-{stamp}-{secrets.token_hex(2)}",
+            "competition": competition.id,
+            "competition_folder": str(competition.folder),
+            "agent": name,
+            "agent_origin": distribution_of(name),
+            "parameters": parameters,
+            "model": model,
+            "models": models,
+            "split_seed": params.prepare.seed,
+            "attempt_seconds": 60 * values["attempt_minutes"],
+            "cell_seconds": 60 * values["cell_minutes"],
+            "packages": solve.packages.allow,
+            "store": store,
+            "community": community,
+            "as_of": as_of,
+            "budget": Budget(
+                seconds=60 * values["minutes"],
+                usd=values["max_usd"],
+                tokens=values["max_tokens"],
+                closing_share=values["closing_share"],
+                closing_time_share=values["closing_time_share"],
+            ),
+        }
     )
 
 
@@ -254,24 +244,24 @@ def _agent(
     params: Params,
     given: Mapping[str, Any],
 ) -> tuple[str, dict[str, Any]]:
-    """Return the agent that will run, and its parameters: those of the command line go first.
+    """Return the name of the agent that will run, and its validated parameters.
 
-    Without a language model that is the baseline alone; the parameters of the agent that was named are
-    checked all the same.
+    `given`, from the command line, overrides params.yaml. Without a language model the baseline runs;
+    the parameters of the named agent are validated nevertheless.
     """
     unknown = sorted(set(params.agents) - set(agent_names()))
     if unknown:
         known = ", ".join(agent_names())
         raise UsageError(f"params.yaml: agents: unknown agent {unknown[0]!r}", hint=f"one of {known}")
-    agent, own = agent_type(name), params.agents.get(name, {})
-    parameters_of(agent, own, f"params.yaml: agents.{name}")
-    values = parameters_of(agent, {**own, **given}, f"--set, for the agent {name}")
+    agent, own = load_agent(name), params.agents.get(name, {})
+    validate_parameters(agent, own, f"params.yaml: agents.{name}")
+    values = validate_parameters(agent, {**own, **given}, f"--set, for the agent {name}")
     if not agent.needs_model:
         return name, values.model_dump(mode="json")
-    if only_offline(model, models):
+    if is_offline(model, models):
         return WITHOUT_MODEL, {}
     for role in agent.roles:
-        if settings_of(role, models, model).name == OFFLINE:
+        if settings_for(role, models, model).name == OFFLINE:
             raise UsageError(
                 f"the role {role} of the agent {name} has no model",
                 hint=f"name one with --model, or in params.yaml: solve.models.{role}.name",
@@ -280,7 +270,7 @@ def _agent(
 
 
 def _community(given: str | None, competition: Competition) -> str:
-    """Return the community that is meant, a folder or a store, or `none`; it has been read once."""
+    """Return the path of the community, a folder or a store, after validation; or `none`."""
     if given == NO_COMMUNITY:
         return NO_COMMUNITY
     own = competition.folder / "community"
@@ -292,7 +282,7 @@ def _community(given: str | None, competition: Competition) -> str:
 
 
 def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
-    """Fail now rather than after the first attempt; a limit in dollars needs every price."""
+    """Raise UsageError where a model cannot be built, or a cost budget lacks its price."""
     for settings in models.values():
         name = settings.name or OFFLINE
         build_model(name, settings)
@@ -304,13 +294,13 @@ def _check_models(models: dict[str, ModelSettings], *, priced: bool) -> None:
 
 
 def _estimate(spec: CampaignSpec) -> str:
-    """Return what the campaign will about take, in one line; nothing where the agent cannot tell."""
-    expected = None if replayed(spec.models) else agent_of(spec).estimate(spec)
+    """Return the estimated time and cost in one line; empty where the agent has no estimate."""
+    expected = None if uses_recordings(spec.models) else agent_class(spec).estimate(spec)
     if expected is None:
         return ""
 
     def price(role: str, usage: Usage) -> float | None:
-        settings = settings_of(role, spec.models, spec.model)
+        settings = settings_for(role, spec.models, spec.model)
         return price_of(settings.name or spec.model, usage, settings.price)
 
     return summary(expected, estimate_of(expected, price), spec.budget)

@@ -1,4 +1,4 @@
-"""Servers that a dead process of this project left behind, and what it left running in Prefect."""
+"""Clean up after dead processes: orphaned servers of a project, and its stale runs in Prefect."""
 
 import contextlib
 from collections.abc import Iterable
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
     from prefect.client.schemas.filters import FlowRunFilter
     from prefect.client.schemas.objects import FlowRun
 
-__all__ = ["OWNER", "close_orphans", "close_runs", "close_stale_runs", "in_states"]
+__all__ = ["OWNER", "crash_runs", "crash_stale_runs", "in_states", "terminate_orphans"]
 
 OWNER = "COMIND_OWNER"
-"""Variable in a server's environment that names the process it was started for."""
+"""Variable in a server's environment that identifies the process that started it."""
 _WAIT_SECONDS = 5.0
 _PAGE = 200
 
 
-def close_orphans(project: Path) -> list[str]:
-    """End servers of this project whose owner is gone; returns what they were.
+def terminate_orphans(project: Path) -> list[str]:
+    """Terminate servers of this project whose owner is dead; returns a description of each.
 
-    Each server hangs on a leash and ends with its owner; this is for those whose keeper was killed, too.
+    A supervisor ends each server with its owner; this ends those whose supervisor was killed, too.
     """
     home = str(ProjectFolder(project).orchestration)
     orphans = []
-    for number in psutil.pids():  # process_iter() caches by number, and numbers are reused
+    for number in psutil.pids():  # process_iter() caches by process id, and ids are reused
         try:
             process = psutil.Process(number)
             settings = process.environ()
             if settings.get("PREFECT_HOME") == home and has_exited(settings.get(OWNER, "")):
                 orphans.append((process, " ".join(process.cmdline()[:6])))
         except (psutil.Error, OSError):
-            continue  # it has ended, or is none of ours
+            continue  # it has ended, or belongs to another user
     for process, _ in orphans:
         with contextlib.suppress(psutil.NoSuchProcess):
             process.terminate()
@@ -48,11 +48,11 @@ def close_orphans(project: Path) -> list[str]:
     return [f"{command} (process {process.pid})" for process, command in orphans]
 
 
-def close_stale_runs(project: Path) -> list[str]:
-    """Mark what killed processes left running in Prefect as crashed; returns the campaigns' names.
+def crash_stale_runs(project: Path) -> list[str]:
+    """Mark Prefect's runs of killed processes as crashed; returns the campaigns' names.
 
-    Only the log knows how far a campaign is: one whose log nobody writes is not running, whatever
-    Prefect says. Runs of other projects on the same server are left alone.
+    A run is stale if no process holds the lock of its campaign's log. Runs of other projects on the same
+    server are not changed.
     """
     from prefect.client.orchestration import get_client
 
@@ -65,12 +65,12 @@ def close_stale_runs(project: Path) -> list[str]:
             stale += [each for each, log in logs if log.is_file() and not is_written(log)]
             if len(page) < _PAGE:
                 break
-    close_runs(stale)
+    crash_runs(stale)
     return [str(each.name) for each in stale]
 
 
 def in_states(*names: str) -> "FlowRunFilter":
-    """Return Prefect's filter for runs in these states."""
+    """Return Prefect's filter for flow runs in these states."""
     from prefect.client.schemas.filters import (
         FlowRunFilter,
         FlowRunFilterState,
@@ -82,12 +82,12 @@ def in_states(*names: str) -> "FlowRunFilter":
     return FlowRunFilter(state=FlowRunFilterState(type=types))
 
 
-def close_runs(runs: "Iterable[FlowRun]") -> None:
-    """Mark runs whose process was killed as crashed; a slot that one held is free again."""
+def crash_runs(runs: "Iterable[FlowRun]") -> None:
+    """Set flow runs to Crashed, which releases their concurrency slots."""
     from prefect.client.orchestration import get_client
     from prefect.states import Crashed
 
     with get_client(sync_client=True) as client:
         for each in runs:
-            message = "its process was killed; only the log knows how far it came"
+            message = "its process was killed; the campaign's log holds its state"
             client.set_flow_run_state(each.id, Crashed(message=message), force=True)

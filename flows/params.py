@@ -1,7 +1,7 @@
-"""`params.yaml`, typed; the values there and the defaults here are the same (a test holds them so)."""
+"""Schema of `params.yaml`; a test keeps the defaults here and the values of the file equal."""
 
 import sys
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -15,89 +15,91 @@ from comind.errors import UsageError
 from comind.kaggle.settings import KaggleSettings
 from comind.llm.settings import ModelSettings, Traffic
 
-__all__ = ["Params", "PrepareParams", "SolveParams", "read_params"]
+__all__ = ["Params", "SolveParams", "StoreParams", "parse_as_of", "read_params"]
 
 
 def _as_text(value: object) -> object:
-    """Return a time as text; YAML reads one without quotation marks as a time."""
+    """Return a time as text; YAML parses an unquoted time into a `date`."""
     return value.isoformat() if isinstance(value, date) else value
 
 
-class PrepareParams(Value):
-    """How the data is split."""
+class _PrepareParams(Value):
+    """Parameters of the split."""
 
     competition: str = "demo-tumours"
-    """Folder or built-in demo that `dvc repro` works on."""
+    """Folder or built-in demo of `dvc repro`."""
     seed: int = 0
-    """Seed of the split; apart from the campaign's seed, so that campaigns share a split."""
+    """Seed of the split; separate from the campaign's seed, so that campaigns share a split."""
 
 
 class PackagesParams(Value):
-    """What attempts may have installed while they run."""
+    """Packages that attempts may install while they run."""
 
     allow: tuple[str, ...] = ()
-    """Names; each dependency has to be named, too. None: nothing can be installed."""
+    """Names, including each dependency. Empty: nothing can be installed."""
 
 
 class SolveParams(Value):
-    """How a campaign is run; the defaults are those of the CoMind paper."""
+    """Parameters of a campaign; the defaults are those of the CoMind paper."""
 
     agent: str = "comind"
-    """One of those that `comind agents` lists."""
+    """Name of an agent, as `comind agents` lists them."""
     model: str | None = None
     """Model name; None for the configured endpoint, else `offline`."""
     seed: int = 0
     iterations: int | None = Field(default=None, ge=0)
     """Rounds of ideation, or of the baseline's search; None for as many as the time allows."""
     coders: int = Field(default=4, ge=1, le=64)
-    """Attempts that run at once (paper, section 5.1)."""
+    """Concurrent attempts (paper, section 5.1)."""
     steps: int = Field(default=30, ge=1)
-    """Cells an attempt may run (paper, section 5.1)."""
+    """Most cells per attempt (paper, section 5.1)."""
     minutes: float = Field(default=1440, gt=0)
-    """Time of the whole campaign (paper, section 5.1: 24 hours)."""
+    """Time budget of the campaign (paper, section 5.1: 24 hours)."""
     attempt_minutes: float = Field(default=300, gt=0)
     cell_minutes: float = Field(default=300, gt=0)
-    """Time of one cell (paper, section 5.1: 5 hours)."""
+    """Timeout of a cell (paper, section 5.1: 5 hours)."""
     max_usd: float | None = Field(default=None, ge=0)
     max_tokens: int | None = Field(default=None, ge=0)
-    """Tokens of the whole campaign, read and written."""
+    """Budget of prompt and completion tokens together."""
     closing_share: float = Field(default=0.05, ge=0, lt=1)
-    """Of money and tokens: kept back for the calls that bring work to its end."""
+    """Share of dollars and tokens that is reserved for the calls that finish work."""
     closing_time_share: float = Field(default=0.2, ge=0, lt=1)
-    """Of `minutes`: the most that is kept back for folds, blend and refit, by what code took."""
+    """Largest share of `minutes` that is reserved for folds, blend and refit, by measured run times."""
     round_share: float = Field(default=0.45, gt=0, le=1)
-    """Of `minutes`: the most that an attempt gets while another round can follow."""
+    """Largest share of `minutes` for an attempt while another round can follow."""
     models: dict[str, ModelSettings] = {}
-    """By role; `default` for all others. What they can say stands in comind/llm/settings.py."""
+    """By role; `default` for all others. comind/llm/settings.py documents the keys."""
     traffic: Traffic = Traffic()
     baseline: bool = True
     """Whether attempt 0 is the platform's baseline."""
     refit: bool = True
-    """Whether the final pick's code is run once more on all labelled rows."""
+    """Whether the final pick's code is run again on all labelled rows."""
     blend: bool = True
-    """Whether scored steps are averaged at the end, where that is better on rows not selected on."""
+    """Whether submissions of scored steps are averaged at the end, where that scores better on rows that
+    were not used for the selection."""
     folds: Literal["auto"] | Annotated[int, Field(ge=0, le=9)] = "auto"
-    """Further folds on which scripts that cannot be told apart run again at the end, to choose by more
-    rows; `auto` for up to four, as the time allows."""
+    """Further folds on which scripts with indistinguishable scores run again at the end; `auto` for up
+    to four, as the time allows."""
     pick: Literal["best", "simplest"] = "best"
-    """The final one: the best expected test score, or the simplest within one standard error of the best
-    validation score, which needs no folds."""
+    """Rule of the final choice: the best expected test score, or the simplest within one standard error
+    of the best validation score, which needs no folds."""
     ensemble: bool = True
-    """Whether agents learn how far the errors of attempts go together, and may combine them."""
+    """Whether agents see the error correlation of attempts, and may ensemble them."""
     monitor: bool = True
-    """Whether cells that a model wrote are watched, and stopped when they are lost (paper, 4.2)."""
+    """Whether a model monitors cells that a model wrote, and stops failing ones (paper, 4.2)."""
     prove: bool = True
-    """Whether scripts of published solutions are run at the end, to show that they give the same."""
+    """Whether scripts of published solutions are run again at the end, to prove that they reproduce
+    them."""
     push: bool = False
-    """Whether data goes to the DVC remote, and the campaign's ref to `origin`, at the end."""
+    """Whether data is pushed to the DVC remote, and the campaign's ref to `origin`, at the end."""
     sandbox: str = "auto"
     packages: PackagesParams = PackagesParams()
     community: str | None = None
-    """Community folder, or `none`; None for the competition's own, where it has one."""
+    """Community folder or store, or `none`; None for the competition's own, where it has one."""
     as_of: Annotated[str | None, BeforeValidator(_as_text)] = None
-    """ISO 8601 time with zone; nothing that the community did later has any influence."""
+    """ISO 8601 time with zone; what the community did later is ignored."""
     notebooks: int = Field(default=10, ge=0)
-    """Notebooks that the agents are told of (paper, section 6.1)."""
+    """Notebooks that the agents read (paper, section 6.1)."""
     discussions: int = Field(default=10, ge=0)
 
 
@@ -109,12 +111,12 @@ class StoreParams(Value):
     """The user's own models and datasets."""
 
     models: str | None = None
-    """Folder that every attempt finds at `input/models`; one that is not absolute is the project's."""
+    """Folder that is mounted into every attempt at `input/models`; relative to the project."""
     datasets: str | None = None
     """The same, at `input/datasets`."""
 
     def below(self, project: Path) -> StoreFolders:
-        """Return the folders, by their whole paths."""
+        """Return the folders as absolute paths."""
         given = {kind: value for kind, value in self.model_dump().items() if value is not None}
         return StoreFolders(
             **{kind: str((project / Path(path).expanduser()).absolute()) for kind, path in given.items()}
@@ -122,21 +124,21 @@ class StoreParams(Value):
 
 
 class Params(Value):
-    """The whole file."""
+    """Content of `params.yaml`."""
 
-    prepare: PrepareParams = PrepareParams()
+    prepare: _PrepareParams = _PrepareParams()
     solve: SolveParams = SolveParams()
     store: StoreParams = StoreParams()
     agents: dict[str, dict[str, Any]] = {}
-    """By agent, values for its own parameters; `comind agents` lists them."""
+    """Parameters by agent; `comind agents` lists them."""
     kaggle: KaggleSettings = KaggleSettings()
     profiles: dict[str, dict[str, Any]] = {}
 
     def with_profile(self, name: str | None) -> "Params":
-        """Return these with the values of a profile in `solve`.
+        """Return a copy in which a profile overrides the values of `solve`.
 
         Raises:
-            UsageError: there is no such profile, or it holds what `solve` has not.
+            UsageError: there is no such profile, or it has a key that `solve` has not.
         """
         if name is None:
             return self
@@ -149,10 +151,10 @@ class Params(Value):
 
 
 def read_params(project: Path) -> Params:
-    """Return the project's parameters; the defaults where it has no `params.yaml`.
+    """Read the project's parameters; the defaults where it has no `params.yaml`.
 
     Raises:
-        UsageError: the file is not YAML, or a value in it is unknown or out of range.
+        UsageError: the file is not YAML, a key is unknown, or a value out of range.
     """
     path = project / "params.yaml"
     if not path.is_file():
@@ -161,9 +163,25 @@ def read_params(project: Path) -> Params:
         return Params()
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, ValueError):  # a time such as 2023-13-45, or no text at all
+    except (yaml.YAMLError, ValueError):  # an invalid time such as 2023-13-45, or not UTF-8
         raise UsageError(f"{path}: is not YAML") from None
     return validate_input(Params, _renamed(values or {}, path), str(path))
+
+
+def parse_as_of(text: str | None) -> datetime | None:
+    """Parse an as-of time into UTC; None for None.
+
+    Raises:
+        UsageError: it is no ISO 8601 time with a zone.
+    """
+    from comind.community.lines import parse_time
+
+    if text is None:
+        return None
+    try:
+        return parse_time(text)
+    except ValueError as error:
+        raise UsageError(f"as-of time {text!r}: {error}", hint="such as 2023-04-01T00:00:00Z") from None
 
 
 def _renamed(values: Any, path: Path) -> Any:

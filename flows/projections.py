@@ -1,6 +1,6 @@
-"""What follows every round of a campaign: publish, version, track, commit, deliver.
+"""Project a campaign's logs after every round: publish, version, track, commit, deliver.
 
-Each of these is a function of the logs that may be repeated, so after a crash all are done again.
+Each step is an idempotent function of the logs, so after a crash all are repeated.
 """
 
 from pathlib import Path
@@ -18,17 +18,17 @@ from comind.evaluation.splits.folder import SplitFolder
 from comind.eventlog.log import read_log
 from comind.system.failpoints import failpoint
 from comind.system.files import hash_file, write_atomically
-from comind.wiring.runtime import runtime_of
+from comind.wiring.runtime import get_runtime
 from tasks.git import campaign_ref, commit_files
 from tasks.solutions import publish_solution
 from tasks.tracking.campaign import CampaignTracker
-from tasks.versioning import hash_in, pointer_of, version
+from tasks.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["Projections"]
 
 
 class Projections:
-    """Keeps everything outside the logs up to date with one campaign's logs."""
+    """Updates everything that is derived from one campaign's logs."""
 
     def __init__(self, project: Path, campaign: str) -> None:
         self._project = project
@@ -38,43 +38,43 @@ class Projections:
         self._published: set[str] = set()
         self._running = RunningAttempts(self._campaign)
         self._delivered: tuple[str, Submitted] | None = None
-        self._kept: object = None
-        self._traced: dict[str, object] = {}
+        self._updated: object = None
+        self._lineages: dict[str, object] = {}
 
     def version_split(self, key: str) -> None:
-        """Put both parts of the split under DVC, each for itself."""
+        """Add the public and the sealed part of the split to DVC, separately."""
         split = SplitFolder(self._folder.splits / key)
         version(self._project, [split.public, split.sealed])
         failpoint("split-versioned")
 
     def version_community(self, key: str) -> None:
-        """Put the snapshot of the community under DVC."""
+        """Add a snapshot of the community to DVC."""
         version(self._project, [self._folder.communities / key])
         failpoint("community-read")
 
-    def round(self, state: CampaignState) -> None:
-        """Bring everything up to date with `state`; cheap when nothing has finished."""
-        self._tracker.catch_up()
+    def update(self, state: CampaignState) -> None:
+        """Update all projections to `state`; cheap where no work has finished."""
+        self._tracker.sync()
         self._deliver_submission(state)
         finished = sum(record.outcome is not None for record in state.works)
         changed = (finished, state.picked, state.proofs)
-        if changed == self._kept:
+        if changed == self._updated:
             return
         write_atomically(self._campaign.runs, self._tracker.run_ids_json())
         self._publish(state)
-        self._trace_lineage(state)
-        self._tracker.catch_up()  # with the pointers to what was published
-        self.deliver(state)
-        if len(state.works):  # by then the workshop knows split and community
-            runtime = runtime_of(self._project, self._campaign.name)
+        self._write_lineages(state)
+        self._tracker.sync()  # with the pointers to what was published
+        self._deliver(state)
+        if len(state.works):  # the runtime needs split and community
+            runtime = get_runtime(self._project, self._campaign.name)
             notes = closing_notes(state, self._tracker.tuning())
             journal = runtime.agent.journal(state, runtime.community) + notes
             write_atomically(self._campaign.journal, journal)
         self.commit(state)
-        self._kept = changed
+        self._updated = changed
 
-    def deliver(self, state: CampaignState) -> None:
-        """Put the best submission so far where the user finds it."""
+    def _deliver(self, state: CampaignState) -> None:
+        """Write submission and leaderboard to the campaign's folder."""
         self._deliver_submission(state)
         if state.delivered() is None:
             return
@@ -87,7 +87,7 @@ class Projections:
         failpoint("submission-delivered")
 
     def _deliver_submission(self, state: CampaignState) -> None:
-        """Copy the best submission, where it is another one; it may be a step of a running attempt."""
+        """Copy the best submission where it has changed; it may be a step of a running attempt."""
         best = state.delivered()
         chosen = (best.id, best.submitted) if best is not None and best.submitted is not None else None
         running = self._running.best(state) if state.picked is None else None
@@ -106,7 +106,7 @@ class Projections:
         write_atomically(target, source.read_bytes())
 
     def commit(self, state: CampaignState) -> None:
-        """Commit pointers and logs to the campaign's ref."""
+        """Commit `.dvc` files and logs to the campaign's ref."""
         files = [self._project / ".dvc" / "config", self._campaign.log]
         for pattern in ("*/log.jsonl", "*/lineage.json", "*/script.*", "code-*.diff", "runs.json"):
             files += sorted(self._campaign.root.glob(pattern))
@@ -138,17 +138,17 @@ class Projections:
     def _solution(self, work_id: str) -> Path:
         return self._folder.published(self._campaign.name, work_id)
 
-    def _trace_lineage(self, state: CampaignState) -> None:
-        """Write lineage and script of every attempt that has ended since, or whose proof is new."""
+    def _write_lineages(self, state: CampaignState) -> None:
+        """Write lineage and script of every attempt that has newly ended or newly been proved."""
         for attempt in state.works.codes():
             known = (attempt.outcome is not None, state.proofs.get(attempt.id))
-            if attempt.outcome is None or self._traced.get(attempt.id) == known:
+            if attempt.outcome is None or self._lineages.get(attempt.id) == known:
                 continue
             folder = self._campaign.work(attempt.id)
             pointer = pointer_of(self._solution(attempt.id))
-            lineage = lineage_of(state, self._campaign, attempt.id, hash_in(pointer))
+            lineage = lineage_of(state, self._campaign, attempt.id, recorded_md5(pointer))
             script = script_for(state, read_log(folder.log, WORK_EVENTS), attempt.id)
             if script is not None:
                 write_atomically(folder.script(script.file_name), script.text)
             write_atomically(folder.lineage, lineage.model_dump_json(indent=2) + "\n")
-            self._traced[attempt.id] = known
+            self._lineages[attempt.id] = known

@@ -1,4 +1,4 @@
-"""Hold logs, ref, data and MLflow against each other; rebuild what follows from the logs."""
+"""Check logs, refs, data and MLflow for consistency; rebuild what is derived from the logs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +11,17 @@ from comind.eventlog.log import is_written
 from comind.system.files import write_atomically
 from tasks.checking import check_data, check_logs, check_ref, check_work, restore_missing
 from tasks.git import campaign_ref, campaigns_in, commit_files
-from tasks.tracking.campaign import CampaignTracker, drop_doubles, drop_runs
+from tasks.tracking.campaign import CampaignTracker, delete_duplicate_runs, delete_runs
 from tasks.tracking.database import database_damage, set_database_aside
 
-__all__ = ["repair", "repair_campaign"]
+__all__ = ["repair"]
 
 
 def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, Any]:
-    """Return what disagreed in the campaigns of a project, and what was made anew.
+    """Check and rebuild one campaign of a project, or all for None.
+
+    Returns:
+        Names of the checked `campaigns`; `disagreements` and `repaired`, a line each.
 
     Raises:
         CampaignError: there is no campaign of this name.
@@ -30,21 +33,21 @@ def repair(project: Path, name: str | None, *, from_scratch: bool) -> dict[str, 
     repaired: list[str] = []
     if damage := database_damage(project):
         aside = set_database_aside(project)
-        repaired.append(f"MLflow's database ({damage}) lies aside as {aside}; its runs are written anew")
-        name = None  # they are those of all campaigns
+        repaired.append(f"MLflow's database ({damage}) was moved to {aside}; its runs are rebuilt")
+        name = None  # it holds the runs of all campaigns
     checked = [name] if name is not None else known
     for campaign in checked:
-        wrong, done = repair_campaign(project, campaign, from_scratch=from_scratch)
+        wrong, done = _repair_campaign(project, campaign, from_scratch=from_scratch)
         disagreements += wrong
         repaired += done
     return {"campaigns": checked, "disagreements": disagreements, "repaired": repaired}
 
 
-def repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
-    """Return what disagrees in one campaign, and what was done about it."""
+def _repair_campaign(project: Path, campaign: str, *, from_scratch: bool) -> tuple[list[str], list[str]]:
+    """Return the disagreements of one campaign, and its repairs."""
     folder = ProjectFolder(project).campaign(campaign)
     if is_written(folder.log):
-        return [], [f"{campaign} is being run; it was left alone"]
+        return [], [f"{campaign} is running; it was skipped"]
     done = [f"{project / name} was restored from the ref" for name in restore_missing(project, campaign)]
     wrong = list(dict.fromkeys(_disagreements(project, folder)))
     if any(check_logs(folder)):
@@ -66,15 +69,15 @@ def _disagreements(project: Path, folder: CampaignFolder) -> Iterator[str]:
 
 
 def _rebuild(project: Path, folder: CampaignFolder, *, from_scratch: bool) -> list[str]:
-    """Write MLflow's runs from the logs; ids stay where there is one run for each attempt."""
+    """Rebuild MLflow's runs from the logs; existing runs keep their ids, duplicates are deleted."""
     if from_scratch:
-        dropped = drop_runs(project, folder.name)
-        done = [f"{folder.name}: {dropped} MLflow runs were dropped, to be written anew"]
+        deleted = delete_runs(project, folder.name)
+        done = [f"{folder.name}: {deleted} MLflow runs were deleted, to be rebuilt"]
     else:
-        doubles = drop_doubles(project, folder.name)
-        done = [f"{folder.name}: {doubles} doubled MLflow runs were dropped"] if doubles else []
+        deleted = delete_duplicate_runs(project, folder.name)
+        done = [f"{folder.name}: {deleted} duplicate MLflow runs were deleted"] if deleted else []
     tracker = CampaignTracker(project, folder.name)
-    tracker.catch_up()
+    tracker.sync()
     ids = tracker.run_ids_json()
     if not folder.runs.is_file() or folder.runs.read_text() != ids:
         write_atomically(folder.runs, ids)

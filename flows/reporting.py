@@ -1,4 +1,4 @@
-"""Reports on campaigns: what their submissions are worth on the true answers."""
+"""Grade campaigns' submissions on the true answers, as MLE-bench's reports."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,10 +21,11 @@ from comind.evaluation.past import PastGrade, grade_past
 __all__ = ["campaigns_in", "grade_prepared", "report_on"]
 
 _NOTHING = "there is no submission"
+_PICK_FIELDS = ("folds", "confidence", "shrinkage")
 
 
 def campaigns_in(folder: Path) -> list[Path]:
-    """Return the campaigns that a path means: one itself, or all in a project or in its runs/.
+    """Return the folders of campaigns at a path: itself, or all in a project or in its runs/.
 
     Raises:
         CampaignError: there is none.
@@ -39,14 +40,14 @@ def campaigns_in(folder: Path) -> list[Path]:
 
 
 def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> CompetitionReport:
-    """Return the report on the submission of the campaign in `run`.
+    """Grade the submission of the campaign in the folder `run`.
 
-    For campaigns on competitions of MLE-bench, `data` is its data folder, with `<id>/prepared` in it,
-    and `mode` says whose judgement is wanted.
+    For competitions of MLE-bench, `data` is its data folder, with `<id>/prepared` in it, and `mode`
+    chooses the rules of Kaggle or of MLE-bench's graders.
 
     Raises:
         CampaignError: the folder holds no campaign.
-        CompetitionError: the true answers are not at hand.
+        CompetitionError: the true answers are missing.
     """
     folder = CampaignFolder(run)
     state = read_state(folder)
@@ -71,22 +72,15 @@ def report_on(run: Path, data: Path | None = None, mode: Mode = Mode.KAGGLE) -> 
         track="closed" if spec.community == NO_COMMUNITY else "community",
         issues=tuple(entry.issues) if entry else (),
         **_validation(state, read_tuning(state, folder)),
-        **_choice(state),
+        **{name: getattr(state.picked, name) for name in _PICK_FIELDS if state.picked},
         **kind,
         mode=mode.value,
-        **_judged(grade),
+        **_grade_fields(grade),
     )
 
 
-def _choice(state: CampaignState) -> dict[str, Any]:
-    """Return what the final pick rests on."""
-    if state.picked is None:
-        return {}
-    return {name: getattr(state.picked, name) for name in ("folds", "confidence", "shrinkage")}
-
-
 def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
-    """Return the score that the campaign itself gave what it delivered, and what to know of it."""
+    """Return the validation score of the delivered submission, its optimism, and warnings."""
     warnings = state.split.warnings if state.split else ()
     fields = {
         "gradings": tuning.gradings,
@@ -101,9 +95,9 @@ def _validation(state: CampaignState, tuning: Tuning) -> dict[str, Any]:
 
 
 def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> PastGrade:
-    """Return how a submission to a competition of MLE-bench scores, and where that stands.
+    """Grade a submission to a competition of MLE-bench.
 
-    Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; otherwise the
+    Rank and win rate need the whole leaderboard, `leaderboard.csv` beside `prepared`; without it, the
     registry's thresholds decide on medals.
 
     Raises:
@@ -137,7 +131,7 @@ def grade_prepared(prepared: PreparedFolder, submission: Path, mode: Mode) -> Pa
 
 
 def _grade_past(competition: Path, submission: Path) -> PastGrade:
-    """Return how a submission to a competition folder of ours scores, and where that stands."""
+    """Grade a submission to a past competition in a folder of our format."""
     loaded = load_competition(competition)
     if not loaded.answers.is_file():
         raise CompetitionError(
@@ -145,7 +139,7 @@ def _grade_past(competition: Path, submission: Path) -> PastGrade:
             hint="for a competition of MLE-bench, name its data folder with --data",
         )
     given = submission.is_file()
-    try:  # without a submission, the sample says what the metric and the thresholds are
+    try:  # without a submission, the sample's grade provides metric and thresholds
         grade = grade_past(loaded, submission if given else loaded.public / "sample_submission.csv")
     except SubmissionError as error:
         raise CompetitionError(str(error), hint=error.hint) from None
@@ -153,8 +147,8 @@ def _grade_past(competition: Path, submission: Path) -> PastGrade:
     return grade if given else grade.model_copy(update=nothing)
 
 
-def _judged(grade: PastGrade) -> dict[str, Any]:
-    """Return the fields of a report that say what a submission is worth."""
+def _grade_fields(grade: PastGrade) -> dict[str, Any]:
+    """Return the fields of a report that come from the grade."""
     fields = {
         "metric": grade.metric,
         "is_lower_better": not grade.maximize,

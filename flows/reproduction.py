@@ -1,4 +1,4 @@
-"""Have a submission again from its lineage alone, and say how far it is the same; no model is called."""
+"""Reproduce a submission from its lineage, without model calls, and compare it with the original."""
 
 import tempfile
 from dataclasses import asdict, dataclass
@@ -31,7 +31,7 @@ __all__ = ["clear_reproductions", "reproduce"]
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """One attempt, run again; as it is told with `--json`."""
+    """One reproduced attempt; an element of `parts` with `--json`."""
 
     attempt: str
     verdict: Verdict
@@ -45,14 +45,14 @@ class _Part:
 
 
 def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool) -> dict[str, Any]:
-    """Return the contract's answer of `comind reproduce`.
+    """Run scripts of a campaign again; returns the JSON values of `comind reproduce`.
 
-    `project` is a git repository with the campaign's ref, or a clone of one that has it; `name` is a
-    campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything`, all that was
-    published is run again, not only what was handed in. No `sandbox` is the strongest that seals.
+    `project` is a git repository with the campaign's ref, or a clone of one; `name` a campaign,
+    `CAMPAIGN/attempt-000`, or the id of an MLflow run. With `everything` all published solutions run,
+    else the final pick and its refit. `sandbox` None is the strongest available.
 
     Raises:
-        CampaignError: there is no such campaign or run, or it handed nothing in.
+        CampaignError: there is no such campaign or run, or it has no submission.
         LogError: a log was changed.
         DataError: data or script are not what was recorded.
         ServiceError: DVC, git or the sandbox is missing or refuses.
@@ -72,34 +72,34 @@ def reproduce(project: Path, name: str, *, sandbox: str | None, everything: bool
         finally:
             runtime.close()
         differences = _environment_differences(state, targets[-1], runtime.spec)
-    return _answer(campaign, state, parts, differences)
+    return _summarize(campaign, state, parts, differences)
 
 
 def clear_reproductions(project: Path) -> list[Path]:
-    """Remove what killed reproductions left behind, labels among it; returns what that was."""
+    """Remove the folders of killed reproductions, which hold labels; returns their paths."""
     return remove_stale_folders(*_workplaces(project))
 
 
 def _workplaces(project: Path) -> tuple[Path, str]:
-    """Return where we work, on the disk of DVC's cache, and how the folders there are called."""
+    """Return parent and prefix of temporary folders; the parent is on the disk of DVC's cache."""
     return project / ".dvc" / "tmp", "reproduce"
 
 
-def _answer(
+def _summarize(
     campaign: str, state: CampaignState, parts: list[_Part], differences: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Put the parts together: hashes of what was handed in, the score of what was scored."""
+    """Combine the parts: the worst verdict, hashes of the delivered one, score of the scored one."""
     worst = max(parts, key=lambda part: part.verdict.distance)
     delivered = state.delivered()
-    handed_in = next((p for p in parts if delivered and p.attempt == delivered.id), parts[-1])
-    scored = next((part for part in parts if part.expected_score is not None), handed_in)
+    submission = next((p for p in parts if delivered and p.attempt == delivered.id), parts[-1])
+    scored = next((part for part in parts if part.expected_score is not None), submission)
     return {
         "campaign": campaign,
-        "attempt": handed_in.attempt,
+        "attempt": submission.attempt,
         "verdict": worst.verdict.value,
         "difference": worst.difference,
-        "submission_sha256": handed_in.submission_sha256,
-        "expected_sha256": handed_in.expected_sha256,
+        "submission_sha256": submission.submission_sha256,
+        "expected_sha256": submission.expected_sha256,
         "score": scored.score,
         "expected_score": scored.expected_score,
         "environment_matches": not differences,
@@ -109,19 +109,19 @@ def _answer(
 
 
 def _targets(state: CampaignState, attempt: str | None, *, everything: bool) -> list[str]:
-    """Return whose scripts are run again: the pick first, then its refit, then others."""
-    handed_in = [each.id for each in state.works.codes() if each.submitted is not None]
+    """Return the attempts whose scripts run again: the pick first, then its refit, then others."""
+    submitted = [each.id for each in state.works.codes() if each.submitted is not None]
     if attempt is not None:
-        if attempt not in handed_in:
+        if attempt not in submitted:
             raise CampaignError(
-                f"{attempt} of {state.spec.id} handed nothing in",
-                hint=f"these did: {', '.join(handed_in)}",
+                f"{attempt} of {state.spec.id} has no submission",
+                hint=f"these have one: {', '.join(submitted)}",
             )
         return [attempt]
     chosen, delivered = state.chosen(), state.delivered()
     if chosen is None or delivered is None:
-        raise CampaignError(f"{state.spec.id}: no attempt handed anything in")
-    wanted = [chosen.id, delivered.id, *(handed_in if everything else [])]
+        raise CampaignError(f"{state.spec.id}: no attempt has a submission")
+    wanted = [chosen.id, delivered.id, *(submitted if everything else [])]
     return list(dict.fromkeys(wanted))
 
 
@@ -130,11 +130,10 @@ def _runtime(
 ) -> CampaignRuntime:
     assert state.split is not None
     folder = ProjectFolder(place)
-    # DVC keeps no modes; labels are for us alone.
+    # DVC does not restore modes; labels must not be readable by others.
     SplitFolder(folder.splits / state.split.key).sealed.chmod(0o700)
     runtime = CampaignRuntime(folder, folder.campaign(campaign), foreign=True)
-    # Never what the campaign asked for: its log may be a stranger's, and ask for no isolation.
-    # And of its folders on the host, none: the store is the one of this project.
+    # The log is not trusted: its sandbox may be unsealed, and its store may name any folder of the host.
     own = {"sandbox": sandbox or "auto", "store": store}
     runtime.spec = runtime.spec.model_copy(update=own)
     return runtime
@@ -186,10 +185,10 @@ def _explained(difference: str, score: float | None, expected: float | None) -> 
 
 
 def _script(state: CampaignState, folder: WorkFolder, work_id: str) -> Script:
-    """Return the script as the ref holds it, if it is what was recorded.
+    """Read an attempt's script from the ref, and verify its hash.
 
     Raises:
-        DataError: it is missing, or was changed.
+        DataError: it is missing, or not what was recorded.
     """
     script = script_for(state, read_log(folder.log, WORK_EVENTS), work_id)
     assert script is not None

@@ -1,4 +1,4 @@
-"""What came of a campaign, read from the disk alone."""
+"""Summarize a campaign for `comind solve`, from its files alone."""
 
 from pathlib import Path
 from typing import Any
@@ -11,19 +11,19 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.campaign.loop import read_state
 from comind.campaign.reports.tuning import tuning_of
 from tasks.git import campaign_commit
-from tasks.tracking.campaign import run_of
+from tasks.tracking.campaign import campaign_run_id
 
 __all__ = ["result_of"]
 
 
 def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
-    """Return the contract's answer of `comind solve`; what is not known yet is None."""
+    """Return the JSON values of `comind solve`; None for what is not known yet."""
     state = read_state(folder)
     picked = state.chosen()
     score = picked.score if picked else None
     attempts = state.works.attempts()
-    made = _made_by(state, picked) if picked else []
-    source = "baseline" if {each.work.role for each in made} == {BASELINE_ROLE} else "agent"
+    sources = _sources(state, picked) if picked else []
+    source = "baseline" if {each.work.role for each in sources} == {BASELINE_ROLE} else "agent"
     works = {log.parent.name: WORK_LOG.read(log) for log in folder.logs()}
     ran, tuning = list(works.values()), tuning_of(state, works)
     return {
@@ -37,9 +37,7 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "picked": picked.id if picked else None,
         "pick_reason": state.picked.reason if state.picked else None,
         "pick_evidence": state.picked.evidence if state.picked else None,
-        "folds": state.picked.folds if state.picked else None,
-        "confidence": state.picked.confidence if state.picked else None,
-        "shrinkage": state.picked.shrinkage if state.picked else None,
+        **{name: getattr(state.picked, name, None) for name in ("folds", "confidence", "shrinkage")},
         "refitted": state.refit() is not None,
         "blend": _blend(state),
         "validation_score": score.value.value if score else None,
@@ -53,21 +51,21 @@ def result_of(project: Path, folder: CampaignFolder) -> dict[str, Any]:
         "seconds": round(state.spend.seconds, 1),
         "tokens": sum(each.spend.tokens for each in ran),
         "usd": round(sum(each.spend.usd for each in ran), 6),
-        "mlflow_run_id": run_of(project, folder.name),
+        "mlflow_run_id": campaign_run_id(project, folder.name),
         "dvc_rev": campaign_commit(project, folder.name),
         "sealed": bool(ran) and all(each.sealed is not False for each in ran),
     }
 
 
-def _made_by(state: CampaignState, picked: Attempt) -> list[Attempt]:
-    """Return the attempts whose code a submission comes from: of a blend, its members."""
+def _sources(state: CampaignState, picked: Attempt) -> list[Attempt]:
+    """Return the attempts whose code made a submission: the members of a blend, else itself."""
     if picked.work.blend is None:
         return [picked]
     return [state.works.attempt(parent) for parent in picked.work.parents]
 
 
 def _blend(state: CampaignState) -> str | None:
-    """Return what was averaged, or why nothing was; None where there was nothing to average."""
+    """Return the blend and its gain, or why there is none; None where none was considered."""
     if state.judged is None:
         return None
     blended = state.works.blend()

@@ -1,8 +1,8 @@
-"""Follow a competition on a schedule: a Prefect deployment, and a worker that carries out its runs.
+"""Follow a competition on a schedule: a Prefect deployment, and a worker that executes its runs.
 
-The deployment, its schedule and its runs are shown by Prefect's page, where they can be paused and
-started by hand. With a server of one's own (`PREFECT_API_URL`) the deployment stays there when we end;
-any worker of its pool on a machine with this project goes on with it.
+Prefect's page shows the deployment, its schedule and its runs; they can be paused and started there. On
+a configured server (`PREFECT_API_URL`) the deployment outlives this process: any worker of its pool on a
+machine with this project executes its runs.
 """
 
 import hashlib
@@ -32,28 +32,29 @@ from comind.errors import OrchestrationError
 from comind.eventlog.log import is_written
 from comind.following.state import following_log_path
 from flows.following import FollowingParams, follow_competition
-from flows.orphans import close_runs, in_states
+from flows.orphans import crash_runs, in_states
 from flows.server import service_log, start_service
 
-__all__ = ["POOL", "deploy", "reason_of", "work"]
+__all__ = ["deploy", "failure_reason", "work"]
 
-POOL = "comind"
-_TICK_SECONDS = 1.0
-_PREFECTS_WORDS = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")
+_POOL = "comind"
+_POLL_SECONDS = 1.0
+_PREFIX = re.compile(r"^(Flow run encountered an exception: )?(\w+Error: )?")  # Prefect's
 
 
 def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) -> UUID:
-    """Make or renew the deployment, with a run that is due now; the next ones follow at the interval.
+    """Create or update the deployment, with a first run now and the next ones at the interval `every`.
 
-    A run that is due while the one before is still going on is left out: days do not overlap.
+    A run that is due while another is running is cancelled: runs do not overlap.
     """
     with get_client(sync_client=True) as client:
         try:
-            client.read_work_pool(POOL)
+            client.read_work_pool(_POOL)
         except ObjectNotFound:
-            client.create_work_pool(WorkPoolCreate(name=POOL, type="process"))
+            client.create_work_pool(WorkPoolCreate(name=_POOL, type="process"))
     deployment = follow_competition.to_deployment(
-        name=f"{slug}-{hashlib.sha256(str(project).encode()).hexdigest()[:6]}",  # a server serves many
+        # Several projects may use one server, so the name contains a hash of the path.
+        name=f"{slug}-{hashlib.sha256(str(project).encode()).hexdigest()[:6]}",
         schedule=Schedule(interval=every, anchor_date=datetime.now(UTC)),
         parameters={
             "project": str(project),
@@ -63,53 +64,56 @@ def deploy(project: Path, slug: str, params: FollowingParams, every: timedelta) 
         concurrency_limit=ConcurrencyLimitConfig(
             limit=1, collision_strategy=ConcurrencyLimitStrategy.CANCEL_NEW
         ),
-        work_pool_name=POOL,
+        work_pool_name=_POOL,
         job_variables={"working_dir": str(project)},
         entrypoint_type=EntrypointType.MODULE_PATH,
     )
-    made = cast("UUID", cast("RunnerDeployment", deployment).apply())  # coroutines only in a loop
-    _close_killed(project, slug, made)
+    # Both calls return coroutines only inside an event loop.
+    made = cast("UUID", cast("RunnerDeployment", deployment).apply())
+    _crash_killed(project, slug, made)
     with get_client(sync_client=True) as client:
-        client.create_flow_run_from_deployment(made)  # a schedule begins one interval later
+        client.create_flow_run_from_deployment(made)  # the schedule's first run is one interval later
     return made
 
 
-def work(project: Path, deployment: UUID, *, runs: int | None, tell: Callable[[FlowRun], None]) -> None:
-    """Carry out what is due, until so many runs have ended; `tell` is called with each that has.
+def work(
+    project: Path, deployment: UUID, *, runs: int | None, on_end: Callable[[FlowRun], None]
+) -> None:
+    """Run a worker until `runs` flow runs have ended; `on_end` is a callback for each.
 
     Raises:
         OrchestrationError: the worker has ended, or the last run has failed.
     """
-    told = {each.id for each in _ended(deployment)}
-    before, last = len(told), None
-    command = ["prefect", "worker", "start", "--pool", POOL, "--type", "process"]
-    quick = {"PREFECT_WORKER_QUERY_SECONDS": "2"}  # how often it asks for what is due
-    worker = start_service(project, "worker", command, quick)
+    seen = {each.id for each in _ended(deployment)}
+    before, last = len(seen), None
+    command = ["prefect", "worker", "start", "--pool", _POOL, "--type", "process"]
+    polling = {"PREFECT_WORKER_QUERY_SECONDS": "2"}
+    worker = start_service(project, "worker", command, polling)
     try:
-        while runs is None or len(told) < before + runs:
+        while runs is None or len(seen) < before + runs:
             for each in _ended(deployment):
-                if each.id not in told:
-                    told.add(each.id)
+                if each.id not in seen:
+                    seen.add(each.id)
                     last = each
-                    tell(each)
+                    on_end(each)
             if not worker.alive():
                 log = service_log(project, "worker")
                 raise OrchestrationError("the worker has ended", hint=f"see {log}")
-            time.sleep(_TICK_SECONDS)
+            time.sleep(_POLL_SECONDS)
     finally:
         worker.stop()
     if last is not None and not (last.state and last.state.is_completed()):
-        raise OrchestrationError(f"the last run has failed: {reason_of(last)}")
+        raise OrchestrationError(f"the last run has failed: {failure_reason(last)}")
 
 
-def reason_of(run: FlowRun) -> str:
-    """Return why a run has failed, in our own words as far as they are known."""
-    message = (run.state.message if run.state else None) or "nobody knows why"
-    return _PREFECTS_WORDS.sub("", message.splitlines()[0])
+def failure_reason(run: FlowRun) -> str:
+    """Return the message of a failed run, without Prefect's prefix."""
+    message = (run.state.message if run.state else None) or "the reason is unknown"
+    return _PREFIX.sub("", message.splitlines()[0])
 
 
 def _ended(deployment: UUID) -> list[FlowRun]:
-    """Return the newest runs that were carried out, oldest first; what was left out does not count."""
+    """Return the newest 100 executed runs, oldest first; cancelled runs do not count."""
     with get_client(sync_client=True) as client:
         runs = client.read_flow_runs(
             deployment_filter=_only(deployment),
@@ -120,16 +124,16 @@ def _ended(deployment: UUID) -> list[FlowRun]:
     return runs[::-1]
 
 
-def _close_killed(project: Path, slug: str, deployment: UUID) -> None:
-    """Close runs whose process was killed: each would keep the deployment's one slot for good."""
+def _crash_killed(project: Path, slug: str, deployment: UUID) -> None:
+    """Mark runs of killed processes as crashed: each would hold the deployment's one slot."""
     if is_written(following_log_path(project, slug)):
-        return  # somebody is at it
+        return  # a live process holds the log's lock
     with get_client(sync_client=True) as client:
         killed = client.read_flow_runs(
             deployment_filter=_only(deployment),
             flow_run_filter=in_states("RUNNING", "PENDING", "CANCELLING"),
         )
-    close_runs(killed)
+    crash_runs(killed)
 
 
 def _only(deployment: UUID) -> DeploymentFilter:

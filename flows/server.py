@@ -1,8 +1,13 @@
-"""Prefect's server: the one that is configured, the one that runs here already, or one of our own."""
+"""Environment variables and servers of the tools: Prefect and MLflow.
+
+A campaign uses the Prefect server of `PREFECT_API_URL`, else the one that `comind ui` runs for the
+project, else it starts its own.
+"""
 
 import contextlib
 import json
 import os
+import shutil
 import socket
 import sys
 import time
@@ -12,20 +17,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from comind.campaign.log.campaign_folders import ProjectFolder
-from comind.errors import OrchestrationError
-from comind.system.files import write_atomically
+from comind.errors import ComindError, DiskError, OrchestrationError
+from comind.system.files import DISK_FULL, ROOM_HINT, write_atomically
 from comind.system.process_identity import process_identity
 from comind.system.supervised import SupervisedProcess, start_supervised
 from flows.orphans import OWNER
 
 __all__ = [
     "announce",
-    "answers",
     "api_address",
     "ended_early",
     "free_port",
     "is_free",
     "prefect_server",
+    "prepare_environment",
+    "service_log",
     "start_prefect",
     "start_service",
     "wait_for",
@@ -33,37 +39,87 @@ __all__ = [
 
 _START_SECONDS = 180.0
 _DRAIN_SECONDS = 5.0
-_TRIES = 3  # a free port can be taken between looking and binding
+_START_ATTEMPTS = 3  # another process can bind a free port before the server does
 _HOST = "127.0.0.1"
+_MIN_FREE_BYTES = 1 << 20
 
 
 ended_early = False
-"""Whether a server ended under us: its client would try for minutes to send what is queued."""
+"""Whether a server ended during the block: its client would retry for minutes what is queued."""
+
+
+def prepare_environment(project: Path) -> None:
+    """Set the tools' environment variables: folders of the project, no telemetry.
+
+    Call it before any of the tools is imported: they read their settings on import.
+    """
+    os.environ.update(
+        {
+            "DO_NOT_TRACK": "true",  # MLflow accepts only this value, not "1"
+            "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+            "MLFLOW_DISABLE_TELEMETRY": "true",
+            "MLFLOW_LOGGING_LEVEL": "WARNING",
+            "DVC_NO_ANALYTICS": "1",
+            "ITERATIVE_DO_NOT_TRACK": "1",
+            "GX_ANALYTICS_ENABLED": "false",
+            # An ephemeral server would outlive a killed campaign; ours does not.
+            "PREFECT_SERVER_ALLOW_EPHEMERAL_MODE": "false",
+            "PREFECT_HOME": str(ProjectFolder(project).orchestration),
+            "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        }
+    )
+    # Prefect's log goes to its server and is shown beside the run, not on the terminal.
+    os.environ.setdefault("PREFECT_LOGGING_HANDLERS_CONSOLE_LEVEL", "CRITICAL")
+    # Prefect's client logs each event that it cannot send; users need not see that.
+    os.environ.setdefault("PREFECT_LOGGING_INTERNAL_LEVEL", "CRITICAL")
+    os.environ.setdefault("PREFECT_CLI_PROMPT", "false")
+    # With the default number of retries, each call to a dead server takes a minute.
+    os.environ.setdefault("PREFECT_CLIENT_MAX_RETRIES", "3")
 
 
 @contextlib.contextmanager
 def prefect_server(project: Path) -> Iterator[str]:
-    """Have a Prefect server for the length of the block; yields its API address.
+    """Provide a Prefect server for the length of the block; yields the address of its API.
 
-    `PREFECT_API_URL` names a server to use; else the one that `comind ui` keeps for this project; else a
-    server is started, which ends with the block, and with us if we are killed.
+    A server that is started here is stopped at the end of the block, also when this process is killed.
 
     Raises:
-        OrchestrationError: the configured server does not answer, or ours does not start.
+        OrchestrationError: the configured server does not answer, ours does not start, or the server
+            ended during the block.
+        DiskError: the disk became full during the block.
     """
     global ended_early  # noqa: PLW0603 - only how this process ends depends on it
     with _some_server(project) as address:
         try:
             yield address
+        except ComindError:
+            raise
+        except Exception as error:
+            known = _known_cause(error, project, address)
+            if known is None:
+                raise
+            raise known from None
         finally:
-            ended_early = not answers(f"{address}/health")
+            ended_early = not _answers(f"{address}/health")
+
+
+def _known_cause(error: Exception, project: Path, api: str) -> ComindError | None:
+    """Map an exception of a tool to an error that users can act on; None for a bug of our own."""
+    full = isinstance(error, OSError) and error.errno in DISK_FULL
+    if full or shutil.disk_usage(project).free < _MIN_FREE_BYTES:
+        return DiskError(f"{project}: there is no room left on the disk", hint=ROOM_HINT)
+    if not _answers(f"{api}/health"):
+        return OrchestrationError(
+            f"the Prefect server at {api} has ended", hint="resume with comind solve --resume"
+        )
+    return None
 
 
 @contextlib.contextmanager
 def _some_server(project: Path) -> Iterator[str]:
     configured = os.environ.get("PREFECT_API_URL")
     if configured:
-        if not answers(f"{configured}/health"):
+        if not _answers(f"{configured}/health"):
             raise OrchestrationError(
                 f"the Prefect server at {configured} does not answer",
                 hint="start it, or unset PREFECT_API_URL",
@@ -76,15 +132,15 @@ def _some_server(project: Path) -> Iterator[str]:
     try:
         yield address
     finally:
-        if answers(f"{address}/health"):  # else it would wait for a server that is gone
-            _send_what_is_queued()
+        if _answers(f"{address}/health"):  # else the flush would wait for its timeout
+            _flush_queues()
         del os.environ["PREFECT_API_URL"]
         if server is not None:
             server.stop()
 
 
 def _start(project: Path) -> tuple[str, SupervisedProcess]:
-    for _ in range(_TRIES):
+    for _ in range(_START_ATTEMPTS):
         port = free_port()
         server, address = start_prefect(project, "prefect", port), api_address(port)
         if wait_for(f"{address}/health", server):
@@ -94,8 +150,8 @@ def _start(project: Path) -> tuple[str, SupervisedProcess]:
     raise OrchestrationError("the Prefect server did not start", hint=f"see {log}")
 
 
-def _send_what_is_queued() -> None:
-    """Let Prefect's background threads send logs and events while the server is still there."""
+def _flush_queues() -> None:
+    """Send the logs and events that Prefect's background threads have queued."""
     if "prefect" not in sys.modules:
         return
     from prefect.events.worker import EventsWorker
@@ -106,7 +162,7 @@ def _send_what_is_queued() -> None:
 
 
 def start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
-    """Start a Prefect server; its page must be told the port, or it looks for the default one."""
+    """Start a Prefect server; its page needs the port, else it requests the default one."""
     page = {
         "PREFECT_SERVER_UI_API_URL": api_address(port),
         "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
@@ -116,14 +172,14 @@ def start_prefect(project: Path, name: str, port: int) -> SupervisedProcess:
 
 
 def api_address(port: int) -> str:
-    """Return the address of the API of a Prefect server of ours."""
+    """Return the address of the API of a Prefect server on this machine."""
     return f"http://{_HOST}:{port}/api"
 
 
 def start_service(
     project: Path, name: str, command: list[str], settings: dict[str, str]
 ) -> SupervisedProcess:
-    """Start a Python module as a server that ends with us; it logs to a file of its name."""
+    """Start a Python module as a server that ends with this process; it logs to `service_log`."""
     return start_supervised(
         [sys.executable, "-m", *command],
         env={**os.environ, **settings, OWNER: process_identity()},
@@ -133,22 +189,26 @@ def start_service(
 
 
 def service_log(project: Path, name: str) -> Path:
-    """Return the file that a server logs to."""
+    """Return the log file of a server."""
     return ProjectFolder(project).orchestration / f"{name}-server.log"
 
 
 def wait_for(address: str, server: SupervisedProcess) -> bool:
-    """Wait until `address` answers; False when the server ends or does not answer in time."""
+    """Poll `address` until it answers; False on timeout, or when the server ends."""
     end = time.monotonic() + _START_SECONDS
     while time.monotonic() < end and server.alive():
-        if answers(address):
+        if _answers(address):
             return True
         time.sleep(0.1)
     return False
 
 
 def announce(project: Path, address: str) -> Path:
-    """Let campaigns of this project use a running server; returns the note, to be removed at its end."""
+    """Write the file by which campaigns of this project find a running server.
+
+    Returns:
+        The file, to be removed when the server ends.
+    """
     note = ProjectFolder(project).orchestration / "server.json"
     write_atomically(note, json.dumps({"api": address}))
     return note
@@ -160,11 +220,11 @@ def _announced(project: Path) -> str | None:
         address = str(json.loads(note.read_text())["api"])
     except (OSError, ValueError, KeyError):
         return None
-    return address if answers(f"{address}/health") else None
+    return address if _answers(f"{address}/health") else None
 
 
-def answers(address: str) -> bool:
-    """Say whether a server answers here and now."""
+def _answers(address: str) -> bool:
+    """Return whether a server answers a request to `address` with 200."""
     try:
         with urllib.request.urlopen(address, timeout=5) as answer:  # noqa: S310 - always http
             return bool(answer.status == 200)  # noqa: PLR2004 - HTTP OK
@@ -173,14 +233,14 @@ def answers(address: str) -> bool:
 
 
 def free_port() -> int:
-    """Return a port of the loopback that nobody uses at this moment."""
+    """Return a port of the loopback that is free now."""
     with socket.socket() as probe:
         probe.bind((_HOST, 0))
         return int(probe.getsockname()[1])
 
 
 def is_free(port: int) -> bool:
-    """Say whether a server could listen on this port of the loopback."""
+    """Return whether a server could bind this port of the loopback."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,7 +1,4 @@
-"""The stages of `dvc.yaml` for the competition in `params.yaml`.
-
-`python -m flows.stages NAME` runs the stage `prepare`, `solve` or `evaluate` in the project folder.
-"""
+"""Run a stage of `dvc.yaml` in the project folder: `python -m flows.stages prepare|solve|evaluate`."""
 
 import json
 import shutil
@@ -13,18 +10,18 @@ from typing import Any
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.seal import make_split
 from comind.system.files import copy_plain_tree, write_atomically
-from flows.cli.places import find_competition
+from flows.cli.paths import find_competition
 from flows.params import read_params
 
-__all__ = ["evaluate", "main", "prepare", "solve"]
+__all__ = ["main"]
 
 _PREPARED = Path("data/prepared")
 _SOLVED = Path("data/solved")
 _EVALUATED = Path("data/evaluated")
 
 
-def prepare() -> None:
-    """Split the competition; public and sealed part are outputs of their own."""
+def _prepare() -> None:
+    """Split the competition of `params.yaml`; public and sealed part are separate outputs."""
     params = read_params(Path.cwd()).prepare
     competition = load_competition(find_competition(params.competition, Path.cwd()))
     split = make_split(competition, Path("data/splits"), seed=params.seed)
@@ -33,7 +30,7 @@ def prepare() -> None:
         copy_plain_tree(part, _PREPARED / part.name)
 
 
-def solve() -> None:
+def _solve() -> None:
     """Run a campaign with the parameters of the section `solve`."""
     competition = read_params(Path.cwd()).prepare.competition
     answer = _comind("solve", competition)
@@ -42,7 +39,7 @@ def solve() -> None:
     write_atomically(_SOLVED / "metrics.json", json.dumps({key: answer[key] for key in kept}))
 
 
-def evaluate() -> None:
+def _evaluate() -> None:
     """Grade the submission on the true answers, where the competition has them."""
     competition = read_params(Path.cwd()).prepare.competition
     answer = _comind("grade", competition, str(_SOLVED / "submission.csv"))
@@ -60,8 +57,8 @@ def _comind(*arguments: str) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run the stage that is named."""
-    {"prepare": prepare, "solve": solve, "evaluate": evaluate}[sys.argv[1]]()
+    """Run the stage that the first argument names."""
+    {"prepare": _prepare, "solve": _solve, "evaluate": _evaluate}[sys.argv[1]]()
 
 
 if __name__ == "__main__":

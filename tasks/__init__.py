@@ -1,4 +1,4 @@
-"""Prefect tasks: each takes values, calls one library function, returns a value.
+"""Prefect tasks, and the adapters of MLflow, DVC and git.
 
-The only place that knows MLflow and DVC.
+A task takes values, calls one library function and returns a value.
 """

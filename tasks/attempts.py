@@ -1,4 +1,7 @@
-"""Attempts and thoughts, each from wherever its log stands, and proofs of what attempts handed in."""
+"""Tasks that run attempts and thoughts, grade submissions and prove scripts.
+
+A retry resumes from the log of the work, so it repeats only what is not recorded.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,61 +13,80 @@ from comind.campaign.log.campaign_events import ScriptProved
 from comind.campaign.log.outcome import Outcome
 from comind.campaign.log.work import Code, Think
 from comind.domain.metric import Paired
+from comind.evaluation.forms import test_form
 from comind.evaluation.report import Grader, GradeReport
 from comind.wiring.proof import prove
-from comind.wiring.runtime import runtime_of
-from tasks.submissions import grade_submission
+from comind.wiring.runtime import get_runtime
 
-__all__ = ["ideate", "prove_script", "run_attempt"]
+__all__ = ["check_final_submission", "grade_submission", "ideate", "prove_script", "run_attempt"]
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
 def run_attempt(project: Path, campaign: str, work_id: str, work: Code) -> Outcome:
-    """Carry out one attempt; a retry goes on from the attempt's log."""
-    return _carry_out(project, campaign, work_id, work)
+    """Run one attempt to its end."""
+    return _run_work(project, campaign, work_id, work)
 
 
 @task(cache_policy=NO_CACHE, task_run_name="{work_id}", retries=1, retry_delay_seconds=2)
 def ideate(project: Path, campaign: str, work_id: str, work: Think) -> Outcome:
-    """Carry out one piece of thinking; a retry goes on from its log."""
-    return _carry_out(project, campaign, work_id, work)
+    """Run one `Think` to its end."""
+    return _run_work(project, campaign, work_id, work)
 
 
 @task(cache_policy=NO_CACHE, task_run_name="prove {work_id}", retries=1, retry_delay_seconds=2)
 def prove_script(project: Path, campaign: str, work_id: str, seconds: float) -> ScriptProved:
-    """Return whether an attempt's script gives its submissions again; it leaves nothing behind."""
-    return prove(runtime_of(project, campaign), work_id, seconds)
+    """Run an attempt's script again, for `seconds` at most, and compare its submissions."""
+    return prove(get_runtime(project, campaign), work_id, seconds)
 
 
-def _carry_out(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
-    runtime = runtime_of(project, campaign)
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=1)  # grading has no side effects
+def grade_submission(
+    project: Path, campaign: str, validation: Path, test: Path, fold: int = 0
+) -> GradeReport:
+    """Grade a pair of submissions, for the split (0) or a fold of it."""
+    return get_runtime(project, campaign).grader_of(fold).grade(validation, test)
+
+
+@task(cache_policy=NO_CACHE)
+def check_final_submission(project: Path, campaign: str) -> None:
+    """Validate the schema of the final submission, where there is one.
+
+    Raises:
+        SubmissionError: its columns or rows are not those that test.csv requires.
+    """
+    runtime = get_runtime(project, campaign)
+    if runtime.folder.submission.is_file():
+        test_form(runtime.split_folder).read(runtime.folder.submission)
+
+
+def _run_work(project: Path, campaign: str, work_id: str, work: Code | Think) -> Outcome:
     fold = work.fold if isinstance(work, Code) else 0
-    return runtime.execute(work_id, work, _GradingTask(project, campaign, fold))
+    grader = _TaskGrader(project, campaign, fold)
+    return get_runtime(project, campaign).execute(work_id, work, grader)
 
 
 @dataclass(frozen=True, slots=True)
-class _GradingTask:
-    """A grader whose every verdict is a task of its own."""
+class _TaskGrader:
+    """A grader that runs each grading of a pair as a task of its own."""
 
     project: Path
     campaign: str
-    fold: int = 0
-    """Of the split, whose submissions it grades; 0 is the split itself."""
+    fold: int
 
     @property
     def _grader(self) -> Grader:
-        return runtime_of(self.project, self.campaign).grader_of(self.fold)
+        return get_runtime(self.project, self.campaign).grader_of(self.fold)
 
     def grade(self, validation: Path, test: Path) -> GradeReport:
-        """Return the verdict on a pair of submissions."""
+        """Grade a pair of submissions."""
         return grade_submission(self.project, self.campaign, validation, test, self.fold)
 
     def out_of_fold(self, predictions: Path) -> GradeReport:
-        """Return the score of predictions for rows of train.csv."""
+        """Score out-of-fold predictions for the rows of train.csv."""
         return self._grader.out_of_fold(predictions)
 
     def check(self, test: Path) -> GradeReport:
-        """Return whether a test submission has the right form."""
+        """Validate the schema of a test submission."""
         return self._grader.check(test)
 
     def compare(self, one: Path, other: Path) -> Paired:

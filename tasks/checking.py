@@ -1,4 +1,4 @@
-"""A campaign's logs, its ref, its data and its MLflow runs, held against each other."""
+"""Check a campaign's logs, ref and data for consistency; each check yields a line per fault."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,29 +13,29 @@ from comind.errors import ComindError, LogError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_file, write_atomically
 from tasks.git import campaign_commit, campaign_ref, files_at
-from tasks.restoring import unlike_log
-from tasks.verifying import damaged, damaged_cache
+from tasks.restoring import differs_from_log
+from tasks.versioning import find_cache_damage, find_damage
 
 __all__ = ["check_data", "check_logs", "check_ref", "check_work", "restore_missing"]
 
 
 def check_logs(folder: CampaignFolder) -> Iterator[str]:
-    """Yield what is wrong with the logs of a campaign and of its work, a line each."""
+    """Check the logs of a campaign and of its work."""
     for log in folder.logs():
         try:
             read_log(log, WORK_EVENTS)
         except LogError as error:
             yield str(error)
     try:
-        read_state(folder).spec  # noqa: B018 - it says what is missing
+        read_state(folder).spec  # noqa: B018 - raises where the first event is missing
     except LogError as error:
         yield str(error)
 
 
 def check_ref(project: Path, campaign: str) -> Iterator[str]:
-    """Yield where the files here and those in the campaign's ref part, a line each."""
+    """Compare the files of the working tree with those of the campaign's ref."""
     if campaign_commit(project, campaign) is None:
-        yield f"{campaign_ref(campaign)} is missing; the next resume makes it"
+        yield f"{campaign_ref(campaign)} is missing; the next resume creates it"
         return
     try:
         held = files_at(project, campaign_ref(campaign))
@@ -56,7 +56,7 @@ def check_ref(project: Path, campaign: str) -> Iterator[str]:
 
 
 def restore_missing(project: Path, campaign: str) -> list[str]:
-    """Write what the campaign's ref has and the folder has not, and return the names."""
+    """Restore files of the campaign's ref that are missing here; returns their names."""
     if campaign_commit(project, campaign) is None:
         return []
     restored = []
@@ -68,7 +68,7 @@ def restore_missing(project: Path, campaign: str) -> list[str]:
 
 
 def check_work(folder: CampaignFolder, state: CampaignState) -> Iterator[str]:
-    """Yield where outcomes, submissions and scripts are not what the logs say, a line each."""
+    """Compare outcomes, submissions and scripts with the logs."""
     for record in state.works:
         work = folder.work(record.id)
         if record.outcome is None:
@@ -102,16 +102,16 @@ def _check_submission(folder: CampaignFolder, work_id: str, submitted: Submitted
 
 
 def check_data(project: Path, campaign: str, state: CampaignState | None) -> Iterator[str]:
-    """Yield which versioned data is damaged or lost, here or in DVC's cache, a line each."""
+    """Compare versioned data with its hashes, in the working tree and in DVC's cache."""
     if campaign_commit(project, campaign) is None:
         return
     for name, pointer in files_at(project, campaign_ref(campaign), suffix=".dvc").items():
         data = project / name.removesuffix(".dvc")
         here = data.exists()
         if here:
-            yield from (f"{data}: {each}" for each in damaged(project, data, pointer))
-        for each in damaged_cache(project, pointer):
+            yield from (f"{data}: {each}" for each in find_damage(project, data, pointer))
+        for each in find_cache_damage(project, pointer):
             lost = "is neither here nor in" if not here and "missing" in each else "in"
-            yield f"{data}: {lost} DVC's cache: {each} (dvc pull brings it from the remote)"
+            yield f"{data}: {lost} DVC's cache: {each} (dvc pull restores it from the remote)"
     if state is not None:
-        yield from (f"{path} is not what the log names" for path in unlike_log(project, state))
+        yield from (f"{path} is not what the log names" for path in differs_from_log(project, state))

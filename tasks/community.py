@@ -1,4 +1,4 @@
-"""Communities: take them into a store, and keep what was known at a campaign's as-of time."""
+"""Tasks that import communities into a store, and take snapshots as of a campaign's time."""
 
 from pathlib import Path
 
@@ -13,17 +13,17 @@ from comind.community.store.folder_import import ingest_folder
 from comind.community.store.manifest import Import
 from comind.errors import CampaignError
 from comind.system.files import hash_tree
-from tasks.versioning import hash_in, pointer_of, version
+from tasks.versioning import pointer_of, recorded_md5, version
 
 __all__ = ["STORE", "import_community", "ingest_community", "version_store"]
 
 STORE = Path("data", "knowledge", "community")
-"""Where a project keeps its store, unless another is named."""
+"""The default path of a project's store."""
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming
+@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it
 def ingest_community(project: Path, campaign: str) -> CommunityRead:
-    """Take the snapshot of a campaign's community; one with this content is used as it is."""
+    """Take a snapshot of a campaign's community; one with the same content is reused."""
     folder = ProjectFolder(project)
     state = read_state(folder.campaign(campaign))
     if state.split is None:
@@ -49,24 +49,24 @@ def ingest_community(project: Path, campaign: str) -> CommunityRead:
     )
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # what was killed goes on when it is run again
+@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, the next run repeats it
 def import_community(project: Path, store: Path, folder: Path, competition: str) -> Import:
-    """Take a community folder into a store and version it; the same content is taken once."""
+    """Import a community folder into a store and version the store; idempotent by content."""
     done = ingest_folder(store, folder, competition)
     version_store(project, store)
     return done.record
 
 
 def version_store(project: Path, store: Path) -> str:
-    """Put a store under DVC and return its hash; empty for one outside of the project.
+    """Add a store to DVC; returns its hash, or "" for a store outside of the project.
 
-    Files of a store never change once they are named in it, so a version shares all of them with the one
-    before; where the file system can link, the cache takes no second copy.
+    Files of a store are immutable, so versions share them; where the file system supports links, the
+    cache needs no second copy.
 
     Raises:
-        OrchestrationError: DVC refuses.
+        OrchestrationError: DVC fails.
     """
     if not store.resolve().is_relative_to(project.resolve()):
         return ""
     version(project, [store])
-    return hash_in(pointer_of(store))
+    return recorded_md5(pointer_of(store))

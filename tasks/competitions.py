@@ -1,4 +1,4 @@
-"""Competitions: fetch them from Kaggle, hold labels back."""
+"""Tasks that fetch competitions from Kaggle and split them."""
 
 from pathlib import Path
 from typing import Any
@@ -14,37 +14,36 @@ from comind.evaluation.splits.folder import Split
 from comind.kaggle.fetch import Fetched, fetch_competition
 from comind.kaggle.settings import KaggleSettings
 from comind.system.timing import ServerClock
-from comind.wiring.kaggle import open_kaggle
-from comind.wiring.splitting import split_for
+from comind.wiring.competition_data import create_split, open_kaggle
 
 __all__ = ["fetch_from_kaggle", "split_competition"]
 
 
-def _may_answer_later(_task: Any, _run: Any, state: Any) -> bool:
+def _is_transient(_task: Any, _run: Any, state: Any) -> bool:
     return isinstance(state.result(raise_on_failure=False), KaggleBusyError)
 
 
-# What has come stays, and only news is asked for; each request was made again politely before.
-@task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_may_answer_later)
+# The client has retried each request with backoff before; a retry here keeps what was fetched.
+@task(cache_policy=NO_CACHE, retries=1, retry_delay_seconds=60, retry_condition_fn=_is_transient)
 def fetch_from_kaggle(project: Path, slug: str, settings: KaggleSettings) -> Fetched:
-    """Bring a competition's folder up to date with Kaggle; times are those of the place asked."""
+    """Update a competition's folder from Kaggle; recorded times are those of the server."""
     time = ServerClock()
     kaggle, place = open_kaggle(settings, time), ProjectFolder(project).kaggle
     return fetch_competition(kaggle, slug, place, limits=settings.wanted, clock=time)
 
 
-@task(cache_policy=NO_CACHE, retries=0)  # a bad folder stays bad; a crash is repaired by resuming
+@task(cache_policy=NO_CACHE, retries=0)  # errors are permanent; after a crash, resuming repeats it
 def split_competition(project: Path, campaign: str) -> SplitMade:
-    """Split a campaign's competition; a split with this content is used as it is."""
+    """Split a campaign's competition; an existing split of the same content is reused."""
     folder = ProjectFolder(project)
-    split = split_for(folder, folder.campaign(campaign)).read()
+    split = create_split(folder, folder.campaign(campaign)).read()
     facts = split.model_dump(include=set(SplitMade.model_fields) - {"rule", "folds"})
-    rule = f"{split.rule.kind}: {split.rule_reason}{_told(split)}"
+    rule = f"{split.rule.kind}: {split.rule_reason}{_confidence(split)}"
     return SplitMade(**facts, rule=rule, folds=FOLDS)
 
 
-def _told(split: Split) -> str:
-    """Return how sure the rule is, and what share of rows is tied to train in the way that it cuts."""
+def _confidence(split: Split) -> str:
+    """Return the confidence in the rule, and the shares of rows that share a group with train."""
     if split.sure is None:
         return ""
     shares = [

@@ -1,4 +1,4 @@
-"""What work runs in: code, interpreter, packages, sandbox, machine."""
+"""Record the environment of a campaign's work: code, interpreter, packages, sandbox, machine."""
 
 import json
 from pathlib import Path
@@ -14,12 +14,12 @@ from comind.session.user_store import list_datasets, list_models
 from comind.system.hardware import describe_machine
 from comind.system.interpreter import PROGRAM, own_interpreter, python_and_packages
 from comind.system.temporary_folders import scratch_folder
-from comind.wiring.prompts import prompts_sha256
+from comind.wiring.agents import prompts_sha256
 from tasks.git import code_revision
 
 __all__ = ["read_environment"]
 
-_SECONDS = 120.0
+_TIMEOUT_SECONDS = 120.0
 _MEMORY_BYTES = 8 << 30
 
 
@@ -30,14 +30,14 @@ def read_environment(
     prompts: tuple[str, ...] = (),
     store: StoreFolders = StoreFolders(),  # noqa: B008 - frozen, safe to share
 ) -> tuple[Environment, str]:
-    """Return what code would run in here and now, and what differs from the commit of CoMind's code.
+    """Return the current environment, and the diff of CoMind's code to its commit.
 
-    `prompts` are packages with the prompts of the campaign's agent, `store` the user's own models and
-    datasets.
+    `wanted` is the name of a sandbox, or `auto`; `prompts` are packages with the prompts of the
+    campaign's agent, `store` the user's own models and datasets.
 
     Raises:
-        UsageError: a folder of the store is not there, or something in it cannot be read.
-        SandboxError: the sandbox does not work here.
+        UsageError: a folder of the store is missing or unreadable.
+        SandboxError: the sandbox does not work on this machine.
     """
     sandbox = choose_sandbox(wanted, own_code=own_code)
     revision, diff_sha256, diff = code_revision(Path(comind.__file__).parents[1])
@@ -60,20 +60,20 @@ def read_environment(
 
 
 def _inside(sandbox: Sandbox) -> tuple[str, tuple[str, ...]]:
-    """Return the interpreter's version and the packages that code in the sandbox finds."""
+    """Return Python's version and the packages inside the sandbox."""
     if sandbox.python == own_interpreter().python:
         return python_and_packages()
     with scratch_folder("e") as scratch:
-        told = run_program(
+        result = run_program(
             sandbox,
             ("-c", PROGRAM),
-            scratch / "w",  # the folder itself is for us alone
+            scratch / "w",  # only this process may read the folder itself
             inputs=(),
             env={},
-            seconds=_SECONDS,
+            seconds=_TIMEOUT_SECONDS,
             memory_bytes=_MEMORY_BYTES,
         )
-    if told.status is not CellStatus.OK:
-        raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {told.error[-200:]}")
-    python, packages = json.loads(told.output.strip().splitlines()[-1])
+    if result.status is not CellStatus.OK:
+        raise SandboxError(f"the sandbox {sandbox.name} cannot list its packages: {result.error[-200:]}")
+    python, packages = json.loads(result.output.strip().splitlines()[-1])
     return str(python), tuple(packages)

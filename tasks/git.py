@@ -1,6 +1,6 @@
-"""Campaigns in git, without touching the user's branch, index or working tree.
+"""Commit campaigns to git refs of their own; the user's branch, index and working tree do not change.
 
-Everything here raises OrchestrationError where git is not installed, or refuses.
+Every function raises OrchestrationError where git is not installed, or fails.
 """
 
 import hashlib
@@ -15,7 +15,6 @@ from comind.errors import OrchestrationError
 from comind.system.failpoints import failpoint
 
 __all__ = [
-    "all_followed",
     "campaign_commit",
     "campaign_ref",
     "campaigns_in",
@@ -24,9 +23,10 @@ __all__ = [
     "enclosing_repository",
     "fetch_campaigns",
     "files_at",
+    "following_commits",
     "following_ref",
     "has_remote",
-    "make_repository",
+    "init_repository",
     "push_ref",
     "unstage",
 ]
@@ -40,17 +40,17 @@ _IDENTITY = {
 
 
 def campaign_ref(campaign: str) -> str:
-    """Return the ref that holds a campaign."""
+    """Return the name of a campaign's ref."""
     return f"refs/comind/{campaign}"
 
 
 def following_ref(slug: str) -> str:
-    """Return the ref that holds the days on which a competition was followed."""
+    """Return the name of a followed competition's ref, with a commit for each day."""
     return f"refs/comind-following/{slug}"
 
 
 def enclosing_repository(folder: Path) -> Path | None:
-    """Return the top of the git work tree that keeps `folder`, and does not ignore it, or None."""
+    """Return the top of the git work tree that contains `folder` and does not ignore it, or None."""
     found = _git(folder, "rev-parse", "--show-toplevel", check=False)
     if found.returncode != 0:
         return None
@@ -59,9 +59,9 @@ def enclosing_repository(folder: Path) -> Path | None:
 
 
 def code_revision(folder: Path) -> tuple[str, str, str]:
-    """Return the commit of the code in `folder`, and hash and text of what differs from it.
+    """Return the commit of the code in `folder`, and SHA-256 and text of its uncommitted diff.
 
-    All are empty where the code is not kept in git; hash and text where nothing differs.
+    All are empty outside of a git repository; hash and text where nothing differs.
     """
     if enclosing_repository(folder) is None:
         return "", "", ""
@@ -74,8 +74,8 @@ def code_revision(folder: Path) -> tuple[str, str, str]:
     return revision, hashlib.sha256(diff.encode()).hexdigest() if diff else "", diff
 
 
-def make_repository(folder: Path) -> None:
-    """Make `folder` a git repository of its own."""
+def init_repository(folder: Path) -> None:
+    """Initialize a git repository in `folder`."""
     _git(folder, "init", "--quiet")
     exclude = folder / ".git" / "info" / "exclude"
     exclude.parent.mkdir(exist_ok=True)
@@ -84,15 +84,14 @@ def make_repository(folder: Path) -> None:
 
 
 def unstage(project: Path, names: Sequence[str]) -> None:
-    """Take new files out of the index again; the files themselves stay."""
+    """Remove new files from the index, but not from the working tree."""
     _git(project, "rm", "--cached", "-r", "-f", "--quiet", "--ignore-unmatch", "--", *names)
 
 
 def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -> str:
-    """Commit `files` on top of a ref and return the commit.
+    """Commit `files` on top of a ref and return the commit; the tip, where nothing has changed.
 
-    The first commit of a ref stands on the project's HEAD, so that its tree also holds the code that it
-    was made with. Nothing is committed when nothing has changed.
+    The parent of a ref's first commit is the project's HEAD, so that its tree also holds the code.
     """
     tip = _resolve(project, ref)
     base = tip or _resolve(project, "HEAD")
@@ -113,34 +112,35 @@ def commit_files(project: Path, ref: str, files: Sequence[Path], message: str) -
     parents = ["-p", base] if base else []
     made = _git(project, "commit-tree", tree, *parents, "-m", message, env=_IDENTITY)
     commit = made.stdout.strip()
-    # The old value makes this fail, rather than lose a commit, should someone else have moved the ref.
+    # With the old value, this fails rather than lose a commit if another process has moved the ref.
     _git(project, "update-ref", ref, commit, tip or "0" * 40)
     failpoint("ref-committed")
     return commit
 
 
 def campaign_commit(project: Path, campaign: str) -> str | None:
-    """Return the newest commit of a campaign, or None before its first one."""
+    """Return the newest commit of a campaign, or None."""
     return _resolve(project, campaign_ref(campaign))
 
 
 def campaigns_in(project: Path) -> list[str]:
-    """Return the campaigns that have a ref here, in order."""
+    """Return the names of campaigns with a ref, sorted."""
     found = _git(project, "for-each-ref", "--format=%(refname)", campaign_ref(""), check=False)
     return [line.removeprefix(campaign_ref("")) for line in found.stdout.split()]
 
 
-def all_followed(project: Path) -> list[str]:
-    """Return the commits of all days on which any competition was followed here."""
+def following_commits(project: Path) -> list[str]:
+    """Return the commits of all refs of followed competitions."""
     head = _resolve(project, "HEAD")
     below = ["--not", head] if head else []
     return _git(project, "rev-list", f"--glob={following_ref('*')}", *below).stdout.split()
 
 
 def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, bytes]:
-    """Return the files of a campaign (pointers, logs, settings) as a commit holds them, by name.
+    """Read a campaign's files (pointers, logs, settings) from a commit.
 
-    Names are relative to the project; code and other files of the user are left out.
+    Returns:
+        Contents by path relative to the project; code and other files of the user are excluded.
 
     Raises:
         OrchestrationError: there is no such commit, or an object of it is damaged.
@@ -158,22 +158,22 @@ def files_at(project: Path, revision: str, *, suffix: str = "") -> dict[str, byt
 
 
 def fetch_campaigns(project: Path, remote: str) -> bool:
-    """Bring the refs of all campaigns that a remote has; none of ours is moved back."""
+    """Fetch the refs of all campaigns from a remote, fast-forward only; returns whether it worked."""
     ref = campaign_ref("*")
     return _git(project, "fetch", "--quiet", remote, f"{ref}:{ref}", check=False).returncode == 0
 
 
 def push_ref(project: Path, remote: str, ref: str) -> None:
-    """Send a ref to a remote, where only its own history may stand.
+    """Push a ref to a remote, fast-forward only.
 
     Raises:
-        OrchestrationError: the remote refuses, or holds another campaign of this name.
+        OrchestrationError: the remote refuses, or has another campaign of this name.
     """
     _git(project, "push", "--quiet", "--no-verify", remote, f"{ref}:{ref}")
 
 
 def has_remote(project: Path, remote: str) -> bool:
-    """Say whether the project's git knows a remote of this name."""
+    """Return whether git has a remote of this name."""
     return remote in _git(project, "remote").stdout.split()
 
 
@@ -204,7 +204,7 @@ def _git(
     program = shutil.which("git")
     if program is None:
         raise OrchestrationError("git is not installed", hint="apt-get install git")
-    # A hook or alias of a surrounding git command must not redirect ours.
+    # Variables of an enclosing git command, such as a hook, must not redirect this one.
     inherited = {k: v for k, v in os.environ.items() if not k.startswith("GIT_")}
     done = subprocess.run(
         [program, "-C", str(folder), *arguments],

@@ -1,4 +1,4 @@
-"""A campaign from its ref and the DVC remote, in a folder of its own."""
+"""Restore a campaign from its ref and the DVC remote into a separate folder."""
 
 import json
 from collections.abc import Iterator
@@ -12,16 +12,15 @@ from comind.errors import CampaignError, DataError
 from comind.eventlog.log import read_log
 from comind.system.files import hash_tree, write_atomically
 from tasks.git import campaign_commit, campaign_ref, campaigns_in, fetch_campaigns, files_at, has_remote
-from tasks.verifying import damaged
-from tasks.versioning import pull
+from tasks.versioning import find_damage, pull
 
 __all__ = [
+    "differs_from_log",
     "find_campaign",
-    "needed_data",
+    "required_data",
     "restore_data",
     "restore_logs",
     "restore_settings",
-    "unlike_log",
 ]
 
 _ORIGIN = "origin"
@@ -29,10 +28,10 @@ _KNOWN = 3
 
 
 def find_campaign(project: Path, name: str) -> tuple[str, str | None]:
-    """Return the campaign that `name` means and, where it names an attempt, which.
+    """Resolve `name` to a campaign and, where it names an attempt, the attempt.
 
-    A name is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. What is not here is looked
-    for at `origin`.
+    A name is a campaign, `CAMPAIGN/attempt-000`, or the id of an MLflow run. Refs are fetched from
+    `origin` where none here matches.
 
     Raises:
         CampaignError: there is no such campaign or run, here or at `origin`.
@@ -66,7 +65,7 @@ def _look_up(project: Path, name: str) -> tuple[str, str | None] | None:
 
 
 def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
-    """Write what the campaign's ref holds, all but data, below `place`, and return its state.
+    """Write the files of the campaign's ref below `place`, without data, and return its state.
 
     Raises:
         CampaignError: the campaign has no ref here.
@@ -87,7 +86,7 @@ def restore_logs(project: Path, campaign: str, place: Path) -> CampaignState:
 
 
 def restore_settings(project: Path, campaign: str) -> None:
-    """Give a new DVC repository the settings that the campaign's had, its remotes among them."""
+    """Copy the DVC settings of the campaign's ref, including remotes, to a new repository."""
     settings = files_at(project, campaign_ref(campaign), suffix=".dvc/config")
     for name, content in settings.items():
         write_atomically(project / name, content)
@@ -96,13 +95,13 @@ def restore_settings(project: Path, campaign: str) -> None:
 def restore_data(
     project: Path, campaign: str, place: Path, state: CampaignState, work_ids: list[str]
 ) -> None:
-    """Restore the data that the work `work_ids` needs below `place`, and check it to the last byte.
+    """Restore the data that the work `work_ids` needs below `place`, and verify every hash.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at the remote.
-        DataError: what came back is not what was versioned, or not what the log says.
+        DataError: restored data differs from the version or from the log.
     """
-    wanted = {f"{name}.dvc" for name in needed_data(campaign, state, work_ids)}
+    wanted = {f"{name}.dvc" for name in required_data(campaign, state, work_ids)}
     held = files_at(project, campaign_ref(campaign), suffix=".dvc")
     missing = sorted(wanted - held.keys())
     if missing:
@@ -110,18 +109,18 @@ def restore_data(
     pointers = {name: content for name, content in held.items() if name in wanted}
     pull(project, place, pointers)
     for name, content in pointers.items():
-        problem = next(damaged(project, place / name.removesuffix(".dvc"), content), None)
+        problem = next(find_damage(project, place / name.removesuffix(".dvc"), content), None)
         if problem is not None:
             raise DataError(f"{name.removesuffix('.dvc')}: {problem}", hint=_HINT)
-    for path in unlike_log(place, state):
+    for path in differs_from_log(place, state):
         raise DataError(f"{path.relative_to(place)}: is not what the campaign's log says", hint=_HINT)
 
 
 _HINT = "restore it from another copy of the cache or of the remote"
 
 
-def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
-    """Yield the data that running the scripts of some work again, and grading it, takes."""
+def required_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Iterator[str]:
+    """Yield paths of the data that running the scripts of `work_ids` and grading them needs."""
     assert state.split is not None
     folder = ProjectFolder(Path())
     yield from (f"data/splits/{state.split.key}/{part}" for part in ("public", "sealed"))
@@ -136,8 +135,8 @@ def needed_data(campaign: str, state: CampaignState, work_ids: list[str]) -> Ite
                 yield str(folder.solution(campaign, given))
 
 
-def unlike_log(project: Path, state: CampaignState) -> Iterator[Path]:
-    """Yield the parts of split and community that are there and are not what the campaign's log says."""
+def differs_from_log(project: Path, state: CampaignState) -> Iterator[Path]:
+    """Yield existing folders of split and community whose hash differs from the campaign's log."""
     folder = ProjectFolder(project)
     expected = {folder.communities / read.key: read.sha256 for read in state.communities}
     if state.split is not None:

@@ -1,4 +1,4 @@
-"""A campaign elsewhere: its data at the DVC remote, its ref at the git remote."""
+"""Push campaigns: data to the DVC remote, refs to the git remote."""
 
 from pathlib import Path
 
@@ -9,24 +9,24 @@ from comind.domain.value import Value
 from tasks.git import campaign_ref, files_at, has_remote, push_ref
 from tasks.versioning import push
 
-__all__ = ["Pushed", "push_campaign"]
+__all__ = ["push_campaign"]
 
 _GIT_REMOTE = "origin"
 
 
 class Pushed(Value):
-    """What was sent where."""
+    """The result of a push."""
 
     campaign: str
     objects: int
-    """Files that the DVC remote did not have before."""
+    """Number of files that the DVC remote did not have before."""
     ref: str
-    """The ref that the git remote holds now; empty where there is no remote `origin`."""
+    """The pushed ref; empty where there is no git remote `origin`."""
 
 
-@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # nothing is sent twice
+@task(cache_policy=NO_CACHE, retries=2, retry_delay_seconds=2)  # idempotent
 def push_campaign(project: Path, campaign: str) -> Pushed:
-    """Send what the campaign's ref points to, then the ref, so that it never points to nothing.
+    """Push the campaign's data, then its ref, so that a pushed ref has its data.
 
     Raises:
         OrchestrationError: there is no DVC remote, or one of the remotes refuses.

@@ -1,4 +1,4 @@
-"""Solutions: what a scored attempt leaves behind for later ones, and for people."""
+"""Publish solutions: code, report, submissions and checkpoints of scored attempts."""
 
 from pathlib import Path
 
@@ -12,13 +12,13 @@ from comind.domain.value import Value
 from comind.system.files import copy_plain_tree, copy_untrusted_tree, staged_folder
 from comind.system.supervisor import remove_tree
 
-__all__ = ["PublishedSolution", "publish_solution"]
+__all__ = ["publish_solution"]
 
 _CHECKPOINT_BYTES = 8 << 30
 
 
-class PublishedSolution(Value):
-    """What `solution.json` says of the files beside it."""
+class _PublishedSolution(Value):
+    """Schema of `solution.json`."""
 
     campaign: str
     attempt: str
@@ -27,16 +27,16 @@ class PublishedSolution(Value):
     parents: tuple[str, ...]
     outcome: CodeOutcome
     note: str = ""
-    """Why something that the attempt kept is not here."""
+    """Why checkpoints are missing."""
 
 
 @task(cache_policy=NO_CACHE, task_run_name="publish {work_id}")
 def publish_solution(
     project: Path, campaign: str, work_id: str, work: Code, outcome: CodeOutcome
 ) -> Path:
-    """Collect code, report, submissions and checkpoints of a scored attempt in one new folder.
+    """Copy code, report, submissions and checkpoints of a scored attempt to a new folder; returns it.
 
-    The folder appears in one step; one that is there already is left as it is.
+    The folder is renamed into place when it is complete; an existing one is not changed.
     """
     folder = ProjectFolder(project)
     target = folder.published(campaign, work_id)
@@ -47,11 +47,11 @@ def publish_solution(
     with staged_folder(target) as staged:
         copy_plain_tree(source.submissions(outcome.submitted.step), staged)
         checkpoints = source.workspace / "checkpoints"
-        # Nobody goes on from what was fitted on a fold.
+        # No later attempt loads checkpoints of a run on a fold.
         note = "" if work.fold else _copy_checkpoints(checkpoints, staged / "checkpoints")
         (staged / "code.py").write_text(outcome.code + "\n")
         (staged / "report.md").write_text(outcome.report + "\n")
-        solution = PublishedSolution(
+        solution = _PublishedSolution(
             campaign=campaign,
             attempt=work_id,
             title=outcome.title or work.draft.title,
@@ -65,7 +65,7 @@ def publish_solution(
 
 
 def _copy_checkpoints(source: Path, target: Path) -> str:
-    """Copy what the attempt's code kept; that code is not trusted, so a link in it ends the copy."""
+    """Copy checkpoints of untrusted code; a link among them aborts the copy. Returns the reason."""
     if source.is_symlink() or not source.is_dir():
         return ""
     try:

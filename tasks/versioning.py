@@ -1,9 +1,11 @@
-"""Data in DVC, with one writer; the one module that knows DVC.
+"""Version data with DVC: add, push, restore, verify and collect garbage.
 
-Everything here raises OrchestrationError where DVC refuses.
+The one module that imports DVC. Every function raises OrchestrationError where DVC fails.
 """
 
 import contextlib
+import hashlib
+import json
 import logging
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,50 +18,52 @@ from filelock import FileLock
 
 from comind.errors import OrchestrationError
 from comind.system.temporary_folders import scratch_folder
-from tasks.git import enclosing_repository, make_repository, unstage
+from tasks.git import enclosing_repository, init_repository, unstage
 
 __all__ = [
     "cached_objects",
-    "collect",
+    "drop_unused",
     "ensure_repository",
-    "hash_in",
-    "named_hash",
+    "find_cache_damage",
+    "find_damage",
     "pointer_of",
     "pull",
     "push",
+    "recorded_md5",
     "version",
 ]
 
 _LOCK_SECONDS = 600.0
 _LINKS = "reflink,hardlink,copy"
+_REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FOLDER-OR-URL"
 
 
 def ensure_repository(project: Path) -> None:
-    """Make `project` a DVC repository in git, where it is not yet one."""
+    """Initialize git and DVC in `project`, where that is not done yet."""
     if (project / ".dvc").is_dir() and enclosing_repository(project) is not None:
         return
     from dvc.repo import Repo
 
-    _hush()
+    _silence_logs()
     top = enclosing_repository(project)
     if top is None:
-        make_repository(project)
+        init_repository(project)
         top = project
     with _plain_errors(f"{project} cannot be made a DVC repository"):
         repository = Repo.init(str(project), subdir=project.resolve() != top.resolve())
         with repository.config.edit() as settings:
             settings["core"] = {"analytics": False, "autostage": False}
-            # A link costs no second copy of the data; what is read-only cannot be changed by mistake.
+            # Links save a second copy of the data; DVC makes them read-only.
             settings["cache"] = {"type": _LINKS}
         repository.close()
     unstage(project, [".dvc", ".dvcignore"])  # DVC stages its settings; the index is the user's
 
 
 def version(project: Path, paths: Sequence[Path]) -> list[Path]:
-    """Put files or folders below `project` under DVC and return their pointer files.
+    """Add files or folders below `project` to DVC and return their `.dvc` files.
 
-    What is unchanged costs next to nothing, so doing it again after a crash is right. Calls from any
-    process are serialised: parallel writers would lose DVC's own lock.
+    Idempotent, and cheap for what is unchanged. A file lock serialises calls of all processes: parallel
+    writers would fail on DVC's own lock.
     """
     if not paths:
         return []
@@ -69,16 +73,16 @@ def version(project: Path, paths: Sequence[Path]) -> list[Path]:
 
 
 def push(project: Path, pointers: Mapping[str, bytes]) -> int:
-    """Send what pointers stand for to the default remote; returns how many files it did not have.
+    """Upload the data of `pointers` to the default remote; returns how many files were new there.
 
-    Pointers are contents of `.dvc` files by name; they need not be in the working tree.
+    `pointers` are contents of `.dvc` files by name; they need not be in the working tree.
 
     Raises:
         OrchestrationError: there is no default remote, it refuses, or the data is not in the cache.
     """
     with (
         scratch_folder("dvc") as place,
-        _one_writer(project),
+        _lock(project),
         _beside(project, place, pointers, "DVC cannot push") as repository,
     ):
         if not repository.config["core"].get("remote"):
@@ -89,28 +93,30 @@ def push(project: Path, pointers: Mapping[str, bytes]) -> int:
 
 
 def pull(project: Path, place: Path, pointers: Mapping[str, bytes]) -> None:
-    """Restore what pointers stand for below the folder `place`, from the cache or the remote.
+    """Restore the data of `pointers` below the folder `place`, from the cache or the remote.
 
     Raises:
         OrchestrationError: something is neither in the cache nor at a remote.
     """
     what = "DVC cannot restore the data"
-    with _one_writer(project), _beside(project, place, pointers, what, _REMOTE_HINT) as repository:
+    with _lock(project), _beside(project, place, pointers, what, _REMOTE_HINT) as repository:
         if repository.config["core"].get("remote"):
             repository.pull()
         else:
             repository.checkout()
 
 
-def collect(project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes], *, dry: bool) -> int:
-    """Drop from the cache what nothing needs; returns how many files that are, or about would be.
+def drop_unused(
+    project: Path, kept: Mapping[str, bytes], gone: Mapping[str, bytes], *, dry: bool
+) -> int:
+    """Delete unused objects from the cache; returns how many files that are (or, if `dry`, would be).
 
-    Kept is what the working tree, any branch, tag or experiment points to, and `kept`, by any name. The
-    pointers `gone` of the working tree are removed with their data, unless this is a dry run. DVC's own
-    `gc` does not see refs of campaigns and would drop their data.
+    Used is what the working tree, a branch, tag or experiment points to, and the pointers `kept` (their
+    names are free). The pointers `gone` of the working tree are deleted with their data, unless `dry`.
+    DVC's own `gc` does not read the refs of campaigns and would delete their data.
     """
     if not dry:
-        _forget([project / name for name in gone])
+        _delete_tracked([project / name for name in gone])
     what = "DVC cannot collect garbage"
     with _writing(project, what) as repository:
         commits = hasattr(repository.scm, "gitpython") and bool(repository.scm.list_all_commits())
@@ -136,12 +142,12 @@ def _used_beside(project: Path, pointers: Mapping[str, bytes], what: str) -> set
 
 
 def _hashes(used: Mapping[Any, Any]) -> set[str]:
-    """Return the hashes of objects that DVC says are used, with the lists of folders' files."""
+    """Return the hashes of used objects, including the file lists of folders."""
     return {each.value for ids in used.values() for each in ids}
 
 
-def _forget(pointers: Sequence[Path]) -> None:
-    """Remove `.dvc` files, with the data they stand for, from the working tree."""
+def _delete_tracked(pointers: Sequence[Path]) -> None:
+    """Delete `.dvc` files and their data from the working tree."""
     for pointer in pointers:
         data = pointer.with_suffix("")
         if data.is_dir():
@@ -151,27 +157,82 @@ def _forget(pointers: Sequence[Path]) -> None:
         pointer.unlink(missing_ok=True)
 
 
+def find_damage(project: Path, data: Path, pointer: bytes) -> Iterator[str]:
+    """Compare the versioned file or folder `data` with its recorded hashes; yields a line per fault.
+
+    Every byte is hashed; time stamps are not trusted. `pointer` is the content of the `.dvc` file; the
+    project's cache holds the list of a folder's files.
+    """
+    expected = _parse_md5(pointer)
+    if expected is None:
+        yield "its pointer is damaged"
+        return
+    entries = _listed(project, expected)
+    if entries is None:
+        yield "its list of files is missing from the cache or damaged"
+        return
+    for name, md5 in sorted(entries.items()):
+        if not (data / name).is_file():
+            yield f"{name or data.name} is missing"
+        elif _md5(data / name) != md5:
+            yield f"{name or data.name} is not what was versioned"
+    extra = {p.relative_to(data).as_posix() for p in data.rglob("*") if p.is_file()} - entries.keys()
+    yield from (f"{name} was not versioned with it" for name in sorted(extra))
+
+
+def find_cache_damage(project: Path, pointer: bytes) -> Iterator[str]:
+    """Compare the cache's objects of a `.dvc` file with their hashes; yields a line per fault."""
+    expected = _parse_md5(pointer)
+    if expected is None:
+        return  # `find_damage` reports it
+    entries = _listed(project, expected)
+    if entries is None:
+        yield "its list of files is missing or damaged"
+        return
+    names = {md5: name for name, md5 in entries.items()}
+    for md5, path in zip(names, cached_objects(project, list(names)), strict=True):
+        if not path.is_file():
+            yield f"{names[md5] or 'it'} is missing"
+        elif _md5(path) != md5:
+            yield f"{names[md5] or 'it'} is damaged"
+
+
+def _listed(project: Path, expected: str) -> dict[str, str] | None:
+    """Return hashes by file name, "" for a single file; None where the cache's list is damaged."""
+    if not expected.endswith(".dir"):
+        return {"": expected}
+    [listing] = cached_objects(project, [expected])
+    if not listing.is_file() or _md5(listing) + ".dir" != expected:
+        return None
+    return {each["relpath"]: each["md5"] for each in json.loads(listing.read_bytes())}
+
+
+def _md5(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "md5").hexdigest()  # DVC's
+
+
 def cached_objects(project: Path, hashes: Sequence[str]) -> list[Path]:
-    """Return where the cache keeps objects with these hashes, whether or not they are there."""
+    """Return the cache's paths of objects by hash, whether or not they exist."""
     root = _cache_of(project)
     return [root / each[:2] / each[2:] for each in hashes]
 
 
 @cache
 def _cache_of(project: Path) -> Path:
-    """Return the folder of the cache's objects; opening a repository takes a moment."""
-    _hush()
+    """Return the folder of the cache's objects; cached, as opening a repository is slow."""
+    _silence_logs()
     with _plain_errors("DVC cannot read its settings"), _repository(project) as repository:
         return Path(repository.cache.local.path)
 
 
-def hash_in(pointer: Path) -> str:
-    """Return DVC's hash in a `.dvc` file; empty where there is no such file."""
-    return (named_hash(pointer.read_bytes()) or "") if pointer.is_file() else ""
+def recorded_md5(pointer: Path) -> str:
+    """Return the hash in a `.dvc` file; empty where the file does not exist."""
+    return (_parse_md5(pointer.read_bytes()) or "") if pointer.is_file() else ""
 
 
-def named_hash(pointer: bytes) -> str | None:
-    """Return the hash that the content of a `.dvc` file names; None where it is damaged."""
+def _parse_md5(pointer: bytes) -> str | None:
+    """Return the hash in the content of a `.dvc` file; None where it is damaged."""
     try:
         [out] = yaml.safe_load(pointer)["outs"]
         return str(out["md5"])
@@ -180,15 +241,12 @@ def named_hash(pointer: bytes) -> str | None:
 
 
 def pointer_of(path: Path) -> Path:
-    """Return the `.dvc` file that stands for `path`."""
+    """Return the path of the `.dvc` file for `path`."""
     return path.with_name(path.name + ".dvc")
 
 
-_REMOTE_HINT = "name the remote that holds it: dvc remote add --local -d NAME FOLDER-OR-URL"
-
-
 @contextlib.contextmanager
-def _one_writer(project: Path) -> Iterator[None]:
+def _lock(project: Path) -> Iterator[None]:
     lock = project / ".dvc" / "tmp" / "comind.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(lock, timeout=_LOCK_SECONDS):
@@ -197,8 +255,8 @@ def _one_writer(project: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _writing(project: Path, what: str) -> "Iterator[Any]":
-    _hush()
-    with _one_writer(project), _plain_errors(what), _repository(project) as repository:
+    _silence_logs()
+    with _lock(project), _plain_errors(what), _repository(project) as repository:
         yield repository
 
 
@@ -212,10 +270,10 @@ def _repository(root: Path) -> Any:
 def _beside(
     project: Path, place: Path, pointers: Mapping[str, bytes], what: str, hint: str = ""
 ) -> "Iterator[Any]":
-    """Give a repository in `place` that holds these pointers and shares the project's cache."""
+    """Open a repository in `place` that holds `pointers` and shares the project's cache and remotes."""
     from dvc.repo import Repo
 
-    _hush()
+    _silence_logs()
     place.mkdir(parents=True, exist_ok=True)
     with _plain_errors(what, hint=hint):
         if not (place / ".dvc").is_dir():
@@ -237,9 +295,9 @@ def _beside(
             yield repository
 
 
-def _hush() -> None:
-    """Keep DVC's progress bars and its advice on git off the terminal; errors come as exceptions."""
-    import dvc.repo  # noqa: F401 - sets its own levels when it is imported
+def _silence_logs() -> None:
+    """Disable DVC's progress bars and its hints on git; errors are raised as exceptions."""
+    import dvc.repo  # noqa: F401 - importing it sets log levels of its own
 
     for name in ("dvc", "dvc_data", "dvc_objects"):
         logging.getLogger(name).setLevel(logging.CRITICAL)

@@ -1,5 +1,6 @@
-"""Which agents there are: plug-ins in the entry-point group `comind.agents`."""
+"""Load agents: plug-ins in the entry-point group `comind.agents`."""
 
+import hashlib
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -9,23 +10,27 @@ from comind.campaign.agent import Agent
 from comind.campaign.log.campaign_events import CampaignSpec
 from comind.domain.value import Value, check_name, validate_input
 from comind.errors import UsageError
-from comind.wiring.models import only_offline
+from comind.llm.templates import Templates
+from comind.wiring.models import is_offline
 
 __all__ = [
     "GROUP",
     "WITHOUT_MODEL",
+    "agent_class",
     "agent_names",
-    "agent_of",
-    "agent_type",
-    "origin_of",
-    "parameters_of",
-    "roles_of_all",
+    "all_roles",
+    "distribution_of",
+    "load_agent",
+    "prompts_sha256",
     "runs_own_code",
+    "validate_parameters",
 ]
 
 GROUP = "comind.agents"
 WITHOUT_MODEL = "baseline"
 """The agent that runs where no role has a language model."""
+
+_PLATFORM_PROMPTS = ("comind.authoring", "comind.campaign", "comind.llm")
 
 
 @cache
@@ -40,12 +45,12 @@ def _registered() -> dict[str, list[EntryPoint]]:
 
 
 def agent_names() -> list[str]:
-    """Return the names of all agents that are installed."""
+    """Return the names of all installed agents."""
     return list(_registered())
 
 
-def agent_type(name: str) -> type[Agent]:
-    """Return the class of an agent.
+def load_agent(name: str) -> type[Agent]:
+    """Import and validate the class of an agent.
 
     Raises:
         UsageError: none or several are installed under that name, or its plug-in cannot be loaded.
@@ -57,13 +62,13 @@ def agent_type(name: str) -> type[Agent]:
         raise UsageError(f"unknown agent {name!r}", hint=hint)
     if len(found) > 1:
         raise UsageError(
-            f"the agent {name!r} is declared by {origin_of(name)}", hint="uninstall all but one"
+            f"the agent {name!r} is declared by {distribution_of(name)}", hint="uninstall all but one"
         )
-    where = f"the agent {name!r} of {origin_of(name)}"
+    where = f"the agent {name!r} of {distribution_of(name)}"
     try:
-        check_name(name)  # it is a part of campaigns' names
+        check_name(name)  # it becomes a part of campaigns' names
         loaded = found[0].load()
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever a plug-in does when imported
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - importing a plug-in runs its code
         reason = f"{type(error).__name__}: {error}".splitlines()[0]
         raise UsageError(f"{where} cannot be loaded: {reason}") from None
     if not (isinstance(loaded, type) and issubclass(loaded, Agent)):
@@ -74,43 +79,45 @@ def agent_type(name: str) -> type[Agent]:
     return loaded
 
 
-def agent_of(spec: CampaignSpec) -> type[Agent]:
-    """Return the class of a campaign's agent; the baseline alone where no role has a language model."""
-    found = agent_type(spec.agent)
-    if found.needs_model and only_offline(spec.model, spec.models):
-        return agent_type(WITHOUT_MODEL)
+def agent_class(spec: CampaignSpec) -> type[Agent]:
+    """Return the class of a campaign's agent; the baseline where no role has a language model."""
+    found = load_agent(spec.agent)
+    if found.needs_model and is_offline(spec.model, spec.models):
+        return load_agent(WITHOUT_MODEL)
     return found
 
 
 def runs_own_code(spec: CampaignSpec) -> bool:
     """Return whether all code of a campaign is the baseline's, which may run unsealed."""
-    return agent_of(spec) is agent_type(WITHOUT_MODEL)
+    return agent_class(spec) is load_agent(WITHOUT_MODEL)
 
 
-def origin_of(name: str) -> str:
-    """Return the distribution that an agent comes from, with its version; all if they collide."""
+def distribution_of(name: str) -> str:
+    """Return name and version of the distribution that declares an agent; all if they collide."""
     return " and ".join(
         f"{each.dist.name} {each.dist.version}" if each.dist else "an unknown distribution"
         for each in _registered().get(name, [])
     )
 
 
-def roles_of_all() -> set[str]:
+def all_roles() -> set[str]:
     """Return the roles of every agent that can be loaded."""
     roles: set[str] = set()
     for name in agent_names():
         try:
-            roles |= set(agent_type(name).roles)
+            roles |= set(load_agent(name).roles)
         except UsageError:
-            continue  # it is named, with the reason, where somebody wants it
+            continue  # using this agent raises the reason
     return roles
 
 
-def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
-    """Return an agent's parameters, given at `where`; what is not given has its default.
+def validate_parameters(agent: type[Agent], values: Mapping[str, Any], where: str) -> Value:
+    """Return an agent's validated parameters, with defaults for those that are not in `values`.
+
+    `where` is the place of the values, for error messages.
 
     Raises:
-        UsageError: it has no such parameter, or a value is out of range.
+        UsageError: an unknown parameter, or a value that is out of range.
     """
     kind = agent.parameters
     unknown = sorted(set(values) - set(kind.model_fields))
@@ -118,3 +125,10 @@ def parameters_of(agent: type[Agent], values: Mapping[str, Any], where: str) -> 
         known = ", ".join(kind.model_fields) or "none"
         raise UsageError(f"{where}: there is no parameter {unknown[0]!r}", hint=f"there is: {known}")
     return validate_input(kind, dict(values), where)
+
+
+@cache
+def prompts_sha256(packages: tuple[str, ...]) -> str:
+    """Return one hash over the prompt files of an agent's packages and of the platform."""
+    whole = "".join(Templates(package).sha256 for package in (*packages, *_PLATFORM_PROMPTS))
+    return hashlib.sha256(whole.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Which model a name or a role stands for."""
+"""Resolve model names and roles to settings, and build their clients."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -13,37 +13,34 @@ from comind.llm.settings import ASSUMED_CONTEXT, ModelSettings
 
 __all__ = [
     "DEFAULT",
-    "PLATFORM_ROLES",
-    "assumed_contexts",
     "build_embedder",
     "build_model",
-    "configured_model",
-    "only_offline",
-    "replayed",
-    "resolved",
-    "settings_of",
+    "context_warnings",
+    "default_model",
+    "is_offline",
+    "resolve_settings",
+    "settings_for",
+    "uses_recordings",
 ]
 
 DEFAULT = "default"
 
-PLATFORM_ROLES = {
+_PLATFORM_ROLES = {
     "evaluator": Role("writes split and metric of a competition that names none"),
     "monitor": Role("says whether a running cell should be stopped"),
     EMBEDDINGS_ROLE: Role("embeds texts that are ranked by a query"),
 }
-"""The platform's own roles, beside those of the campaign's agent."""
 
 _SCRIPTED, _RECORDED = "scripted:", "recorded:"
 _DEFAULT_AT_OPENAI = "gpt-5-mini"
 
 
 def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatModel:  # noqa: B008 - frozen
-    """Return the model of that name.
+    """Build the model of a name.
 
-    `offline` stands for no model and refuses every request; `scripted:FILE` answers by the rules of a
-    file; `recorded:DEMO` does so by those that come with a built-in demo, replies of a real model; any
-    other name is a model at the endpoint of its settings, else at the one that `OPENAI_BASE_URL` and
-    `OPENAI_API_KEY` tell of.
+    `offline` refuses every request; `scripted:FILE` replies by the rules of a file; `recorded:DEMO` by
+    those of a built-in demo, which were recorded from a real model; any other name is a model at the
+    endpoint of its settings, else at that of `OPENAI_BASE_URL` and `OPENAI_API_KEY`.
 
     Raises:
         UsageError: the script or the recording does not exist.
@@ -74,7 +71,7 @@ def build_model(name: str, settings: ModelSettings = ModelSettings()) -> ChatMod
 
 
 def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
-    """Return who embeds texts, None where no model is named for that; raises as `build_model`."""
+    """Build the model for embeddings; None where none is configured. Raises as `build_model`."""
     settings = models.get(EMBEDDINGS_ROLE, ModelSettings())
     if settings.name in (None, OFFLINE):
         return None
@@ -84,11 +81,11 @@ def build_embedder(models: Mapping[str, ModelSettings]) -> Embedder | None:
     return OpenAIEmbedder(settings.name, base_url=base_url, api_key=key, settings=settings)
 
 
-def configured_model() -> str:
-    """Return the model to use when none is named: that of the configured endpoint, else `offline`.
+def default_model() -> str:
+    """Return the default model: the first of the configured endpoint, else `offline`.
 
     Raises:
-        ModelServiceError: the configured endpoint does not say which models it has.
+        ModelServiceError: the configured endpoint does not list its models.
     """
     base_url, key = os.environ.get("OPENAI_BASE_URL"), os.environ.get("OPENAI_API_KEY")
     if base_url:
@@ -98,36 +95,36 @@ def configured_model() -> str:
     return _DEFAULT_AT_OPENAI if key else OFFLINE
 
 
-def resolved(
+def resolve_settings(
     model: str,
     models: Mapping[str, ModelSettings],
     roles: Mapping[str, Role],
     others: Collection[str] = (),
 ) -> dict[str, ModelSettings]:
-    """Return what a campaign's models are, with every name and context filled in.
+    """Resolve the settings of a campaign's roles, with name and context window of every model.
 
-    What a role's settings leave open is as in the default's, then as the agent has it; a role with a
-    model of its own takes nothing from the default's, but for the endpoint of embeddings; these have no
-    model unless it is named. All is written down once, so that a resumed campaign asks the same. What
-    `models` say of `others`, the roles of other agents, is passed over.
+    The campaign records them, so that it resumes with the same models. Settings that are not set for a
+    role are inherited: from `default` first, else from the agent. A role with another model inherits
+    nothing from `default`; embeddings inherit only its endpoint, and have no model unless it is named.
+    `others` are roles of other agents, whose settings in `models` are ignored.
 
     Raises:
-        UsageError: there is no such role.
+        UsageError: `models` has an unknown role.
     """
-    roles = {**roles, **PLATFORM_ROLES}
+    roles = {**roles, **_PLATFORM_ROLES}
     unknown = sorted(set(models) - {DEFAULT, *roles, *others})
     if unknown:
         known = ", ".join([DEFAULT, *roles])
         raise UsageError(f"params.yaml: solve.models: no role {unknown[0]!r}", hint=f"one of {known}")
     default = models.get(DEFAULT, ModelSettings())
     if default.name not in (None, model):
-        default = ModelSettings()  # said of another model
+        default = ModelSettings()  # these settings are for another model
     found = {DEFAULT: _complete(default, model)}
     embeddings = models.get(EMBEDDINGS_ROLE, ModelSettings())
     if embeddings.name:
         shared = set() if embeddings.base_url else {"base_url", "key_variable"}
-        said = default.model_dump(include=shared) | embeddings.model_dump(exclude_unset=True)
-        found[EMBEDDINGS_ROLE] = ModelSettings.model_validate(said)
+        given = default.model_dump(include=shared) | embeddings.model_dump(exclude_unset=True)
+        found[EMBEDDINGS_ROLE] = ModelSettings.model_validate(given)
     for role, agents_own in roles.items():
         if role == EMBEDDINGS_ROLE:
             continue
@@ -135,25 +132,25 @@ def resolved(
         given = agents_own.settings.model_dump(exclude_unset=True)
         if own or given:
             inherited = {} if own.get("name") not in (None, model) else default.model_dump()
-            said = default.model_dump(exclude_unset=True) if inherited else {}
-            settings = ModelSettings.model_validate(inherited | given | said | own)
+            explicit = default.model_dump(exclude_unset=True) if inherited else {}
+            settings = ModelSettings.model_validate(inherited | given | explicit | own)
             found[role] = _complete(settings, own.get("name") or model)
     return found
 
 
-def settings_of(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
-    """Return the settings of the model that a role asks."""
+def settings_for(role: str, models: Mapping[str, ModelSettings], model: str) -> ModelSettings:
+    """Return the settings of a role's model."""
     return models.get(role) or models.get(DEFAULT) or ModelSettings(name=model)
 
 
-def only_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
+def is_offline(model: str, models: Mapping[str, ModelSettings]) -> bool:
     """Return whether no role has a language model."""
     names = [each.name for role, each in models.items() if role != EMBEDDINGS_ROLE]
     return all(name in (None, OFFLINE) for name in (model, *names))
 
 
-def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
-    """Return a line for each language model of which nobody says how much it reads."""
+def context_warnings(models: Mapping[str, ModelSettings]) -> list[str]:
+    """Return a warning for each language model whose context window is unknown."""
     unknown: dict[str, str] = {}
     for role, settings in models.items():
         name = settings.name or OFFLINE
@@ -162,14 +159,14 @@ def assumed_contexts(models: Mapping[str, ModelSettings]) -> list[str]:
         if real and settings.context_tokens is None:
             unknown.setdefault(name, role)
     return [
-        f"how much the model {name} reads is not known: {ASSUMED_CONTEXT} tokens are assumed until it "
-        f"refuses more; set solve.models.{role}.context_tokens in params.yaml"
+        f"the context window of the model {name} is not known: {ASSUMED_CONTEXT} tokens are assumed "
+        f"until it refuses more; set solve.models.{role}.context_tokens in params.yaml"
         for name, role in unknown.items()
     ]
 
 
-def replayed(models: Mapping[str, ModelSettings]) -> bool:
-    """Return whether a role is answered with recorded replies."""
+def uses_recordings(models: Mapping[str, ModelSettings]) -> bool:
+    """Return whether a role's replies are recorded."""
     return any((each.name or "").startswith(_RECORDED) for each in models.values())
 
 
@@ -179,7 +176,7 @@ def _complete(settings: ModelSettings, name: str) -> ModelSettings:
 
 
 def _context_of(name: str, settings: ModelSettings) -> int | None:
-    """Return how many tokens a model reads, from its endpoint or the price list, or None."""
+    """Return a model's context window in tokens, from its endpoint or the price list, or None."""
     if name == OFFLINE or name.startswith((_SCRIPTED, _RECORDED)):
         return None
     from comind.llm.connection import served_context

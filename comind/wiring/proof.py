@@ -1,4 +1,4 @@
-"""Run the script of an attempt in a fresh interpreter, and compare what it writes."""
+"""Run the script of an attempt in a fresh interpreter, and compare its submissions."""
 
 import math
 import shutil
@@ -22,10 +22,10 @@ from comind.session.base import CellResult, CellStatus
 from comind.system.files import read_untrusted, write_atomically
 from comind.wiring.runtime import CampaignRuntime
 
-__all__ = ["Rerun", "prove", "rerun", "time_limit"]
+__all__ = ["prove", "rerun", "time_limit"]
 
-_LEAST_SECONDS = 120.0  # what a script may always take
-_SLACK = 5.0  # times as long as the cells took it may take: another machine may be slower
+_MIN_TIMEOUT = 120.0  # seconds
+_SLACK = 5.0  # timeout as a multiple of the cells' time: another machine may be slower
 _PROOFS: dict[Verdict, Proof] = {
     Verdict.IDENTICAL: "identical",
     Verdict.EQUIVALENT: "equivalent",
@@ -34,18 +34,18 @@ _PROOFS: dict[Verdict, Proof] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Rerun:
-    """What a script did."""
+class _ScriptRun:
+    """The result of a script."""
 
     result: CellResult
     agreement: Agreement
-    """Of both submissions with those that were graded; the worse of the two."""
+    """The worse one of validation and test submission with the graded file."""
 
 
 def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProved:
-    """Return whether an attempt's script gives its submissions again: the derived one, else all cells.
+    """Prove that an attempt's script reproduces its submissions: the derived one, else all cells.
 
-    Both tries together have the `seconds` that are left of the campaign's time.
+    `seconds` is the timeout of both runs together.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -81,16 +81,16 @@ def prove(runtime: CampaignRuntime, work_id: str, seconds: float) -> ScriptProve
 
 
 def time_limit(work: Code, cells: Iterable[CellRun]) -> float:
-    """Return how many seconds the script of an attempt may take, from what its cells took.
+    """Return the timeout of an attempt's script in seconds, from the time of its cells.
 
     The script of a blend runs those of its members.
     """
     took = math.fsum(cell.result.seconds for cell in cells if cell.result is not None)
     took += work.blend.seconds if work.blend is not None else 0.0
-    return max(_LEAST_SECONDS, _SLACK * took)
+    return max(_MIN_TIMEOUT, _SLACK * took)
 
 
-def _both(before: ScriptProved, tried: Rerun) -> str:
+def _both(before: ScriptProved, tried: _ScriptRun) -> str:
     return f"{tried.agreement.difference or 'all cells agree'}; the derived script: {before.reason}"
 
 
@@ -102,11 +102,11 @@ def rerun(
     expected: Path,
     scratch: Path,
     seconds: float,
-) -> Rerun:
-    """Run `script` as the attempt ran, for so many seconds at most, and compare what it writes.
+) -> _ScriptRun:
+    """Run `script` with the attempt's inputs, packages and sandbox, and compare its submissions.
 
-    `expected` holds both submissions as they were graded; what is written now is left in
-    `scratch / "found"`, under the usual names.
+    `expected` is the folder of both graded submissions; the new ones are written to the subfolder
+    `found` of the empty folder `scratch`. `seconds` is the timeout.
 
     Raises:
         SandboxError: no sandbox can be started.
@@ -120,16 +120,16 @@ def rerun(
         last = result.error.strip().rpartition("\n")[2][:300]
         shutil.rmtree(workspace, ignore_errors=True)
         difference = f"the script ended with: {last or result.status}"
-        return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
+        return _ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=difference))
     worst = Agreement(verdict=Verdict.IDENTICAL)
     for name, target in ((script.test, usual.test), (script.validation, usual.validation)):
         try:
             content = read_untrusted(workspace, name, limit=SUBMISSION_BYTES)
         except SubmissionError as error:
-            return Rerun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
+            return _ScriptRun(result, Agreement(verdict=Verdict.DRIFT, difference=str(error)))
         write_atomically(found / target, content)
         found_here = agreement(expected / target, found / target)
         if found_here.verdict.distance > worst.verdict.distance:
             difference = f"{target}: {found_here.difference}"
             worst = Agreement(verdict=found_here.verdict, difference=difference)
-    return Rerun(result, worst)
+    return _ScriptRun(result, worst)

@@ -1,6 +1,6 @@
-"""Everything that the attempts of one campaign share within one process.
+"""Resources that the attempts of one campaign share within one process.
 
-Only names cross the border of a Prefect task; the task finds the live things behind them here.
+Prefect tasks take names as arguments, and look up the live objects here.
 """
 
 import math
@@ -38,7 +38,7 @@ from comind.evaluation.preview import describe_problem
 from comind.evaluation.report import ClosingGrader, Grader
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.splits.further import FoldCount, count_folds, make_fold
+from comind.evaluation.splits.further import make_fold
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter
 from comind.llm.settings import ModelSettings
@@ -51,21 +51,21 @@ from comind.session.program import run_program, thread_settings
 from comind.session.user_store import store_inputs, store_settings
 from comind.system.files import copy_plain_tree
 from comind.system.hardware import Cores, Gpus, usable_cores
-from comind.wiring.agents import agent_of, parameters_of, runs_own_code
-from comind.wiring.models import build_embedder, build_model, settings_of
+from comind.wiring.agents import agent_class, runs_own_code, validate_parameters
+from comind.wiring.models import build_embedder, build_model, settings_for
 
-__all__ = ["CampaignRuntime", "close_runtimes", "runtime_of"]
+__all__ = ["CampaignRuntime", "close_runtimes", "get_runtime"]
 
 
 class CampaignRuntime:
-    """One campaign's agent, models, purse and grader; made on first use, safe to share."""
+    """A campaign's agent, models, ledger and grader; built on first use, thread-safe."""
 
     def __init__(
         self, project: ProjectFolder, campaign: CampaignFolder, *, foreign: bool = False
     ) -> None:
         """Read the campaign's log.
 
-        What a `foreign` one, perhaps written elsewhere, says of whose code it ran is not believed.
+        A `foreign` log is not trusted: code that it attributes to the baseline runs sealed, too.
 
         Raises:
             CampaignError: the campaign has no split yet.
@@ -80,7 +80,7 @@ class CampaignRuntime:
         self.split: SplitMade = state.split
         self.split_folder = SplitFolder(project.splits / state.split.key)
         self.limiter = RateLimiter(state.spec.traffic)
-        """What all the campaign's calls pass."""
+        """Limits the model calls of all the campaign's work together."""
         self._ends_at = time.monotonic() + state.seconds_left()
         self._models: dict[ModelSettings, ChatModel] = {}
         self._models_lock = threading.Lock()
@@ -89,7 +89,7 @@ class CampaignRuntime:
 
     @cached_property
     def community(self) -> CommunityView:
-        """What the community knows and ever knew; nothing where the campaign reads none."""
+        """The items of all the campaign's snapshots; empty where it reads no community."""
         views = [self._snapshot(read).read() for read in self._state.communities]
         if not views:
             return CommunityView(as_of=self.spec.as_of)
@@ -97,54 +97,54 @@ class CampaignRuntime:
 
     @cached_property
     def problem(self) -> Problem:
-        """The competition as its solvers see it."""
-        asked = agent_of(self.spec).needs_model
+        """The competition without its labels, as agents see it."""
+        asked = agent_class(self.spec).needs_model
         return describe_problem(self.split_folder, count_tokens if asked else None)
 
     @cached_property
     def agent(self) -> Agent:
         """The campaign's agent."""
-        return agent_of(self.spec)(
+        return agent_class(self.spec)(
             self.problem,
-            parameters_of(agent_of(self.spec), self.spec.parameters, "the campaign's log"),
+            validate_parameters(agent_class(self.spec), self.spec.parameters, "the campaign's log"),
             seed=self.spec.seed,
             community=self.community,
         )
 
     @cached_property
     def grader(self) -> ClosingGrader:
-        """The one process that holds the validation labels, or the evaluator that was written."""
+        """The process that holds the validation labels, or the evaluator that a model wrote."""
         if self.split_folder.read().written:
             return WrittenGrader(self.split_folder, choose_sandbox(self.spec.sandbox, own_code=False))
         return GraderProcess(self.split_folder.root, self.folder.root / "grader.log")
 
     @cached_property
     def ledger(self) -> BudgetLedger:
-        """What the campaign may still spend, counted over the logs of all its work."""
+        """The campaign's remaining budget, from the logs of all its work."""
         return ledger_of(self.folder, self._state.budget)
 
     @cached_property
     def embedder(self) -> Embedder | None:
-        """Who embeds the texts that agents rank; None for BM25."""
+        """The model for embeddings of ranked texts; None for BM25."""
         return build_embedder(self.spec.models)
 
     def model_of(self, role: str) -> ChatModel:
-        """Return the model that a role asks.
+        """Return the model of a role.
 
-        Roles with the same settings share one, as it learns what its endpoint understands.
+        Roles with the same settings share one, which caches the capabilities of its endpoint.
         """
-        settings = settings_of(role, self.spec.models, self.spec.model)
+        settings = settings_for(role, self.spec.models, self.spec.model)
         with self._models_lock:
             if settings not in self._models:
                 self._models[settings] = build_model(settings.name or self.spec.model, settings)
             return self._models[settings]
 
     def seconds_left(self) -> float:
-        """Return how long the campaign may still run."""
+        """Return the campaign's remaining time."""
         return self._ends_at - time.monotonic()
 
     def execute(self, work_id: str, work: Code | Think, grader: Grader) -> Outcome:
-        """Return the outcome of a piece of work, as `carry_out` does; gradings go through `grader`."""
+        """Run a piece of work to its outcome, with gradings by `grader`."""
         folder = self.folder.work(work_id)
         monitor = MonitorSettings() if self.spec.monitor else None
         dependencies = Dependencies(
@@ -162,11 +162,11 @@ class CampaignRuntime:
             return execute(self.agent, work, folder, dependencies)
 
     def open_session(self, work: Code, folder: WorkFolder) -> Session:
-        """Return a session for an attempt, in the strongest sandbox that the user allows.
+        """Create a session for an attempt, in the strongest sandbox that the user allows.
 
-        The attempt's shares of cores and GPUs are fixed here: they depend on who else runs just now.
+        It leases the attempt's share of cores and GPUs, which depends on the other running attempts.
         """
-        # The thread count can change results in their last digits, so an attempt keeps its own.
+        # A resumed attempt keeps its thread count, which can change the last digits of results.
         before = WORK_LOG.read(folder.log).threads
         gpus = _gpus.lease(str(folder.root), self.spec.coders)
         return KernelSession(
@@ -184,10 +184,10 @@ class CampaignRuntime:
     def run_script(
         self, work: Code, folder: WorkFolder, arguments: tuple[str, ...], workspace: Path, seconds: float
     ) -> CellResult:
-        """Run `python ARGUMENTS` in a fresh interpreter, with what the attempt in `folder` had.
+        """Run `python ARGUMENTS` in a fresh interpreter, with inputs and packages of an attempt.
 
         Raises:
-            SandboxError: it could not be started.
+            SandboxError: the sandbox could not be started.
         """
         threads = WORK_LOG.read(folder.log).threads
         packages = (Input(folder.packages, PACKAGES_AT),) if folder.installed.is_file() else ()
@@ -204,9 +204,7 @@ class CampaignRuntime:
         )
 
     def sandbox_for(self, work: Code) -> Sandbox:
-        """Return the strongest sandbox that the user allows for the code of an attempt.
-
-        Its code runs in what it was planned for: the toolbox, or our own environment.
+        """Return the strongest sandbox that the user allows, with the interpreter of the attempt's plan.
 
         Raises:
             SandboxError: there is none.
@@ -216,21 +214,13 @@ class CampaignRuntime:
         return choose_sandbox(self.spec.sandbox, own_code=ours, toolbox=toolbox)
 
     def grader_of(self, fold: int) -> Grader:
-        """Return who grades submissions for a fold of the split; 0 is the split itself."""
+        """Return the grader of a fold of the split; 0 is the split itself."""
         return self.grader.fold(fold) if fold else self.grader
 
-    def count_folds(self, most: int) -> FoldCount:
-        """Return how many further folds the split has, up to `most`.
-
-        Raises:
-            CompetitionError: the split is not whole.
-        """
-        return count_folds(self.split_folder, most)
-
     def _rows(self, work: Code, folder: WorkFolder) -> tuple[Path, Path]:
-        """Return where the rows that work sees lie, and where the folds of these are to lie.
+        """Return the public folder for an attempt, and the folder for the fold numbers of its rows.
 
-        They are the split's, a fold's, or all labelled ones.
+        The rows are the split's, a fold's or, for a refit, all labelled ones.
         """
         if work.operator is Operator.REFIT:
             return self._all_labelled_rows(folder), folder.root / "input-folds"
@@ -238,29 +228,29 @@ class CampaignRuntime:
         return split.public, split.folds
 
     def _inputs(self, work: Code, folder: WorkFolder) -> tuple[Input, ...]:
-        public, beside = self._rows(work, folder)
+        public, folds = self._rows(work, folder)
         mounted = (self._input(given_id, folder.root.name) for given_id in work.inputs)
         return (
             Input(public, f"input/{self.spec.competition}"),
-            *self._folds(public, beside),
+            *self._folds(public, folds),
             *(found for found in mounted if found is not None),
             *store_inputs(self.spec.store),
         )
 
-    def _folds(self, public: Path, beside: Path) -> tuple[Input, ...]:
-        """Return the folder with the folds of the rows in `public`, made on first use.
+    def _folds(self, public: Path, folds: Path) -> tuple[Input, ...]:
+        """Return the folder with the fold numbers of the rows in `public`, written on first use.
 
-        Nothing in campaigns that began before there were such.
+        Empty in campaigns of versions without folds.
         """
         if not self.split.folds:
             return ()
         with self._folds_lock:
-            if not (beside / FOLDS_FILE).is_file():
-                write_folds(public, self.split_folder.read(), beside / FOLDS_FILE)
-        return (Input(beside, FOLDS_AT),)
+            if not (folds / FOLDS_FILE).is_file():
+                write_folds(public, self.split_folder.read(), folds / FOLDS_FILE)
+        return (Input(folds, FOLDS_AT),)
 
     def _members(self, work: Code) -> tuple[Input, ...]:
-        """Return the submissions that a blend averages; its script and its refit make their own."""
+        """Return the submissions that a blend averages; its script and its refit recompute them."""
         if work.operator is not Operator.BLEND or work.blend is None:
             return ()
         return tuple(
@@ -276,10 +266,9 @@ class CampaignRuntime:
         return SnapshotFolder(self.project.communities / read.key)
 
     def _input(self, given_id: str, work_id: str) -> Input | None:
-        """Return what an id of an attempt's inputs stands for: a community item, or an earlier attempt.
+        """Return the input of an id: a community item (with a slash), or an earlier attempt.
 
-        An item that has since left the ranks is found in the snapshot that had it. None for an item
-        without files: there is nothing to mount.
+        Items that newer snapshots lack are read from the older one. None for an item without files.
         """
         if "/" not in given_id:
             return Input(self.project.solution(self.spec.id, given_id), f"input/solutions/{given_id}")
@@ -288,9 +277,9 @@ class CampaignRuntime:
         return Input(source, f"input/{given_id}") if source else None
 
     def _all_labelled_rows(self, folder: WorkFolder) -> Path:
-        """Make the public data as it was before rows were held back, beside the validation inputs.
+        """Write the public data without a holdout, for a refit; returns its folder.
 
-        Only refits see it, and nothing that they say goes back to an attempt.
+        Only refits read it, and no attempt sees their output.
         """
         target = folder.root / "input"
         if not target.is_dir():
@@ -302,7 +291,7 @@ class CampaignRuntime:
         return target
 
     def close(self) -> None:
-        """End the grader."""
+        """Stop the grader's process."""
         grader = self.__dict__.get("grader")
         if isinstance(grader, GraderProcess):
             grader.stop()
@@ -320,7 +309,7 @@ _lock = threading.Lock()
 
 @contextmanager
 def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
-    """Let an attempt share the machine for the length of the block; a thought needs none of it."""
+    """Count an attempt as running for the block, so that leases of cores and GPUs adapt."""
     if isinstance(work, Think):
         yield
         return
@@ -329,8 +318,8 @@ def _present(work: Code | Think, folder: WorkFolder) -> Iterator[None]:
         yield
 
 
-def runtime_of(project: Path, campaign: str) -> CampaignRuntime:
-    """Return this process's workshop of a campaign; made on first use."""
+def get_runtime(project: Path, campaign: str) -> CampaignRuntime:
+    """Return this process's runtime of a campaign, created on first use."""
     with _lock:
         key = (project, campaign)
         if key not in _runtimes:
@@ -340,7 +329,7 @@ def runtime_of(project: Path, campaign: str) -> CampaignRuntime:
 
 
 def close_runtimes() -> None:
-    """End everything that this process shares between attempts."""
+    """Close all runtimes of this process."""
     with _lock:
         for runtime in _runtimes.values():
             runtime.close()

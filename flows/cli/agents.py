@@ -1,39 +1,42 @@
-"""`comind agents`: which agents there are, and what can be set of them."""
+"""List the installed agents with their distribution, roles and parameters.
+
+An agent that cannot be loaded is listed with the reason.
+"""
 
 import argparse
 from typing import Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "List the agents: where they come from, their roles, their parameters with defaults."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("name", nargs="?", metavar="NAME", help="one of them")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show only this agent")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """List what is installed; one that cannot be loaded is listed with the reason."""
-    from comind.wiring.agents import agent_names, agent_type
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.wiring.agents import agent_names, load_agent
 
     if args.name is not None:
-        agent_type(args.name)
-    told = [_described(name) for name in ([args.name] if args.name else agent_names())]
-    return Answer(values={"agents": told}, text="\n".join(_as_text(each) for each in told))
+        load_agent(args.name)
+    listed = [_describe(name) for name in ([args.name] if args.name else agent_names())]
+    return CommandResult(
+        values={"agents": listed}, text="\n".join(_format_agent(each) for each in listed)
+    )
 
 
-def _described(name: str) -> dict[str, Any]:
-    from comind.wiring.agents import agent_type, origin_of, parameters_of
+def _describe(name: str) -> dict[str, Any]:
+    from comind.wiring.agents import distribution_of, load_agent, validate_parameters
 
-    described: dict[str, Any] = {"name": name, "origin": origin_of(name)}
+    described: dict[str, Any] = {"name": name, "origin": distribution_of(name)}
     try:
-        agent = agent_type(name)
-        defaults = parameters_of(agent, {}, f"the parameters of {name}").model_dump(mode="json")
+        agent = load_agent(name)
+        defaults = validate_parameters(agent, {}, f"the parameters of {name}").model_dump(mode="json")
     except UsageError as error:
         return described | {"error": str(error)}
     return described | {
@@ -47,7 +50,7 @@ def _described(name: str) -> dict[str, Any]:
     }
 
 
-def _as_text(agent: dict[str, Any]) -> str:
+def _format_agent(agent: dict[str, Any]) -> str:
     lines = [f"{agent['name']}  ({agent['origin']})"]
     if "error" in agent:
         return "\n".join([*lines, f"  {agent['error']}", ""])

@@ -1,36 +1,39 @@
-"""`comind bench`: the competitions of MLE-bench, and what is needed to work on one."""
+"""List MLE-bench's competitions, adapt a prepared one for `solve`, or serve /validate for it."""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import CompetitionError, UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.prepared import PreparedFolder
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments"]
 
-SUMMARY = "MLE-bench: list its competitions, adapt a prepared one for `solve`, serve /validate for it."
-
-_PORT = 5000  # where MLE-bench's own server listens
+_PORT = 5000  # the port of MLE-bench's own server
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("action", choices=("list", "adapt", "validate"), metavar="list|adapt|validate")
-    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="DIR/ID, which holds prepared/")
-    parser.add_argument("--out", metavar="DIR", help="adapt: where the competition folder is made")
-    parser.add_argument("--port", type=int, default=_PORT, metavar="N", help=f"default {_PORT}")
+    parser.add_argument("prepared", nargs="?", metavar="PREPARED", help="a folder DIR/ID with prepared/")
+    parser.add_argument("--out", metavar="DIR", help="adapt: parent of the new competition folder")
     parser.add_argument(
-        "--mode", choices=("kaggle", "mlebench"), default="mlebench", help="validate: whose rules"
+        "--port", type=int, default=_PORT, metavar="N", help=f"validate: default {_PORT}"
+    )
+    parser.add_argument(
+        "--mode",
+        choices=("kaggle", "mlebench"),
+        default="mlebench",
+        help="validate: rules of Kaggle or of MLE-bench (default)",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """List, adapt or serve."""
+def _run(args: argparse.Namespace) -> CommandResult:
     if args.action == "list":
         return _list()
     if args.prepared is None:
@@ -48,7 +51,7 @@ def _prepared(path: Path) -> "PreparedFolder":
     return prepared
 
 
-def _list() -> Answer:
+def _list() -> CommandResult:
     from comind.evaluation.benchmark.registry import benchmark_competitions
 
     entries = list(benchmark_competitions().values())
@@ -59,27 +62,26 @@ def _list() -> Answer:
         for entry in entries
     ]
     values = [entry.model_dump(mode="json") for entry in entries]
-    return Answer(values={"competitions": values}, text="\n".join(lines) + "\n")
+    return CommandResult(values={"competitions": values}, text="\n".join(lines) + "\n")
 
 
-def _adapt(prepared: "PreparedFolder", out: str | None) -> Answer:
+def _adapt(prepared: "PreparedFolder", out: str | None) -> CommandResult:
     from comind.evaluation.benchmark.prepared import adapt
 
     place = Path(out) if out else Path.cwd()
     answers = prepared.answers if (prepared.root / "private").is_dir() else None
     folder = adapt(prepared.public, prepared.entry, place, answers)
-    return Answer(values={"competition": str(folder)}, text=f"{folder}\n")
+    return CommandResult(values={"competition": str(folder)}, text=f"{folder}\n")
 
 
-def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> Answer:
+def _validate(prepared: "PreparedFolder", args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.grading import BenchmarkAnswers
     from comind.evaluation.benchmark.registry import Mode
     from flows.validation import ValidationServer
 
     answers = BenchmarkAnswers(prepared.entry, prepared.answers)
     server = ValidationServer(answers, Mode(args.mode), args.port)
-    where = f"http://127.0.0.1:{server.server_address[1]}/validate"
+    where = f"{server.url}/validate"
     print(f"{prepared.entry.id}: POST {where} (Ctrl-C to stop)", flush=True)
-    with server:
-        server.serve_forever()
-    return Answer(values={"address": where})
+    server.serve()
+    return CommandResult(values={"address": where})

@@ -1,13 +1,14 @@
-"""`comind gc`: drop data that no campaign needs."""
+"""Delete from DVC's cache what no branch, tag, experiment or campaign uses.
+
+Data of a kept submission is kept with it, including the checkpoints of its parents.
+"""
 
 import argparse
 
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Drop from DVC's cache what neither branches nor campaigns need."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -17,16 +18,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of each ended campaign, keep only what its final submission needs",
     )
-    parser.add_argument("--dry-run", action="store_true", help="only count")
-    add_place(parser)
+    parser.add_argument("--dry-run", action="store_true", help="count files, delete nothing")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Collect; what a kept submission needs stays, down to its parents' checkpoints."""
-    from tasks.keeping import collect_garbage
+def _run(args: argparse.Namespace) -> CommandResult:
+    from tasks.garbage_collection import collect_garbage
 
     project = open_project(args.out)
     dropped, campaigns = collect_garbage(project, finals_only=args.finals, dry=args.dry_run)
     values = {"dropped": dropped, "campaigns": campaigns, "dry_run": args.dry_run}
     verb = "would be dropped" if args.dry_run else "dropped"
-    return Answer(values=values, text=f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n")
+    text = f"{dropped} files {verb}; {len(campaigns)} campaigns kept\n"
+    return CommandResult(values=values, text=text)

@@ -1,4 +1,4 @@
-"""`comind doctor`: what works here, and how to get what does not."""
+"""Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."""
 
 import argparse
 import hashlib
@@ -13,11 +13,9 @@ from importlib import metadata
 from pathlib import Path
 
 from comind.errors import ComindError, KaggleAccountError, SandboxError, ServiceError
-from flows.cli.answer import Answer, CommandError
+from flows.cli.command import CommandError, CommandResult
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Check this machine: sandboxes, git, packages, the configured model endpoint, Kaggle."
+__all__ = ["add_arguments"]
 
 _PACKAGES = ("prefect", "mlflow", "dvc", "openai", "jupyter_client", "scikit-learn", "torch")
 _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewrap"]
@@ -25,7 +23,7 @@ _INSTALL = ["apt-get", "install", "--yes", "--no-install-recommends", "bubblewra
 
 @dataclass
 class Check:
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -37,14 +35,14 @@ class Check:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "--install", action="store_true", help="install bubblewrap with apt-get where it is missing"
+        "--install", action="store_true", help="install bubblewrap with apt-get if it is missing"
     )
-    parser.add_argument("--model", metavar="NAME", help="ask this model, and say what it understands")
+    parser.add_argument("--model", metavar="NAME", help="probe this model's capabilities")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Look at everything, offer to mend what can be mended, and report."""
+def _run(args: argparse.Namespace) -> CommandResult:
     if args.install or _wanted_interactively():
         _install_bubblewrap()
     checks = [
@@ -62,9 +60,9 @@ def run(args: argparse.Namespace) -> Answer:
     missing = [check for check in checks if check.needed and not check.ok]
     values = {"ok": not missing, "checks": [asdict(check) for check in checks]}
     if not missing:
-        return Answer(values=values, text=_table(checks))
+        return CommandResult(values=values, text=_table(checks))
     error = ServiceError(f"{missing[0].name}: {missing[0].found}", hint=missing[0].mend)
-    raise CommandError(Answer.failure(error, values, _table(checks)))
+    raise CommandError(CommandResult.failure(error, values, _table(checks)))
 
 
 def _python() -> Check:
@@ -90,7 +88,7 @@ def _git() -> Check:
 
 
 def _toolbox() -> Check:
-    """Say what code that agents write runs in, with the versions of its packages."""
+    """Check the environment of model-written code, and list the versions of its packages."""
     from comind.domain.resources import TOOLBOX, toolbox_packages
     from comind.system.interpreter import PROGRAM, interpreter_for_agents, toolbox_folder
 
@@ -114,7 +112,7 @@ def _toolbox() -> Check:
 
 
 def _wanted_lock() -> str:
-    """Return the hash of the toolbox's lock file that this version of CoMind comes with."""
+    """Return the hash of the toolbox's lock file in this version of CoMind."""
     lock = Path(__file__).parents[2] / "requirements" / "toolbox.txt"
     return hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else ""
 
@@ -127,7 +125,7 @@ def _sandboxes() -> list[Check]:
         try:
             sandbox = make()
         except ServiceError as error:
-            # Without it only our own baseline runs; that is worth knowing, but not a failure.
+            # Without it only our own baseline runs, so it is not a failure.
             checks.append(Check(f"sandbox {name}", ok=False, found=str(error), mend=error.hint))
             continue
         works = "works" if sandbox.name == name else f"works, {sandbox.name}"
@@ -157,9 +155,9 @@ def _endpoint() -> Check:
 
 
 def _kaggle() -> list[Check]:
-    """Ask Kaggle who we are; where there are no credentials for it, there is nothing to say."""
+    """Request the account's name from Kaggle; empty where there are no credentials."""
     from comind.kaggle.client import OfficialKaggle
-    from flows.cli.places import find_project
+    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:
@@ -173,18 +171,18 @@ def _kaggle() -> list[Check]:
 
 
 def _model(name: str) -> list[Check]:
-    """Ask a model as a campaign would, and say what it understands, reads and costs."""
+    """Send a model two requests as a campaign does; report capabilities, context window and price."""
     from comind.llm.costs import known_price
     from comind.llm.openai_model import OpenAIModel
     from comind.llm.probe import probe
-    from comind.wiring.agents import roles_of_all
-    from comind.wiring.models import DEFAULT, assumed_contexts, build_model, resolved
-    from flows.cli.places import find_project
+    from comind.wiring.agents import all_roles
+    from comind.wiring.models import DEFAULT, build_model, context_warnings, resolve_settings
+    from flows.cli.paths import find_project
     from flows.params import read_params
 
     try:
         params = read_params(find_project(None)).solve
-        settings = resolved(name, params.models, {}, roles_of_all())[DEFAULT]
+        settings = resolve_settings(name, params.models, {}, all_roles())[DEFAULT]
         model = build_model(name, settings)
         if not isinstance(model, OpenAIModel):
             return [Check(f"model {name}", ok=True, found="needs no endpoint")]
@@ -192,7 +190,7 @@ def _model(name: str) -> list[Check]:
     except ServiceError as error:
         return [Check(f"model {name}", ok=False, found=str(error), mend=error.hint, needed=True)]
     checks = [Check(f"model: {each.name}", ok=each.ok, found=each.found) for each in findings]
-    assumed = assumed_contexts({DEFAULT: settings})
+    assumed = context_warnings({DEFAULT: settings})
     context = assumed[0] if assumed else f"{settings.context_tokens} tokens"
     price = "known" if known_price(name, settings.price) else "not known: give it in params.yaml"
     checks += [
@@ -200,7 +198,7 @@ def _model(name: str) -> list[Check]:
         Check("model: price", ok=True, found=price),
     ]
     if not any(each.ok for each in findings[:2]):
-        checks[0].needed = True  # neither a decision nor a program: no campaign can use it
+        checks[0].needed = True  # a campaign needs a decision or a program
     return checks
 
 
@@ -224,7 +222,7 @@ def _table(checks: list[Check]) -> str:
 
 
 def _wanted_interactively() -> bool:
-    """Offer to install bubblewrap where a person is there to answer and apt could do it."""
+    """Ask on a terminal whether to install bubblewrap, where it is missing and apt-get could."""
     if shutil.which("bwrap") or not _can_install() or not sys.stdin.isatty():
         return False
     print("bubblewrap, the sandbox for model-written code, is missing.")

@@ -1,38 +1,39 @@
-"""`comind grade`: the true score of a submission to a past competition."""
+"""Grade a submission on the true answers of a past competition, with its leaderboard rank.
+
+An invalid submission is a result with exit code 0, not an error.
+"""
 
 import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import SubmissionError
-from flows.cli.answer import Answer
-from flows.cli.places import find_competition, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import find_competition, find_project
 
 if TYPE_CHECKING:
     from comind.evaluation.past import PastGrade
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Grade a submission to a past competition, and say where it stands on the leaderboard."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "competition", metavar="COMPETITION", help="a folder, one that MLE-bench prepared, or a demo"
+        "competition", metavar="COMPETITION", help="a competition folder, MLE-bench's DIR/ID, or a demo"
     )
     parser.add_argument("submission", metavar="SUBMISSION", help="a CSV file")
     parser.add_argument(
         "--mode",
         choices=("kaggle", "mlebench"),
         default="kaggle",
-        help="for data that MLE-bench prepared: judge as stated, or as its graders do",
+        help="for data prepared by MLE-bench: rules of Kaggle (default) or of MLE-bench's graders",
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Grade the file; an invalid submission is an answer, not a failure."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.prepared import PreparedFolder
     from comind.evaluation.benchmark.registry import Mode
     from comind.evaluation.folder import load_competition
@@ -45,14 +46,16 @@ def run(args: argparse.Namespace) -> Answer:
     if prepared is not None:
         read_table(Path(args.submission), SubmissionError)
         grade = grade_prepared(prepared, Path(args.submission), Mode(args.mode))
-        values, text = grade.model_dump() | {"mode": args.mode}, _in_a_line
+        values, text = grade.model_dump() | {"mode": args.mode}, _one_line
     else:
         grade = grade_past(load_competition(folder), Path(args.submission))
-        values, text = grade.model_dump(), _in_lines
-    return Answer(values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n")
+        values, text = grade.model_dump(), _lines
+    return CommandResult(
+        values=values, text=text(grade) if grade.valid else f"invalid: {grade.message}\n"
+    )
 
 
-def _in_lines(grade: "PastGrade") -> str:
+def _lines(grade: "PastGrade") -> str:
     low, high = grade.interval or (grade.score, grade.score)
     lines = [f"{grade.metric} {grade.score:.5g}, 95 % interval [{low:.5g}, {high:.5g}]"]
     if grade.rank is not None and grade.win_rate is not None:
@@ -64,6 +67,6 @@ def _in_lines(grade: "PastGrade") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _in_a_line(grade: "PastGrade") -> str:
+def _one_line(grade: "PastGrade") -> str:
     place = f", rank {grade.rank} of {grade.teams}" if grade.rank else ""
     return f"{grade.metric} {grade.score:.5g}{place}, {grade.medal or 'no'} medal\n"

@@ -1,4 +1,4 @@
-"""`comind ingest`: take what others published into an as-of store."""
+"""Import notebooks, discussions and datasets into a store that can be queried as of any time."""
 
 import argparse
 import re
@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_competition, open_project
-from flows.moments import moment_of
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_competition, open_project
 
 if TYPE_CHECKING:
     from comind.community.store.importing import ImportResult
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Take notebooks, discussions and datasets into a store that can be asked as of any time."
+__all__ = ["add_arguments"]
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 _SHOWN = 20
@@ -25,25 +22,26 @@ _SHOWN = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or Kaggle's name for it"
+        "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo, or a Kaggle slug"
     )
     parser.add_argument("--meta-kaggle", metavar="DIR", help="Meta Kaggle's CSV files, all competitions")
-    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; it stays where it is")
-    parser.add_argument("--folder", metavar="DIR", help="a community folder (the competition's own)")
-    parser.add_argument("--kaggle", action="store_true", help="what is new on Kaggle, fetched now")
+    parser.add_argument("--code", metavar="DIR", help="Meta Kaggle Code; referenced, not copied")
+    parser.add_argument("--folder", metavar="DIR", help="a community folder; default: the competition's")
+    parser.add_argument("--kaggle", action="store_true", help="fetch what is new on Kaggle")
     parser.add_argument("--listing", metavar="FILE", help="a JSON list of notebooks, without code")
-    parser.add_argument("--store", metavar="DIR", help="the store (data/knowledge/community)")
-    parser.add_argument("--as-of", metavar="TIME", help="say what was known of COMPETITION then")
-    add_place(parser)
+    parser.add_argument("--store", metavar="DIR", help="the store; default: data/knowledge/community")
+    parser.add_argument("--as-of", metavar="TIME", help="count the items of COMPETITION at this time")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Import everything that is named, version the store, and say what was taken and what not."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.community.store.folder_import import ingest_folder, ingest_listing
     from comind.community.store.meta_kaggle import ingest_dump, set_code_folder
+    from flows.params import parse_as_of
     from tasks.community import STORE, version_store
 
-    moment = moment_of(args.as_of)
+    moment = parse_as_of(args.as_of)
     project = open_project(args.out)
     slug, own = _competition(args.competition, project)
     if args.kaggle:
@@ -63,12 +61,12 @@ def run(args: argparse.Namespace) -> Answer:
     values = {
         "store": str(root),
         "competition": slug,
-        "imports": [_told(each) for each in done],
+        "imports": [_describe(each) for each in done],
         "dvc": version_store(project, root),
     }
     if slug and args.as_of:
-        values |= _known(root, slug, moment)
-    return Answer(values=values, text=_summary(values, done))
+        values |= _count_items(root, slug, moment)
+    return CommandResult(values=values, text=_summary(values, done))
 
 
 def _competition(name: str | None, project: Path) -> tuple[str | None, Path | None]:
@@ -92,7 +90,7 @@ def _competition(name: str | None, project: Path) -> tuple[str | None, Path | No
 
 
 def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
-    """Return slug and community of a competition on Kaggle, with what was published until now."""
+    """Fetch a competition from Kaggle; returns its slug and community folder."""
     from flows.cli.kaggle import fetch_from_kaggle
 
     if args.competition is None or args.folder:
@@ -104,7 +102,7 @@ def _fetched(args: argparse.Namespace, project: Path) -> tuple[str, Path]:
 
 
 def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
-    """Refuse what says too little."""
+    """Raise UsageError where the source or the competition is missing."""
     if slug is not None and not (args.meta_kaggle or args.code or folder or args.listing):
         raise UsageError(
             f"{slug}: has no community here",
@@ -120,7 +118,7 @@ def _check(args: argparse.Namespace, slug: str | None, folder: object) -> None:
         raise UsageError(f"{given}: which competition is it about?", hint="name a COMPETITION")
 
 
-def _told(done: "ImportResult") -> dict[str, Any]:
+def _describe(done: "ImportResult") -> dict[str, Any]:
     record = done.record
     return {
         "id": record.id,
@@ -131,8 +129,8 @@ def _told(done: "ImportResult") -> dict[str, Any]:
     }
 
 
-def _known(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
-    """Return how much was known of a competition at a moment."""
+def _count_items(root: Path, slug: str, moment: datetime | None) -> dict[str, Any]:
+    """Return the number of a competition's items by kind, as of `moment`."""
     from comind.community.asof import as_of
     from comind.community.store.as_of_store import CommunityStore
 
@@ -149,7 +147,7 @@ def _summary(values: dict[str, Any], done: "list[ImportResult]") -> str:
     lines = [f"store   {values['store']}"]
     for record, known in done:
         taken = ", ".join(f"{count} {kind}" for kind, count in record.taken.items()) or "nothing new"
-        lines.append(f"import  {record.id}: {'is there already' if known else taken}")
+        lines.append(f"import  {record.id}: {'imported before' if known else taken}")
         shown = () if known else record.dropped
         lines += [f"        {each.count} dropped: {each.what}: {each.reason}" for each in shown[:_SHOWN]]
         if len(shown) > _SHOWN:
@@ -157,5 +155,5 @@ def _summary(values: dict[str, Any], done: "list[ImportResult]") -> str:
     if "notebooks" in values:
         counts = ", ".join(f"{values[kind]} {kind}" for kind in ("notebooks", "discussions", "datasets"))
         lines.append(f"as of   {values['as_of']}: {counts} of {values['competition']}")
-    lines.append(f"version {values['dvc'] or 'none: the store lies outside of the project'}")
+    lines.append(f"version {values['dvc'] or 'none: the store is outside of the project'}")
     return "\n".join(lines) + "\n"

@@ -1,39 +1,37 @@
-"""`comind lineage`: where a submission came from."""
+"""Show the lineage of a submission: community items, ideas and attempts, with scores."""
 
 import argparse
 
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Show where a submission came from: community items, ideas and attempts, with their scores."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
     )
     form = parser.add_mutually_exclusive_group()
-    form.add_argument("--mermaid", action="store_true", help="draw it as a Mermaid graph")
-    form.add_argument("--dot", action="store_true", help="draw it in Graphviz's language")
-    add_place(parser, "folder with the campaign, or its ref")
+    form.add_argument("--mermaid", action="store_true", help="print a Mermaid graph")
+    form.add_argument("--dot", action="store_true", help="print a Graphviz graph")
+    add_project_options(parser, "folder with the campaign, or its ref")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Read the logs and draw."""
-    from flows.environment import prepare_environment
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.lineage import as_dot, as_mermaid, as_tree, lineage
+    from flows.server import prepare_environment
 
     project = find_project(args.out)
     prepare_environment(project)
     values = lineage(project, args.name)
     if args.mermaid or args.dot:
-        return Answer(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
-    lines = [f"{name:12}{told}" for name, told in _facts(values) if told]
+        return CommandResult(values=values, text=as_mermaid(values) if args.mermaid else as_dot(values))
+    lines = [f"{name:12}{value}" for name, value in _facts(values) if value]
     lines += [f"missing     {each}" for each in values["missing"]]
-    return Answer(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
+    return CommandResult(values=values, text=as_tree(values) + "\n" + "\n".join(lines) + "\n")
 
 
 def _facts(values: dict[str, object]) -> list[tuple[str, str]]:

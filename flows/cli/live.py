@@ -1,4 +1,4 @@
-"""`comind live serve`: MLE-Live's server, which the official Kaggle client can be pointed at."""
+"""Serve past competitions with Kaggle's API, as of a time."""
 
 import argparse
 import json
@@ -8,62 +8,60 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, find_project
 
 if TYPE_CHECKING:
     from comind.live.hosted import HostedCompetition
     from comind.live.simulated_clock import SimulatedClock
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments"]
 
-SUMMARY = "Live through past competitions: serve them as Kaggle would, as of a time."
-
-_PORT = 7777  # where the client's library looks in its test environment
+_PORT = 7777  # the port that the client's library uses in its test environment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     actions = parser.add_subparsers(title="actions", required=True, metavar="ACTION")
-    serve = actions.add_parser("serve", help=SUMMARY, description=SUMMARY, allow_abbrev=False)
+    serve = actions.add_parser("serve", help=__doc__, description=__doc__, allow_abbrev=False)
     serve.add_argument(
         "--port",
         type=int,
         default=_PORT,
         metavar="N",
-        help=f"default {_PORT}; the unmodified kaggle command wants 80; 0 is any free one",
+        help=f"default {_PORT}; the unmodified kaggle command needs 80; 0 is any free port",
     )
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen at; default 127.0.0.1")
-    serve.add_argument("--data", metavar="DIR", help="competition folders; without it, the demos")
+    serve.add_argument("--host", default="127.0.0.1", help="address to bind; default 127.0.0.1")
+    serve.add_argument("--data", metavar="DIR", help="competition folders; default: the demos")
     serve.add_argument(
-        "--community", metavar="STORE", help="a store of `comind ingest`, in place of each one's own"
-    )
-    serve.add_argument(
-        "--as-of", metavar="TIME", help="nothing later is visible; the clock stands there"
+        "--community", metavar="STORE", help="a store of `comind ingest`; default: each folder's own"
     )
     serve.add_argument(
-        "--speed", type=float, metavar="X", help="seconds of the world in a real one; 86400 is a day"
+        "--as-of", metavar="TIME", help="start the clock at this time; without --speed it is stopped"
+    )
+    serve.add_argument(
+        "--speed", type=float, metavar="X", help="simulated seconds per second; 86400 is a day"
     )
     serve.add_argument(
         "--scores",
         choices=("sealed", "public"),
         default="sealed",
-        help="tell no score before the end (default), or the one on the public rows, as Kaggle does",
+        help="hide scores until the end (default), or show public scores, as Kaggle does",
     )
     serve.add_argument(
-        "--submissions", type=int, default=5, metavar="N", help="how many a day; default 5"
+        "--submissions", type=int, default=5, metavar="N", help="limit per day; default 5"
     )
     serve.add_argument(
         "--user",
         action="append",
         metavar="NAME:KEY",
-        help="let in this user, and only those named so; without it anybody",
+        help="accept only these credentials (repeatable); default: any",
     )
-    add_place(serve, "project folder; submissions and the request log are kept in data/live")
+    add_project_options(serve, "project folder; submissions and the request log go to data/live")
+    serve.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Say where the server is, and answer until we are stopped."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.live.server import LiveServer
 
     _check(args)
@@ -84,10 +82,10 @@ def run(args: argparse.Namespace) -> Answer:
         print(f"comind: note: {note}", file=sys.stderr)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
-    told = json.dumps(values) if args.json else _told(server.port, len(hosted))
-    print(told, file=args.stdout, flush=True)
+    text = json.dumps(values) if args.json else _usage(server.port, len(hosted))
+    print(text, file=args.stdout, flush=True)
     server.serve()
-    return Answer(values=values, told=True)
+    return CommandResult(values=values, printed=True)
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -98,7 +96,7 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _notes(hosted: "list[HostedCompetition]") -> list[str]:
-    """Return what is not known of the leaderboards."""
+    """Return what is missing from the leaderboards."""
     boards = [(each.id, each.world.board()) for each in hosted]
     return [f"{name}: {board.message}" for name, board in boards if board.message]
 
@@ -147,13 +145,13 @@ def _hosted(args: argparse.Namespace, state: Path, clock: "SimulatedClock") -> "
 
 def _clock(args: argparse.Namespace) -> "SimulatedClock":
     from comind.live.simulated_clock import SimulatedClock
-    from flows.moments import moment_of
+    from flows.params import parse_as_of
 
     if args.as_of is None:
         if args.speed is not None:
             raise UsageError("--speed goes with --as-of only", hint="name the time to begin at")
         return SimulatedClock()
-    return SimulatedClock(moment_of(args.as_of), speed=args.speed or 0.0)
+    return SimulatedClock(parse_as_of(args.as_of), speed=args.speed or 0.0)
 
 
 def _users(given: list[str] | None) -> dict[str, str] | None:
@@ -165,11 +163,11 @@ def _users(given: list[str] | None) -> dict[str, str] | None:
     return users
 
 
-def _told(port: int, count: int) -> str:
-    told = f"serving {count} competitions at http://localhost:{port}; Ctrl-C ends it\n"
+def _usage(port: int, count: int) -> str:
+    usage = f"serving {count} competitions at http://localhost:{port}; Ctrl-C ends it\n"
     if port == 80:  # noqa: PLR2004 - the port of HTTP
-        return told + "the kaggle command: KAGGLE_API_ENVIRONMENT=LOCALHOST kaggle competitions list"
-    return told + (
+        return usage + "the kaggle command: KAGGLE_API_ENVIRONMENT=LOCALHOST kaggle competitions list"
+    return usage + (
         "the kaggle command needs --port 80 and KAGGLE_API_ENVIRONMENT=LOCALHOST; "
         "its library takes any port, see docs/mle-live.md"
     )

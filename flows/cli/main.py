@@ -1,6 +1,6 @@
-"""Read the arguments, run the command, print what came of it, return the exit code.
+"""The entry point `comind`: parse arguments, run a command, print its result, return the exit code.
 
-Nothing heavy is imported here or by the modules that declare arguments: `comind --help` is instant.
+Modules that declare arguments import nothing heavy, so `comind --help` is instant.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from flows.cli import (
     track,
     ui,
 )
-from flows.cli.answer import Answer, CommandError
+from flows.cli.command import CommandError, CommandResult
 
 __all__ = ["main"]
 
@@ -55,50 +55,55 @@ _COMMANDS = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code (0 success, 2 usage, 3 no submission, 4 service)."""
+    """Run one command.
+
+    Returns:
+        The exit code: 0 success, 2 usage, 3 no submission, 4 service.
+    """
     arguments = list(sys.argv[1:] if argv is None else argv)
     signal.signal(signal.SIGTERM, _stop)
     signal.signal(signal.SIGINT, _stop)
     try:
         parsed = _parser().parse_args(arguments)
     except UsageError as error:
-        return _tell(Answer.failure(error), sys.stdout, as_json="--json" in arguments)
-    with _StdoutKept() as stdout:
+        return _print(CommandResult.failure(error), sys.stdout, as_json="--json" in arguments)
+    with _ReservedStdout() as stdout:
         parsed.stdout = stdout
-        code = _tell(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
+        code = _print(_run(parsed), stdout, as_json=getattr(parsed, "json", False))
     server = sys.modules.get("flows.server")
     if server is not None and server.ended_early:
         print("Prefect's server ended meanwhile; the logs are whole", file=sys.stderr, flush=True)
-        os._exit(code)  # the threads of Prefect's client would keep us; what we started ends with us
+        # Threads of Prefect's client would block the exit; child processes end with this one.
+        os._exit(code)
     return code
 
 
-def _run(parsed: argparse.Namespace) -> Answer:
+def _run(parsed: argparse.Namespace) -> CommandResult:
     try:
-        answer: Answer = parsed.run(parsed)
+        result: CommandResult = parsed.run(parsed)
     except CommandError as error:
-        return error.answer
+        return error.result
     except ComindError as error:
-        return Answer.failure(error)
-    except Exception as error:  # noqa: BLE001 - the last line of defence
+        return CommandResult.failure(error)
+    except Exception as error:  # noqa: BLE001 - any other exception is a bug, reported as such
         traceback.print_exc()
-        return Answer.failure(ComindError(f"a fault of CoMind's own: {error!r}"))
-    return answer
+        return CommandResult.failure(ComindError(f"a bug in CoMind: {error!r}"))
+    return result
 
 
-def _tell(answer: Answer, stdout: TextIO, *, as_json: bool) -> int:
-    """Print an answer: what it is on stdout, what is wrong on stderr."""
-    if answer.error is not None:
-        print(f"comind: {answer.error}", file=sys.stderr)
-        if answer.error.hint:
-            print(f"        {answer.error.hint}", file=sys.stderr)
-    if not answer.told:
-        stdout.write(json.dumps(answer.values) + "\n" if as_json else answer.text)
-    return answer.exit_code
+def _print(result: CommandResult, stdout: TextIO, *, as_json: bool) -> int:
+    """Print a result to stdout and its error to stderr; returns the exit code."""
+    if result.error is not None:
+        print(f"comind: {result.error}", file=sys.stderr)
+        if result.error.hint:
+            print(f"        {result.error.hint}", file=sys.stderr)
+    if not result.printed:
+        stdout.write(json.dumps(result.values) + "\n" if as_json else result.text)
+    return result.exit_code
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports bad usage as our own error, so that it is one line, or JSON where that is wanted."""
+    """Raises UsageError on bad usage, so that it is printed as one line, or as JSON."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message, hint=f"see {self.prog} --help")
@@ -113,16 +118,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"comind {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, module in _COMMANDS.items():
-        command = commands.add_parser(
-            name, help=module.SUMMARY, description=module.SUMMARY, allow_abbrev=False
-        )
+        summary = (module.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
         module.add_arguments(command)
-        command.set_defaults(run=module.run)
     return parser
 
 
-class _StdoutKept:
-    """Keeps stdout for the command's answer: whatever else is printed meanwhile goes to stderr."""
+class _ReservedStdout:
+    """Reserves stdout for the command's result: within the block, all other output goes to stderr."""
 
     def __enter__(self) -> TextIO:
         sys.stdout.flush()
@@ -139,11 +142,11 @@ class _StdoutKept:
 
 
 def _stop(number: int, _frame: object) -> NoReturn:
-    """End at once: everything is in the logs, and what we started ends with us."""
+    """Exit at once: the logs hold all state, and child processes end with this one."""
     try:
         if solve.running is not None:
             print(
-                f"\ncomind: stopped; go on with: comind solve --resume {solve.running}", file=sys.stderr
+                f"\ncomind: stopped; resume with: comind solve --resume {solve.running}", file=sys.stderr
             )
-    finally:  # whoever read stderr may be gone, or be in the middle of a line
+    finally:  # stderr may be closed, or locked in the middle of a write
         os._exit(128 + number)

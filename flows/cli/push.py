@@ -1,38 +1,33 @@
-"""`comind push`: campaigns to the remotes."""
+"""Push campaigns: data to the default DVC remote, refs to the git remote `origin`."""
 
 import argparse
 
-from comind.errors import CampaignError
-from flows.cli.answer import Answer
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Send a campaign's data to the DVC remote, and its ref to the git remote `origin`."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
-    add_place(parser)
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Send data first, then refs; what is there already is not sent again."""
+def _run(args: argparse.Namespace) -> CommandResult:
+    from comind.campaign.log.campaign_folders import unknown_campaign
     from tasks.git import campaigns_in
     from tasks.sharing import push_campaign
 
     project = open_project(args.out)
     known = campaigns_in(project)
     if args.campaign is not None and args.campaign not in known:
-        raise CampaignError(
-            f"{project}: there is no campaign {args.campaign!r}",
-            hint=f"the newest are: {', '.join(known[-3:])}" if known else "none has a ref here",
-        )
-    wanted = [args.campaign] if args.campaign else known
-    sent = [push_campaign.fn(project, each) for each in wanted]
+        raise unknown_campaign(project, args.campaign, known)
+    pushed = [push_campaign.fn(project, each) for each in ([args.campaign] if args.campaign else known)]
     lines = [
         f"{each.campaign}: {each.objects} files" + (f", {each.ref}" if each.ref else ", no git remote")
-        for each in sent
+        for each in pushed
     ]
-    return Answer(values={"pushed": [each.model_dump() for each in sent]}, text="\n".join(lines) + "\n")
+    values = {"pushed": [each.model_dump() for each in pushed]}
+    return CommandResult(values=values, text="\n".join(lines) + "\n")

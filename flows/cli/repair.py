@@ -1,4 +1,7 @@
-"""`comind repair`: logs, ref, data and MLflow, held against each other."""
+"""Check logs, refs and data for consistency, and rebuild MLflow's runs from the logs.
+
+What is inconsistent afterwards is an error, with a line for each.
+"""
 
 import argparse
 import os
@@ -6,47 +9,45 @@ from pathlib import Path
 from typing import Any
 
 from comind.errors import ComindError, DataError
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, open_project
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, open_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Check logs, ref and data against each other, and rebuild MLflow from the logs."
+__all__ = ["add_arguments"]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="all of the project without it")
-    parser.add_argument("--from-scratch", action="store_true", help="drop MLflow's runs first")
-    add_place(parser)
+    parser.add_argument("campaign", nargs="?", metavar="CAMPAIGN", help="default: all of the project")
+    parser.add_argument("--from-scratch", action="store_true", help="delete MLflow's runs first")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Check and rebuild; what still disagrees is a failure, told in one line each."""
-    from flows.orphans import close_orphans
+def _run(args: argparse.Namespace) -> CommandResult:
+    from flows.orphans import terminate_orphans
     from flows.repair import repair
     from flows.reproduction import clear_reproductions
 
     project = open_project(args.out)
     values = repair(project, args.campaign, from_scratch=args.from_scratch)
-    left = [f"ended {each}" for each in close_orphans(project)]
+    left = [f"ended {each}" for each in terminate_orphans(project)]
     left += [f"removed {each}" for each in clear_reproductions(project)]
     values["repaired"] += [f"{each}, left behind by a dead process" for each in left]
-    values["repaired"] += _closed_runs(project, values)
+    values["repaired"] += _crash_stale_runs(project, values)
     wrong = values["disagreements"]
     text = "".join(f"repaired   {each}\n" for each in values["repaired"])
     text += "".join(f"disagrees  {each}\n" for each in wrong)
     if wrong:
         error = DataError(f"{len(wrong)} disagreements; the first: {wrong[0]}")
-        return Answer.failure(error, values, text)
+        return CommandResult.failure(error, values, text)
     agree = f"{len(values['campaigns'])} campaigns: logs, ref, data and MLflow agree\n"
-    return Answer(values=values, text=text + agree)
+    return CommandResult(values=values, text=text + agree)
 
 
-def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
-    """Close what a dead process left running in Prefect; where it was never used, nothing is started."""
+def _crash_stale_runs(project: Path, known: dict[str, Any]) -> list[str]:
+    """Mark Prefect's runs of dead processes as crashed, unless the project never used Prefect."""
     from comind.campaign.log.campaign_folders import ProjectFolder
-    from flows.orphans import close_stale_runs
+    from flows.orphans import crash_stale_runs
     from flows.server import prefect_server
 
     used = (ProjectFolder(project).orchestration / "prefect.db").is_file()
@@ -54,6 +55,6 @@ def _closed_runs(project: Path, known: dict[str, Any]) -> list[str]:
         return []
     try:
         with prefect_server(project):
-            return [f"{each}: its run in Prefect was closed" for each in close_stale_runs(project)]
+            return [f"{each}: its run in Prefect was closed" for each in crash_stale_runs(project)]
     except ComindError as error:
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None

@@ -1,4 +1,4 @@
-"""`comind report`: what campaigns are worth on the true answers, one by one and on average."""
+"""Grade campaigns on the true answers: scores, ranks, medals, means over seeds."""
 
 import argparse
 import json
@@ -7,15 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import UsageError
-from flows.cli.answer import Answer
+from flows.cli.command import CommandResult
 
 if TYPE_CHECKING:
     from comind.evaluation.benchmark.reports import CompetitionReport
     from comind.evaluation.benchmark.summary import Line, Summary
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Report what campaigns are worth on the true answers: medals, ranks, means over seeds."
+__all__ = ["add_arguments"]
 
 _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "medal", "above median")
 
@@ -23,19 +21,19 @@ _HEAD = ("competition", "seed", "metric", "score", "rank", "teams beaten", "meda
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("runs", nargs="+", metavar="RUN", help="runs/CAMPAIGN, or a project's folder")
-    parser.add_argument("--data", metavar="DIR", help="data that MLE-bench prepared: DIR/ID/prepared")
+    parser.add_argument("--data", metavar="DIR", help="MLE-bench's data folder, with ID/prepared in it")
     parser.add_argument(
         "--mode",
         choices=("kaggle", "mlebench"),
         default="kaggle",
-        help="judge as the competition states, or as MLE-bench's graders do",
+        help="rules of Kaggle (default) or of MLE-bench's graders",
     )
-    parser.add_argument("--write", metavar="DIR", help="write reports that MLE-bench's tools read")
+    parser.add_argument("--write", metavar="DIR", help="write reports in MLE-bench's format")
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Grade each campaign's submission once, and sum up."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.evaluation.benchmark.registry import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise
@@ -55,19 +53,19 @@ def run(args: argparse.Namespace) -> Answer:
     }
     table = _aligned([_HEAD, *map(_row, reports)])
     warned = [f"{each.campaign}: {line}" for each in reports for line in each.validation_warnings]
-    warned += [f"{each.campaign}: {_chosen(each)}" for each in reports if each.confidence is not None]
-    text = "\n".join([table, *warned, *map(_summed_up, summaries), *map(str, written)])
-    return Answer(values=values, text=text + "\n")
+    warned += [f"{each.campaign}: {_evidence(each)}" for each in reports if each.confidence is not None]
+    text = "\n".join([table, *warned, *map(_summary, summaries), *map(str, written)])
+    return CommandResult(values=values, text=text + "\n")
 
 
-def _chosen(report: "CompetitionReport") -> str:
-    """Return what the final pick rests on, in one line."""
+def _evidence(report: "CompetitionReport") -> str:
+    """Return the confidence of the final pick and its folds, in one line."""
     shrunk = "" if report.shrinkage is None else f", shrinkage {report.shrinkage:.3g}"
     return f"{report.confidence:.0%} sure of its final pick; {report.folds} folds{shrunk}"
 
 
 def _write(reports: "list[CompetitionReport]", folder: Path) -> list[Path]:
-    """Write a grading report for each seed of each group, and the lines for `mlebench grade`."""
+    """Write a grading report and the input of `mlebench grade` for each seed of each group."""
     from comind.evaluation.benchmark.reports import grading_report, submission_lines
 
     parts: dict[tuple[str, ...], list[CompetitionReport]] = defaultdict(list)
@@ -101,8 +99,8 @@ def _row(report: "CompetitionReport") -> tuple[str, ...]:
     return name, str(report.seed), report.metric, score, rank, beaten, medal, above
 
 
-def _summed_up(summary: "Summary") -> str:
-    """Return a line for each kind of competitions of one group."""
+def _summary(summary: "Summary") -> str:
+    """Return a table of one group, with a line for each category of competitions."""
     head = ("", "competitions", "seeds", "valid", "above median", "win rate", "any medal", "gold")
     lines = [_line(line) for line in summary.lines]
     dropped = f"\nleft out, as not all competitions have so many seeds: {', '.join(summary.dropped)}"
@@ -110,11 +108,11 @@ def _summed_up(summary: "Summary") -> str:
 
 
 def _line(line: "Line") -> tuple[str, ...]:
-    def told(share: Any) -> str:
+    def percent(share: Any) -> str:
         return "" if share is None else f"{share.mean:.1f} ± {share.standard_error:.1f} %"
 
     keys = ("valid_submission", "above_median", None, "any_medal", "gold_medal")
-    cells = [told(line.shares[key] if key else line.win_rate) for key in keys]
+    cells = [percent(line.shares[key] if key else line.win_rate) for key in keys]
     return line.name, str(line.competitions), str(line.seeds), *cells
 
 

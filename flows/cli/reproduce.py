@@ -1,15 +1,16 @@
-"""`comind reproduce`: a submission again, from its lineage alone."""
+"""Run the scripts of a submission again, without any model, and compare the results.
+
+A drift is a result with exit code 0; damaged inputs are an error, with the verdict `drift` as well.
+"""
 
 import argparse
 from typing import Any
 
 from comind.errors import DataError, LogError
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_project
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, find_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Run the script of a submission again, without any model, and say whether it is the same."
+__all__ = ["add_arguments"]
 
 _SHOWN_DIFFERENCES = 20
 
@@ -17,27 +18,27 @@ _SHOWN_DIFFERENCES = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument(
-        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run's id"
+        "name", metavar="CAMPAIGN|RUN", help="a campaign, CAMPAIGN/attempt-000, or an MLflow run id"
     )
     parser.add_argument("--all", action="store_true", help="every published solution of the campaign")
     parser.add_argument(
-        "--sandbox", metavar="NAME", help="where to run it; else the strongest that seals"
+        "--sandbox", metavar="NAME", help="where the scripts run; default: the strongest available"
     )
-    add_place(parser, "folder with the campaign's ref")
+    add_project_options(parser, "folder with the campaign's ref")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Reproduce, and tell; drift is an answer, damaged inputs are a failure that says drift as well."""
-    from flows.environment import prepare_environment
+def _run(args: argparse.Namespace) -> CommandResult:
     from flows.reproduction import reproduce
+    from flows.server import prepare_environment
 
     project = find_project(args.out)
     prepare_environment(project)
     try:
         values = reproduce(project, args.name, sandbox=args.sandbox, everything=args.all)
     except (DataError, LogError) as error:
-        raise CommandError(Answer.failure(error, {"verdict": "drift"})) from None
-    return Answer(values=values, text=_text(values))
+        raise CommandError(CommandResult.failure(error, {"verdict": "drift"})) from None
+    return CommandResult(values=values, text=_text(values))
 
 
 def _text(values: dict[str, Any]) -> str:
@@ -52,7 +53,7 @@ def _text(values: dict[str, Any]) -> str:
 
 
 def _environment(differences: list[str]) -> list[str]:
-    """Say what is not as it was; the first differences are enough to judge by."""
+    """Return a line for each difference, up to `_SHOWN_DIFFERENCES`."""
     if not differences:
         return ["matches"]
     more = len(differences) - _SHOWN_DIFFERENCES

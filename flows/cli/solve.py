@@ -1,4 +1,4 @@
-"""`comind solve`: from a competition to a submission."""
+"""Solve a competition: a tracked, versioned, resumable campaign that ends with a submission."""
 
 import argparse
 import shlex
@@ -8,16 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, NoSubmissionError, UsageError
-from flows.cli.amounts import amount, assignment, count, count_or_auto, positive
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, find_project, find_solvable
+from flows.cli.argument_types import (
+    assignment,
+    non_negative_float,
+    non_negative_int,
+    non_negative_int_or_auto,
+    positive_float,
+)
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, find_or_fetch_competition, find_project
 
 if TYPE_CHECKING:
     from comind.campaign.log.campaign_folders import CampaignFolder
 
-__all__ = ["SUMMARY", "add_arguments", "add_wishes", "run", "running"]
-
-SUMMARY = "Solve a competition: a tracked, versioned, resumable campaign with a submission at its end."
+__all__ = ["add_arguments", "add_campaign_options", "running"]
 
 _ADVICE = """
   no model    a language model (OPENAI_API_KEY, --model) would read the description and what others
@@ -25,16 +29,16 @@ _ADVICE = """
 """
 
 running: str | None = None
-"""The campaign that this process is running, for whoever is told to stop."""
+"""The campaign that this process is running; the signal handler prints it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the command's arguments; what is not given comes from params.yaml."""
+    """Declare the command's arguments; their defaults are those of params.yaml."""
     parser.add_argument(
         "competition", nargs="?", metavar="COMPETITION", help="a folder, a demo or a Kaggle slug"
     )
-    parser.add_argument("--resume", metavar="CAMPAIGN", help="go on with a campaign")
-    parser.add_argument("--agent", metavar="NAME", help="one of those that `comind agents` lists")
+    parser.add_argument("--resume", metavar="CAMPAIGN", help="resume a campaign")
+    parser.add_argument("--agent", metavar="NAME", help="an agent of the list of `comind agents`")
     parser.add_argument(
         "--set",
         action="append",
@@ -42,34 +46,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="a parameter of the agent (repeatable)",
     )
-    add_wishes(parser)
-    parser.add_argument("--iterations", type=count, metavar="N", help="rounds of ideation")
-    parser.add_argument("--minutes", type=positive, metavar="M", help="time of the whole campaign")
-    parser.add_argument("--max-usd", type=amount, metavar="X", help="money of the whole campaign")
-    parser.add_argument("--max-tokens", type=count, metavar="N", help="tokens of the whole campaign")
-    parser.add_argument("--seed", type=int, metavar="S", help="seed of the campaign")
+    add_campaign_options(parser)
+    parser.add_argument("--iterations", type=non_negative_int, metavar="N", help="rounds of ideation")
+    parser.add_argument("--minutes", type=positive_float, metavar="M", help="time budget")
+    parser.add_argument("--max-usd", type=non_negative_float, metavar="X", help="cost budget")
+    parser.add_argument("--max-tokens", type=non_negative_int, metavar="N", help="token budget")
+    parser.add_argument("--seed", type=int, metavar="S", help="random seed of the campaign")
     switch = argparse.BooleanOptionalAction
-    parser.add_argument("--baseline", action=switch, help="run attempt 0")
-    parser.add_argument("--refit", action=switch, help="run the pick again on all labelled rows")
-    parser.add_argument("--blend", action=switch, help="average scored steps where that is better")
+    parser.add_argument("--baseline", action=switch, help="run the baseline as attempt 0")
+    parser.add_argument("--refit", action=switch, help="refit the final pick on all labelled rows")
+    parser.add_argument("--blend", action=switch, help="average submissions where that scores better")
     parser.add_argument(
-        "--folds", type=count_or_auto, metavar="N|auto", help="further folds for the best scripts"
+        "--folds",
+        type=non_negative_int_or_auto,
+        metavar="N|auto",
+        help="further folds for the best scripts",
     )
-    parser.add_argument("--pick", choices=("best", "simplest"), help="how the final one is chosen")
-    parser.add_argument("--ensemble", action=switch, help="let drafts combine several attempts")
-    parser.add_argument("--monitor", action=switch, help="stop cells that are lost")
+    parser.add_argument("--pick", choices=("best", "simplest"), help="rule of the final choice")
+    parser.add_argument("--ensemble", action=switch, help="let agents ensemble earlier attempts")
+    parser.add_argument("--monitor", action=switch, help="let a model stop failing cells early")
     parser.add_argument("--prove", action=switch, help="run published scripts again at the end")
-    parser.add_argument("--push", action=switch, help="send data and ref to their remotes")
-    parser.add_argument("--community", metavar="DIR|none", help="what others published, or none")
-    parser.add_argument("--as-of", metavar="TIME", help="read the community as it was then")
-    add_place(parser, "folder for data, runs and tracking")
+    parser.add_argument("--push", action=switch, help="push data and ref to the remotes at the end")
+    parser.add_argument("--community", metavar="DIR|none", help="a community folder or store, or none")
+    parser.add_argument("--as-of", metavar="TIME", help="ignore what the community published later")
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def add_wishes(parser: argparse.ArgumentParser) -> None:
-    """Declare what can be said of campaigns, whoever opens them."""
+def add_campaign_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of campaigns that `solve` and `track` share."""
     parser.add_argument("--model", help="a model at the endpoint; offline: the baseline alone")
-    parser.add_argument("--coders", type=count, metavar="N", help="attempts that run at once")
-    parser.add_argument("--steps", type=count, metavar="N", help="cells an attempt may run")
+    parser.add_argument("--coders", type=non_negative_int, metavar="N", help="concurrent attempts")
+    parser.add_argument("--steps", type=non_negative_int, metavar="N", help="cells per attempt")
     parser.add_argument(
         "--sandbox",
         choices=("auto", "docker", "bubblewrap", "process"),
@@ -78,9 +86,8 @@ def add_wishes(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--profile", metavar="NAME", help="a profile of params.yaml, e.g. quick")
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Open or resume a campaign, run it, and say what came of it."""
-    global running  # noqa: PLW0603 - a signal handler has no other way to know
+def _run(args: argparse.Namespace) -> CommandResult:
+    global running  # noqa: PLW0603 - the signal handler reads it
     if (args.competition is None) == (args.resume is None):
         raise UsageError("name a COMPETITION, or --resume CAMPAIGN", hint="see comind solve --help")
     if args.resume and args.set:
@@ -95,38 +102,41 @@ def run(args: argparse.Namespace) -> Answer:
         run_campaign(project, folder)
     except ComindError as error:
         known = result_of(project, folder)
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None
     result = result_of(project, folder)
     if result["submission"] is None:
         nothing = NoSubmissionError("no attempt has a valid submission", hint=f"see {folder.root}")
-        raise CommandError(Answer.failure(nothing, result))
-    return Answer(values=result, text=_summary(result, project, args.competition or ""))
+        raise CommandError(CommandResult.failure(nothing, result))
+    return CommandResult(values=result, text=_summary(result, project, args.competition or ""))
 
 
 def _folder_of(args: argparse.Namespace, project: Path) -> "CampaignFolder":
-    """Open a campaign, or take one up."""
+    """Open a new campaign, or resume one."""
     if args.resume:
-        from flows.opening import take_up
+        from flows.opening import resume_campaign
 
         seconds = None if args.minutes is None else 60 * args.minutes
         limits = {"seconds": seconds, "usd": args.max_usd, "tokens": args.max_tokens}
-        return take_up(project, args.resume, limits, _tell)
-    competition = find_solvable(args.competition, project)
+        return resume_campaign(project, args.resume, limits, _print)
+    competition = find_or_fetch_competition(args.competition, project)
     from flows.opening import open_campaign
 
-    return open_campaign(project, competition, _given(args), args.profile, _tell)
+    return open_campaign(project, competition, _overrides(args), args.profile, _print)
 
 
-def _tell(text: str) -> None:
+def _print(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """Return what the command line says in place of params.yaml."""
+def _overrides(args: argparse.Namespace) -> dict[str, Any]:
+    """Return the values of the command line that override params.yaml."""
     from flows.params import SolveParams
 
-    said = {name: value for name, value in vars(args).items() if value is not None}
-    given = {name: value for name, value in said.items() if name in SolveParams.model_fields}
+    given = {
+        name: value
+        for name, value in vars(args).items()
+        if value is not None and name in SolveParams.model_fields
+    }
     return given | ({"set": dict(args.set)} if args.set else {})
 
 
@@ -139,16 +149,16 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
     git = where.replace("--out", "-C")
     submission = shlex.quote(_short(result["submission"]))
     refitted = ", then refitted on all labelled rows" if result["refitted"] else ""
-    sure = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
+    evidence = f"\n  confidence  {result['pick_evidence']}" if result["pick_evidence"] else ""
     blend = f"\n  blend       {result['blend']}" if result["blend"] else ""
     advice = _ADVICE if result["model"] == OFFLINE else ""
-    seal = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
+    unsealed = "" if result["sealed"] else "\n  UNSEALED    the code could read the validation labels"
     return f"""
   submission  {_short(result["submission"])}
   validation  {result["metric"]} {result["validation_score"]:.5g}, 95 % interval [{low:.5g}, {high:.5g}]
   from        {result["best_from"]}; {result["valid_attempts"]} of {result["attempts"]} attempts valid
-  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{sure}{blend}
-  took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{seal}
+  final pick  {result["picked"]}: {result["pick_reason"]}{refitted}{evidence}{blend}
+  took        {result["seconds"]:.0f} s, {result["tokens"]} tokens, ${result["usd"]:.2f}{unsealed}
 
   journal     {_short(result["journal"])}
   look        {program} ui{where}
@@ -158,7 +168,7 @@ def _summary(result: dict[str, Any], project: Path, competition: str) -> str:
 
 
 def _program() -> str:
-    """Return how this command was called, so that what we suggest can be typed as it stands."""
+    """Return how this command was called, so that suggested commands can be copied."""
     called = Path(sys.argv[0])
     if called.name != "comind" or shutil.which("comind"):
         return "comind"
@@ -166,5 +176,5 @@ def _program() -> str:
 
 
 def _short(path: str | Path) -> str:
-    """Return a path as it is named from here."""
+    """Return a path relative to the current folder, where it is below it."""
     return str(Path(path).relative_to(Path.cwd()) if Path(path).is_relative_to(Path.cwd()) else path)

@@ -1,4 +1,4 @@
-"""`comind track`: follow a live competition, a day at a time."""
+"""Follow a live competition on a schedule: fetch news, run a campaign, submit, record the rank."""
 
 import argparse
 import sys
@@ -8,48 +8,53 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from comind.errors import ComindError, UsageError
-from flows.cli.amounts import amount, positive, some
-from flows.cli.answer import Answer, CommandError
-from flows.cli.places import add_place, open_project
-from flows.cli.solve import add_wishes
+from flows.cli.argument_types import non_negative_float, positive_float, positive_int
+from flows.cli.command import CommandError, CommandResult
+from flows.cli.paths import add_project_options, open_project
+from flows.cli.solve import add_campaign_options
 
 if TYPE_CHECKING:
     from comind.following.state import Following
     from flows.following import FollowingParams
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
+__all__ = ["add_arguments"]
 
 _EVERY = 24.0
 _SHORTEST, _LONGEST = 0.001, 8760  # hours: some seconds, and a year
-
-SUMMARY = "Follow a live competition: each day look, think, perhaps hand in, and see where it stands."
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
     parser.add_argument("slug", metavar="SLUG", help="the competition's name on Kaggle")
     parser.add_argument(
-        "--every", type=positive, metavar="HOURS", help=f"between two runs; default {_EVERY}"
+        "--every", type=positive_float, metavar="HOURS", help=f"between two runs; default {_EVERY}"
     )
-    parser.add_argument("--once", action="store_true", help="one run now, without a schedule")
-    parser.add_argument("--runs", type=some, metavar="N", help="end after so many runs")
+    parser.add_argument("--once", action="store_true", help="run once, without a schedule")
+    parser.add_argument("--runs", type=positive_int, metavar="N", help="end after so many runs")
     parser.add_argument(
         "--submit",
         choices=("never", "ask", "auto"),
         default="never",
-        help="whether what is better beyond the noise is handed in; default never",
+        help="whether to submit what is significantly better; default never",
     )
     parser.add_argument(
-        "--allow", metavar="WHAT", help="agree to a file that was asked for (its hash), or to `rules`"
+        "--allow", metavar="WHAT", help="approve the waiting submission (its hash), or changed `rules`"
     )
-    parser.add_argument("--minutes", type=positive, metavar="M", help="of campaign a day; default 240")
-    parser.add_argument("--max-usd", type=amount, metavar="X", help="money a day (solve.max_usd)")
-    add_wishes(parser)
-    add_place(parser)
+    parser.add_argument(
+        "--minutes", type=positive_float, metavar="M", help="campaign time a day; default 240"
+    )
+    parser.add_argument(
+        "--max-usd",
+        type=non_negative_float,
+        metavar="X",
+        help="cost budget a day; default: solve.max_usd",
+    )
+    add_campaign_options(parser)
+    add_project_options(parser)
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Follow, and say how it stands."""
+def _run(args: argparse.Namespace) -> CommandResult:
     from comind.following.state import FollowingLog, read_following
     from comind.kaggle.fetch import slug_of
 
@@ -60,18 +65,18 @@ def run(args: argparse.Namespace) -> Answer:
     project = open_project(args.out)
     if args.allow:
         with FollowingLog(project, slug) as log:
-            log.record(_allowed(args.allow, log.state))
+            log.record(_approval(args.allow, log.state))
     try:
         _follow(args, project, slug)
     except ComindError as error:
         known = _values(slug, read_following(project, slug))
-        raise CommandError(Answer.failure(error, known)) from None
+        raise CommandError(CommandResult.failure(error, known)) from None
     state = read_following(project, slug)
-    return Answer(values=_values(slug, state), text=_told(slug, state))
+    return CommandResult(values=_values(slug, state), text=_text(slug, state))
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse what makes no schedule."""
+    """Raise UsageError where the options make no schedule."""
     if args.once and (args.every is not None or args.runs is not None):
         raise UsageError("--once makes one run now, so --every and --runs mean nothing")
     if args.every is not None and not _SHORTEST <= args.every <= _LONGEST:
@@ -81,28 +86,27 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _follow(args: argparse.Namespace, project: Path, slug: str) -> None:
-    from comind.wiring.kaggle import open_kaggle
-    from flows.breakdown import plain_errors
-    from flows.orphans import close_orphans
+    from comind.wiring.competition_data import open_kaggle
+    from flows.orphans import terminate_orphans
     from flows.params import read_params
     from flows.server import prefect_server
 
-    # What every run would stumble over is told before the first one.
+    # Fail before the first run where the credentials are missing.
     every = args.every or _EVERY
     open_kaggle(read_params(project).with_profile(args.profile).kaggle)
-    close_orphans(project)
-    with prefect_server(project) as api, plain_errors(project, api):
-        # Not earlier: Prefect reads its server's address when it is imported.
+    terminate_orphans(project)
+    with prefect_server(project):
+        # ImportResult here, as Prefect reads its server's address on import.
         from flows.following import follow_competition
-        from flows.orphans import close_stale_runs
+        from flows.orphans import crash_stale_runs
         from flows.schedule import deploy, work
 
-        close_stale_runs(project)
+        crash_stale_runs(project)
         params = _params(args, project)
         if not args.once:
             made = deploy(project, slug, params, timedelta(hours=every))
             print(f"following {slug} every {every:g} hours; Ctrl-C ends it", file=sys.stderr)
-            work(project, made, runs=args.runs, tell=lambda run: _tell_run(project, slug, run))
+            work(project, made, runs=args.runs, on_end=lambda run: _print_run(project, slug, run))
         else:
             follow_competition(project, slug, params)
 
@@ -115,10 +119,10 @@ def _params(args: argparse.Namespace, project: Path) -> "FollowingParams":
     limit = read_params(project).with_profile(args.profile).solve.max_usd
     usd = limit if args.max_usd is None else args.max_usd
     plan: dict[str, Any] = {"submit": args.submit, "minutes": args.minutes, "usd": usd}
-    wishes = {"model": args.model, "coders": args.coders, "steps": args.steps, "sandbox": args.sandbox}
+    solve = {name: getattr(args, name) for name in ("model", "coders", "steps", "sandbox")}
     return FollowingParams(
         plan=DayPlan.model_validate(_without_none(plan)),
-        solve=_without_none(wishes),
+        solve=_without_none(solve),
         profile=args.profile,
     )
 
@@ -127,8 +131,8 @@ def _without_none(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _allowed(what: str, state: "Following") -> Any:
-    """Return the event of an agreement with what was last asked for."""
+def _approval(what: str, state: "Following") -> Any:
+    """Return the event that approves the waiting submission, or the changed rules."""
     from comind.following.events import SubmissionApproved
 
     observation, candidate = state.observation, state.candidate
@@ -143,15 +147,15 @@ def _allowed(what: str, state: "Following") -> Any:
     return SubmissionApproved(at=observation.at, sha256=candidate.sha256)
 
 
-def _tell_run(project: Path, slug: str, run: Any) -> None:
+def _print_run(project: Path, slug: str, run: Any) -> None:
     from comind.following.state import read_following
-    from flows.schedule import reason_of
+    from flows.schedule import failure_reason
 
     if run.state.is_completed():
-        told = _line(read_following(project, slug))
+        line = _line(read_following(project, slug))
     else:
-        told = f"{run.state.name.lower()}: {reason_of(run)}"
-    print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {told}", file=sys.stderr, flush=True)
+        line = f"{run.state.name.lower()}: {failure_reason(run)}"
+    print(f"{run.end_time or run.state.timestamp:%Y-%m-%d %H:%M} {line}", file=sys.stderr, flush=True)
 
 
 def _values(slug: str, state: "Following") -> dict[str, Any]:
@@ -177,7 +181,7 @@ def _values(slug: str, state: "Following") -> dict[str, Any]:
 
 
 def _line(state: "Following") -> str:
-    """Return how it stands, in one line."""
+    """Return scores, rank and the last decision, in one line."""
     parts = []
     if state.candidate is not None:
         score = state.candidate.validation
@@ -191,6 +195,6 @@ def _line(state: "Following") -> str:
     return "; ".join(parts) or "nothing is known yet"
 
 
-def _told(slug: str, state: "Following") -> str:
+def _text(slug: str, state: "Following") -> str:
     notices = "".join(f"  note        {each.text}\n" for each in state.notices[-5:])
-    return f"\n  {slug}\n  stands      {_line(state)}\n{notices}"
+    return f"\n  {slug}\n  status      {_line(state)}\n{notices}"

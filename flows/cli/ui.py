@@ -1,20 +1,18 @@
-"""`comind ui`: the MLflow and Prefect pages of this project."""
+"""Serve this project's MLflow and Prefect pages until Ctrl-C."""
 
 import argparse
 import time
 from pathlib import Path
 
 from comind.errors import OrchestrationError, UsageError
-from flows.cli.answer import Answer
-from flows.cli.places import find_project
+from flows.cli.command import CommandResult
+from flows.cli.paths import find_project
 
-__all__ = ["SUMMARY", "add_arguments", "run"]
-
-SUMMARY = "Serve this project's MLflow and Prefect pages until you press Ctrl-C."
+__all__ = ["add_arguments"]
 
 _MLFLOW_PORT, _PREFECT_PORT = 5000, 4200
 _COMPARISONS = 5  # links that are printed, newest campaign first
-_RUNS = "/#/experiments?workflowType=machine_learning"  # else the page opens on chat traces
+_RUNS = "/#/experiments?workflowType=machine_learning"  # the default view is chat traces
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,12 +20,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mlflow-port", type=int, metavar="N", help=f"default {_MLFLOW_PORT}")
     parser.add_argument("--prefect-port", type=int, metavar="N", help=f"default {_PREFECT_PORT}")
     parser.add_argument("--out", metavar="DIR", help="folder of data, runs and tracking")
+    parser.set_defaults(run=_run)
 
 
-def run(args: argparse.Namespace) -> Answer:
-    """Start both servers, say where they are, and keep them until we are stopped."""
-    from flows.environment import prepare_environment
-    from flows.server import announce, api_address, start_prefect, start_service, wait_for
+def _run(args: argparse.Namespace) -> CommandResult:
+    from flows.server import (
+        announce,
+        api_address,
+        prepare_environment,
+        service_log,
+        start_prefect,
+        start_service,
+        wait_for,
+    )
 
     project = find_project(args.out)
     prepare_environment(project)
@@ -35,7 +40,7 @@ def run(args: argparse.Namespace) -> Answer:
     prefect_port = _port(args.prefect_port, _PREFECT_PORT, "--prefect-port")
     mlflow_page, prefect_page = (f"http://127.0.0.1:{port}" for port in (mlflow_port, prefect_port))
     print("starting the servers (half a minute the first time)", flush=True)
-    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # seven workers we have no use for
+    no_jobs = {"MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false"}  # saves seven idle worker processes
     mlflow = start_service(project, "mlflow", _mlflow_command(project, mlflow_port), no_jobs)
     prefect = start_prefect(project, "prefect-ui", prefect_port)
     note = None
@@ -45,13 +50,13 @@ def run(args: argparse.Namespace) -> Answer:
             ("prefect-ui", f"{api_address(prefect_port)}/health", prefect),
         ):
             if not wait_for(address, server):
-                log = project / ".prefect" / f"{name}-server.log"
-                raise OrchestrationError(f"the {name} server did not start", hint=f"see {log}")
-        from tasks.tracking.campaign import views_of  # not before the settings are made
+                hint = f"see {service_log(project, name)}"
+                raise OrchestrationError(f"the {name} server did not start", hint=hint)
+        from tasks.tracking.campaign import comparison_views  # MLflow reads its settings on import
 
         note = announce(project, api_address(prefect_port))
         print(f"MLflow   {mlflow_page}{_RUNS}\nPrefect  {prefect_page}/runs", flush=True)
-        for campaign, page in views_of(project, _COMPARISONS):
+        for campaign, page in comparison_views(project, _COMPARISONS):
             print(f"Compare  {mlflow_page}/{page}  attempts of {campaign}", flush=True)
         print("Ctrl-C ends both", flush=True)
         while mlflow.alive() and prefect.alive():
@@ -65,7 +70,11 @@ def run(args: argparse.Namespace) -> Answer:
 
 
 def _port(wanted: int | None, default: int, flag: str) -> int:
-    """Return a port that is free: the wanted one, or the first free one from the default on."""
+    """Return a free port: `wanted`, or the first free one from `default` on.
+
+    Raises:
+        UsageError: `wanted` is no port, or in use.
+    """
     from flows.server import is_free
 
     if wanted is not None:

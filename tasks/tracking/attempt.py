@@ -1,4 +1,4 @@
-"""The child run of an attempt: curves of its steps, what came of it, and all its files."""
+"""Track an attempt as a child run: metrics of its steps and outcome, and its files."""
 
 import re
 from pathlib import Path
@@ -25,18 +25,18 @@ from comind.evaluation.report import Parts
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun
-from tasks.tracking.traces import trace_of
+from tasks.tracking.traces import trace_work
 
 __all__ = ["AttemptTracker", "points", "score_values"]
 
 
 class AttemptTracker:
-    """Brings one child run up to date with the log of its attempt."""
+    """Projects the log of an attempt to its child run."""
 
     def __init__(self, run: TrackedRun, folder: WorkFolder, work: Code, pointer: Path) -> None:
-        """Read from the start of the log.
+        """Start at the beginning of the log.
 
-        DVC's pointer to the published solution appears when that is versioned.
+        `pointer` is the `.dvc` file of the published solution; it exists once that is versioned.
         """
         self.run = run
         self._folder = folder
@@ -46,20 +46,20 @@ class AttemptTracker:
         self._lineage = ""
         self._state = AttemptState()
 
-    def catch_up(self) -> None:
-        """Write whatever the log holds that is not yet written."""
+    def sync(self) -> None:
+        """Write the log's new events; idempotent."""
         found: list[Point] = []
         for record in self._tail.read():
             self._state = WORK_LOG.apply(self._state, record)
             found += self._track(record)
-        self.run.metrics(found)
+        self.run.log_metrics(found)
         self._track_lineage()
         if self._pointer is not None and self._pointer.exists():
-            self.run.texts({"checkpoints.dvc": self._pointer.read_text()})
+            self.run.log_texts({"checkpoints.dvc": self._pointer.read_text()})
             self._pointer = None
 
     def _track_lineage(self) -> None:
-        """Write lineage and script, again when a proof has come in."""
+        """Log lineage and script, and again when a proof has changed them."""
         try:
             text = self._folder.lineage.read_text()
         except FileNotFoundError:
@@ -69,13 +69,13 @@ class AttemptTracker:
         try:
             lineage = AttemptLineage.model_validate_json(text)
         except ValidationError:
-            return  # damaged; `comind repair` says so
+            return  # damaged; `comind repair` reports it
         files = {"lineage.json": text}
         if lineage.script is not None:
             name = lineage.script.file
             files[name] = self._folder.script(name).read_text()
-        self.run.texts(files)
-        self.run.tags(_lineage_tags(lineage))
+        self.run.log_texts(files)
+        self.run.set_tags(_lineage_tags(lineage))
         self._lineage = text
 
     def _track(self, record: Record[WorkEvent]) -> list[Point]:
@@ -90,7 +90,9 @@ class AttemptTracker:
                 return points(values, record, step=self._state.steps)
             case SessionOpened() as session:
                 facts = {"comind.sandbox": session.sandbox, "comind.sealed": session.sealed}
-                self.run.tags(facts | ({"comind.threads": session.threads} if session.threads else {}))
+                self.run.set_tags(
+                    facts | ({"comind.threads": session.threads} if session.threads else {})
+                )
             case WorkEnded(outcome=CodeOutcome() as outcome):
                 return self._end(outcome, record)
             case _:
@@ -98,7 +100,7 @@ class AttemptTracker:
         return []
 
     def _end(self, outcome: CodeOutcome, record: Record[WorkEvent]) -> list[Point]:
-        # From the very calls that the trace tells of; only the clock was read before the end was noted.
+        # Computed from the calls, as in the trace; the outcome's own spend is used for the seconds only.
         spend = self._state.spend.model_copy(update={"seconds": outcome.spend.seconds})
         values: dict[str, float] = {"steps": outcome.steps, **spend.model_dump(mode="json")}
         if outcome.score is not None:
@@ -109,20 +111,20 @@ class AttemptTracker:
             measured = measure(outcome.code).model_dump()
             values |= {name: value for name, value in measured.items() if value is not None}
         if outcome.failure is not None:
-            self.run.tags(
+            self.run.set_tags(
                 {
                     "comind.failure": outcome.failure.kind.value,
                     "comind.failure_message": outcome.failure.message,
                 }
             )
         self._log_artifacts(outcome)
-        self.run.trace(trace_of(self._folder, self._work, self._state))
-        # A refit hands in without a score, as no labels are left to score it with.
-        self.run.end(record.at, failed=outcome.submitted is None)
+        self.run.log_trace(trace_work(self._folder, self._work, self._state))
+        # A refit has submissions without a score, as it uses all labelled rows.
+        self.run.set_terminated(record.at, failed=outcome.submitted is None)
         return points(values, record, step=0)
 
     def _log_artifacts(self, outcome: CodeOutcome) -> None:
-        self.run.texts(
+        self.run.log_texts(
             {
                 "draft.json": self._work.draft.model_dump_json(indent=2),
                 "notebook.ipynb": notebook_of(self._work.draft.title, self._state.cells),
@@ -130,15 +132,15 @@ class AttemptTracker:
                 "report.md": outcome.report,
             }
         )
-        self.run.copy(self._folder.log)
+        self.run.log_artifact(self._folder.log)
         if outcome.submitted is not None:
             submissions = self._folder.submissions(outcome.submitted.step)
-            if submissions.is_dir():  # in a clone there is what the campaign's ref holds: text alone
-                self.run.copy(submissions, "submissions")
+            if submissions.is_dir():  # a clone has only the text files of the campaign's ref
+                self.run.log_artifact(submissions, "submissions")
 
 
 def _part_values(divided: tuple[Parts, ...]) -> dict[str, float]:
-    """Return the parts of a score by names that MLflow takes."""
+    """Return the parts of a score by valid names of MLflow metrics."""
     return {
         f"step/part/{_plain(parts.by)}/{_plain(part.name)}": part.value
         for parts in divided
@@ -170,11 +172,11 @@ def _lineage_tags(lineage: AttemptLineage) -> dict[str, str]:
 
 
 def points(values: dict[str, float], record: Record[Any], *, step: int) -> list[Point]:
-    """Return `values` as of the moment of a record."""
+    """Return `values` at the time of a record."""
     return [Point(name, value, record.at, step) for name, value in values.items()]
 
 
 def score_values(score: ValidationScore, name: str) -> dict[str, float]:
-    """Return a score and the ends of its interval, by name."""
+    """Return a score and the bounds of its interval, by name."""
     interval = score.interval
     return {name: score.value.value, f"{name}_low": interval.low, f"{name}_high": interval.high}

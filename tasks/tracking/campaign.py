@@ -1,4 +1,4 @@
-"""The parent run of a campaign, and everything below it."""
+"""Track a campaign as a parent run, with the child runs of its attempts."""
 
 import json
 from functools import reduce
@@ -32,54 +32,60 @@ from comind.eventlog.log import LogTail, Record
 from comind.system.failpoints import failpoint
 from tasks.tracking.attempt import AttemptTracker, points, score_values
 from tasks.tracking.compare import attempts_csv, compare_page, rows_of, runs_view
-from tasks.tracking.store import Store, TrackedRun
-from tasks.tracking.traces import trace_of
+from tasks.tracking.store import TrackedRun, TrackingStore
+from tasks.tracking.traces import trace_work
 from tasks.versioning import pointer_of
 
-__all__ = ["CampaignTracker", "drop_doubles", "drop_runs", "run_of", "views_of"]
+__all__ = [
+    "CampaignTracker",
+    "campaign_run_id",
+    "comparison_views",
+    "delete_duplicate_runs",
+    "delete_runs",
+]
 
 _CAMPAIGN, _ATTEMPT = "comind.campaign", "comind.attempt"
 
 
-def run_of(project: Path, campaign: str) -> str | None:
-    """Return MLflow's id of a campaign's run, or None where none is recorded yet."""
-    return Store(project).find({_CAMPAIGN: campaign})
+def campaign_run_id(project: Path, campaign: str) -> str | None:
+    """Return the id of a campaign's run in MLflow, or None."""
+    return TrackingStore(project).find_run_id({_CAMPAIGN: campaign})
 
 
-def views_of(project: Path, most: int) -> list[tuple[str, str]]:
-    """Return the newest campaigns, each with the page of MLflow that compares its attempts."""
-    return Store(project).views(most)
+def comparison_views(project: Path, limit: int) -> list[tuple[str, str]]:
+    """Return the newest campaigns, each with the MLflow page that compares its attempts."""
+    return TrackingStore(project).search_views(limit)
 
 
-def drop_runs(project: Path, campaign: str) -> int:
-    """Drop all runs of a campaign; returns how many there were."""
-    store = Store(project)
-    runs = store.runs({_CAMPAIGN: campaign})
+def delete_runs(project: Path, campaign: str) -> int:
+    """Delete all runs of a campaign; returns their number."""
+    store = TrackingStore(project)
+    runs = store.search_runs({_CAMPAIGN: campaign})
     for run_id, _ in runs:
-        store.drop(run_id)
+        store.delete_run(run_id)
     return len(runs)
 
 
-def drop_doubles(project: Path, campaign: str) -> int:
-    """Drop what stands twice for the campaign or for an attempt; returns how many runs that were."""
-    store, seen, doubled = Store(project), set(), 0
-    for run_id, tags in store.runs({_CAMPAIGN: campaign}):
+def delete_duplicate_runs(project: Path, campaign: str) -> int:
+    """Delete duplicate runs of the campaign or of an attempt; returns their number."""
+    store, seen, duplicates = TrackingStore(project), set(), 0
+    for run_id, tags in store.search_runs({_CAMPAIGN: campaign}):
         attempt = tags.get(_ATTEMPT, "")
         if attempt in seen:
-            store.drop(run_id)
-            doubled += 1
+            store.delete_run(run_id)
+            duplicates += 1
         seen.add(attempt)
-    return doubled
+    return duplicates
 
 
 class CampaignTracker:
-    """Brings MLflow up to date with the logs of one campaign."""
+    """Projects the logs of one campaign to MLflow."""
 
     def __init__(self, project: Path, campaign: str) -> None:
-        """Find or make the database; the runs are made by `catch_up`."""
+        """Open the database; `sync` creates the runs."""
         self._project = ProjectFolder(project)
         self._folder = self._project.campaign(campaign)
-        self._store = Store(project)
+        self._store = TrackingStore(project)
         self._tail: LogTail[CampaignEvent] = LogTail(self._folder.log, CAMPAIGN_EVENTS)
         self._state = CampaignState()
         self._experiment = ""
@@ -92,28 +98,28 @@ class CampaignTracker:
 
     @property
     def run_id(self) -> str:
-        """MLflow's id of the campaign's run; empty before its first event is tracked."""
+        """The id of the campaign's run in MLflow; empty before its first event is tracked."""
         return self._run.id if self._run else ""
 
     def run_ids_json(self) -> str:
-        """Return the content of `runs.json`: MLflow's ids of the campaign and its attempts, by name."""
+        """Return the content of `runs.json`: run ids of the campaign and its attempts, by name."""
         attempts = {name: attempt.run.id for name, attempt in self._attempts.items()}
         return json.dumps({self._folder.name: self.run_id, **attempts}, indent=2) + "\n"
 
-    def catch_up(self) -> None:
-        """Write whatever the logs hold that is not yet written."""
+    def sync(self) -> None:
+        """Write the logs' new events; idempotent."""
         for record in self._tail.read():
             self._state = CAMPAIGN_LOG.apply(self._state, record)
             self._track(record)
         for attempt in self._attempts.values():
-            attempt.catch_up()
+            attempt.sync()
         if self._run is not None:
-            self._warn()
+            self._tag_budget()
         if len(self._ended) > self._compared:
             self._compare()
 
     def tuning(self) -> Tuning:
-        """Return how much the validation rows were used by the work that has ended, as of `catch_up`."""
+        """Return gradings and optimism of the work that has ended, as of the last `sync`."""
         states, works = self._states(), self._state.works
         ended = (each.id for each in works.rankable() if each.outcome is not None)
         return tuning_of(self._state, {work_id: states[work_id] for work_id in ended})
@@ -128,11 +134,11 @@ class CampaignTracker:
             case CampaignOpened():
                 self._open(record)
             case EnvironmentRead() | ScriptProved() as found:
-                self._track_ground(found)
+                self._track_environment(found)
             case SplitMade() as split:
                 self._track_split(split)
             case WorkPlanned(id=work_id, work=work):
-                self._account(work_id)
+                self._follow(work_id)
                 if isinstance(work, Code):
                     self._attempts[work_id] = self._plan(work_id, work, record)
             case WorkFinished(id=work_id):
@@ -144,65 +150,65 @@ class CampaignTracker:
             case FoldsPlanned() | BlendJudged() | FinalPicked() as chosen:
                 self._track_choice(chosen, record)
             case CampaignEnded(reason=reason, detail=detail):
-                self._parent.metrics(points(self._totals(), record, step=record.seq))
-                self._parent.tags({"comind.ended": f"{reason}: {detail}"})
-                self._parent.texts({"ledger.csv": self._ledger()})
-                self._parent.end(record.at)
+                self._parent.log_metrics(points(self._totals(), record, step=record.seq))
+                self._parent.set_tags({"comind.ended": f"{reason}: {detail}"})
+                self._parent.log_texts({"ledger.csv": self._ledger()})
+                self._parent.set_terminated(record.at)
 
     def _track_choice(
         self, chosen: FoldsPlanned | BlendJudged | FinalPicked, record: Record[CampaignEvent]
     ) -> None:
-        """Write who runs on folds, what is averaged, or why nothing is, and what was picked."""
+        """Set tags of the folds, the blend and the final pick, with their reasons."""
         match chosen:
             case FoldsPlanned(runners=runners, reason=reason):
-                said = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
-                self._parent.tags({"comind.folds": said})
+                folds = f"{chosen.folds} for {', '.join(runners)}" if runners else f"none: {reason}"
+                self._parent.set_tags({"comind.folds": folds})
             case BlendJudged():
-                said = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
-                self._parent.tags({"comind.blend": said})
+                blend = str(chosen.blend) if chosen.blend else f"none: {chosen.reason}"
+                self._parent.set_tags({"comind.blend": blend})
             case FinalPicked():
                 self._track_pick(chosen, record)
 
     def _track_pick(self, picked: FinalPicked, record: Record[CampaignEvent]) -> None:
-        """Write what was picked and how sure that is."""
-        self._parent.tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
-        self._parent.texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
-        self._parent.tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
+        """Log the final pick and its confidence."""
+        self._parent.set_tags({"comind.picked": picked.work_id, "comind.pick_reason": picked.reason})
+        self._parent.log_texts({"leaderboard.csv": leaderboard_csv(picked.leaderboard)})
+        self._parent.set_tags({"comind.tuning_warning": "; ".join(self.tuning().warnings) or "none"})
         if not picked.evidence:
             return
-        self._parent.tags({"comind.pick_evidence": picked.evidence})
+        self._parent.set_tags({"comind.pick_evidence": picked.evidence})
         values = {"folds": picked.folds, "confidence": picked.confidence, "shrinkage": picked.shrinkage}
         known = {f"pick/{name}": float(value) for name, value in values.items() if value is not None}
-        self._parent.metrics(points(known, record, step=record.seq))
+        self._parent.log_metrics(points(known, record, step=record.seq))
 
     def _track_split(self, split: SplitMade) -> None:
-        """Write how rows were held back; a tag says where validation is easier than test."""
+        """Log the split; its warnings of a holdout that is easier than test are a tag."""
         facts = split.model_dump(exclude={"warnings"})
-        self._parent.params({f"split.{name}": value for name, value in facts.items()})
+        self._parent.log_params({f"split.{name}": value for name, value in facts.items()})
         names = ("metric", "maximize", "key")
-        self._parent.tags({f"comind.{name}": facts[name] for name in names})
+        self._parent.set_tags({f"comind.{name}": facts[name] for name in names})
         if split.warnings:
-            self._parent.tags({"comind.split_warning": "; ".join(split.warnings)})
-        self._parent.view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
+            self._parent.set_tags({"comind.split_warning": "; ".join(split.warnings)})
+        self._parent.save_view(self._folder.name, runs_view(self._folder.name, maximize=split.maximize))
 
-    def _track_ground(self, found: EnvironmentRead | ScriptProved) -> None:
-        """Write what the campaign runs in, and what became of the final pick's script."""
+    def _track_environment(self, found: EnvironmentRead | ScriptProved) -> None:
+        """Log the campaign's environment, and the proof of the final pick's script."""
         if isinstance(found, EnvironmentRead):
             environment = found.environment
             changed = "+changes" if environment.diff_sha256 else ""
-            self._parent.tags({"comind.revision": environment.revision + changed})
-            self._parent.texts({"environment.json": environment.model_dump_json(indent=2) + "\n"})
+            self._parent.set_tags({"comind.revision": environment.revision + changed})
+            self._parent.log_texts({"environment.json": environment.model_dump_json(indent=2) + "\n"})
         elif self._state.picked is not None and found.id == self._state.picked.work_id:
-            self._parent.tags({"comind.script_proof": found.proof})
+            self._parent.set_tags({"comind.script_proof": found.proof})
 
     def _open(self, record: Record[CampaignEvent]) -> None:
         spec = self._state.spec
-        self._experiment = self._store.experiment(spec.competition)
+        self._experiment = self._store.get_or_create_experiment(spec.competition)
         tags = {"comind.agent": spec.agent, "comind.model": spec.model}
         identity = {_CAMPAIGN: spec.id}
-        self._run = self._store.run(self._experiment, spec.id, identity, record.at, tags)
-        self._run.params(spec.model_dump(mode="json"))
-        self._account("evaluator")
+        self._run = self._store.get_or_create_run(self._experiment, spec.id, identity, record.at, tags)
+        self._run.log_params(spec.model_dump(mode="json"))
+        self._follow("evaluator")
 
     def _plan(self, work_id: str, work: Code, record: Record[CampaignEvent]) -> AttemptTracker:
         identity = {_CAMPAIGN: self._folder.name, _ATTEMPT: work_id}
@@ -213,55 +219,59 @@ class CampaignTracker:
         }
         tags = {f"comind.{name}": value for name, value in facts.items()}
         tags["mlflow.note.content"] = self._note(work)
-        run = self._store.run(self._experiment, work_id, identity, record.at, tags, self._parent)
+        run = self._store.get_or_create_run(
+            self._experiment, work_id, identity, record.at, tags, self._parent
+        )
         spec = self._state.spec
         given = {"agent": spec.agent, "model": spec.model, "seed": spec.seed}
         budget = {f"budget.{name}": value for name, value in work.budget.model_dump().items()}
-        run.params({**facts, "role": work.role, "session": work.session, **budget, **given})
+        run.log_params({**facts, "role": work.role, "session": work.session, **budget, **given})
         if work.fold:
-            run.params({"fold": work.fold})
+            run.log_params({"fold": work.fold})
         if work.blend is not None:
             gain = work.blend.gain
             values = {"gain": gain.difference, "gain_error": gain.standard_error}
-            run.params({"blend.members": str(work.blend)} | {f"blend.{k}": v for k, v in values.items()})
+            run.log_params(
+                {"blend.members": str(work.blend)} | {f"blend.{k}": v for k, v in values.items()}
+            )
         pointer = pointer_of(self._project.published(self._folder.name, work_id))
         return AttemptTracker(run, self._folder.work(work_id), work, pointer)
 
     def _note(self, work: Code) -> str:
-        """Return an attempt's description; MLflow shows it as Markdown, so parents can be links."""
+        """Return an attempt's description in Markdown, with links to its parents."""
         parents = [(each, self._attempts.get(each)) for each in work.parents]
         links = [f"[{name}]({parent.run.page})" for name, parent in parents if parent is not None]
-        came = f"\n\nfrom {', '.join(links)}" if links else ""
-        return f"{work.draft.title}\n\n{work.draft.method}{came}"
+        parents_line = f"\n\nfrom {', '.join(links)}" if links else ""
+        return f"{work.draft.title}\n\n{work.draft.method}{parents_line}"
 
     def _finish(self, work_id: str) -> None:
-        """Write what work came to: to the run of an attempt, else as a trace of the campaign's run."""
+        """Log the outcome of work: to the run of an attempt, else as a trace of the campaign's run."""
         if work_id in self._attempts:
-            self._attempts[work_id].catch_up()
+            self._attempts[work_id].sync()
             return
         work, state = self._state.works[work_id].work, self._states()[work_id]
         if state.outcome is not None:
-            self._parent.trace(trace_of(self._folder.work(work_id), work, state))
+            self._parent.log_trace(trace_work(self._folder.work(work_id), work, state))
 
     def _log_totals(self, work_id: str, record: Record[CampaignEvent]) -> None:
-        self._parent.metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))
+        self._parent.log_metrics(points(self._totals() | self._tuning_values(), record, step=record.seq))
         if work_id not in {attempt.id for attempt in self._state.works.rankable()}:
             return
         self._ended.append(work_id)
         if self._state.best is not None:
             best = score_values(self._state.best.score, "best_score")
-            self._parent.metrics(points(best, record, step=len(self._ended)))
+            self._parent.log_metrics(points(best, record, step=len(self._ended)))
 
-    def _warn(self) -> None:
-        """Say in a tag how much of the budget's dollars and tokens is spent, in steps."""
+    def _tag_budget(self) -> None:
+        """Set a tag with the reached shares (50 %, 80 %) of the budget's dollars and tokens."""
         spent = sum((state.spend for state in self._states().values()), Spend())
         if not self._state.budget.shares(spent):
             return
         highest = {each.unit: str(each) for each in self._state.budget.reached(spent)}
-        said = f"{', '.join(highest.values())} are spent" if highest else "less than a half is spent"
-        if said != self._spent:
-            self._parent.tags({"comind.budget": said})
-            self._spent = said
+        text = f"{', '.join(highest.values())} are spent" if highest else "less than a half is spent"
+        if text != self._spent:
+            self._parent.set_tags({"comind.budget": text})
+            self._spent = text
 
     def _totals(self) -> dict[str, float]:
         attempts = [each.outcome for each in self._state.works.attempts() if each.outcome]
@@ -281,7 +291,7 @@ class CampaignTracker:
         return {"gradings": float(tuning.gradings), **known}
 
     def _by_role(self) -> dict[str, float]:
-        """Return what each role has spent, by names such as `role/coding_agent/usd`."""
+        """Return the spend of each role, by names such as `role/coding_agent/usd`."""
         found = spend_by_role(call for state in self._states().values() for call in state.calls)
         names = ("tokens", "cached_tokens", "reasoning_tokens", "usd", "calls")
         values: dict[str, float] = {}
@@ -290,12 +300,12 @@ class CampaignTracker:
             values[f"role/{role}/seconds"] = spend.model_seconds
         return values
 
-    def _account(self, work_id: str) -> None:
+    def _follow(self, work_id: str) -> None:
         tail = LogTail(self._folder.work(work_id).log, WORK_EVENTS)
         self._read[work_id] = (tail, AttemptState())
 
     def _states(self) -> dict[str, AttemptState]:
-        """Return what all work amounts to, as far as it has been written."""
+        """Return the state of all work, after reading its logs' new events."""
         for work_id, (tail, state) in self._read.items():
             self._read[work_id] = (tail, reduce(WORK_LOG.apply, tail.read(), state))
         return {work_id: state for work_id, (_, state) in self._read.items()}
@@ -307,5 +317,5 @@ class CampaignTracker:
         rows = rows_of(self._state, self._ended)
         page = compare_page(self._state, rows)
         texts = {"attempts.csv": attempts_csv(rows), "compare.html": page, "ledger.csv": self._ledger()}
-        self._parent.texts(texts)
+        self._parent.log_texts(texts)
         self._compared = len(self._ended)

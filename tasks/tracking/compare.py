@@ -1,4 +1,4 @@
-"""The attempts of a campaign side by side: a table, a page with a chart, a view of MLflow's own page."""
+"""Compare the attempts of a campaign: a CSV table, an HTML page with a chart, a view in MLflow."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from comind.campaign.log.work_items import Attempt
 from comind.campaign.reports.code_metrics import measure
 from comind.domain.draft import Operator
 
-__all__ = ["Row", "attempts_csv", "compare_page", "rows_of", "runs_view"]
+__all__ = ["attempts_csv", "compare_page", "rows_of", "runs_view"]
 
 _VIEW_COLUMNS = (
     "tags.`comind.title`",
@@ -37,10 +37,10 @@ _WIDTH, _HEIGHT, _LEFT, _MARGIN = 900, 260, 70, 24
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one attempt is compared by."""
+    """One attempt of the comparison; the fields are the columns of attempts.csv."""
 
     finished: int
-    """Its place in the order of ending, from 1."""
+    """Position in the order of ending, from 1."""
     attempt: str
     title: str
     operator: str
@@ -71,7 +71,7 @@ class _Dot:
 
 @dataclass(frozen=True, slots=True)
 class _Chart:
-    """Scores with their intervals in the order of ending, and the best so far as a stair."""
+    """Scores with their intervals in the order of ending, and the best so far as a step line."""
 
     dots: tuple[_Dot, ...]
     stair: str
@@ -83,7 +83,7 @@ class _Chart:
 
 
 def rows_of(state: CampaignState, ended: Sequence[str]) -> list[Row]:
-    """Return the attempts and blends that have ended, best score first, then those without one."""
+    """Return rows of the attempts and blends that have ended, best score first, without score last."""
     places = {work_id: place for place, work_id in enumerate(ended, start=1)}
     rows = [_row(each, places[each.id]) for each in state.works.rankable() if each.id in places]
     best_first = -1 if _maximizes(state) else 1
@@ -91,7 +91,7 @@ def rows_of(state: CampaignState, ended: Sequence[str]) -> list[Row]:
 
 
 def attempts_csv(rows: Sequence[Row]) -> str:
-    """Return the rows as a table; a title that a spreadsheet would run is shown instead."""
+    """Format rows as CSV; text that a spreadsheet would run as a formula is quoted."""
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow([field.name for field in fields(Row)])
@@ -101,7 +101,7 @@ def attempts_csv(rows: Sequence[Row]) -> str:
 
 
 def compare_page(state: CampaignState, rows: Sequence[Row]) -> str:
-    """Return a page of its own: no scripts, nothing loaded, all text escaped."""
+    """Render a self-contained HTML page: no scripts, no external resources, all text escaped."""
     return _template().render(
         spec=state.spec,
         split=state.split,
@@ -112,9 +112,9 @@ def compare_page(state: CampaignState, rows: Sequence[Row]) -> str:
 
 
 def runs_view(campaign: str, *, maximize: bool) -> dict[str, object]:
-    """Return the state of MLflow's page that shows this campaign's attempts, best score first.
+    """Return the state of MLflow's page for a view of this campaign's attempts, best score first.
 
-    Runs on folds are left out: their scores are on other rows.
+    Runs on folds are excluded: their scores are on other rows.
     """
     shown = (
         f"`comind.campaign` = '{campaign}'",
@@ -176,7 +176,7 @@ def _template() -> Template:
 
 
 def _chart(rows: Sequence[Row], *, maximize: bool) -> _Chart | None:
-    """Return where everything lies, in pixels; None where nothing has a score."""
+    """Compute the chart's coordinates in pixels; None without any score."""
     ordered = sorted(rows, key=lambda row: row.finished)
     scored = [(r, r.score, r.low, r.high) for r in ordered]
     known = [

@@ -1,4 +1,4 @@
-"""The file that MLflow's runs are recorded in: there is no server, every writer opens it for itself."""
+"""Locate and check MLflow's SQLite database; every writer opens the file itself, without a server."""
 
 import contextlib
 import sqlite3
@@ -11,28 +11,28 @@ __all__ = ["database_damage", "require_database", "set_database_aside", "trackin
 
 
 def tracking_uri(project: Path) -> str:
-    """Return where the project's runs are recorded."""
+    """Return MLflow's tracking URI for the project."""
     return f"sqlite:///{_database(project)}"
 
 
 def database_damage(project: Path) -> str:
-    """Return in one line what is wrong with the database; empty where nothing is, or there is none."""
-    return _answer(_database(project), "PRAGMA quick_check(1)", "ok")
+    """Check the database; returns the first fault, or "" where it is intact or missing."""
+    return _check(_database(project), "PRAGMA quick_check(1)", "ok")
 
 
 def require_database(project: Path) -> None:
-    """Look whether the file is a database at all, where there is one; that takes no time.
+    """Check that the file, where it exists, is an SQLite database; fast.
 
     Raises:
         OrchestrationError: it is not.
     """
     path = _database(project)
-    if said := _answer(path, "PRAGMA schema_version"):
-        raise OrchestrationError(f"{path}: {said}", hint="have it written anew: comind repair")
+    if fault := _check(path, "PRAGMA schema_version"):
+        raise OrchestrationError(f"{path}: {fault}", hint="rebuild it with: comind repair")
 
 
 def set_database_aside(project: Path) -> Path:
-    """Rename the database, so that the next one to be opened is new; returns where it is now."""
+    """Rename the database, so that the next writer creates a new one; returns its new path."""
     path = _database(project)
     aside = path.with_name(f"{path.name}.damaged")
     for part in ("", "-wal", "-shm"):
@@ -46,15 +46,15 @@ def _database(project: Path) -> Path:
     return ProjectFolder(project).tracking / "mlflow.db"
 
 
-def _answer(path: Path, question: str, expected: str = "") -> str:
-    """Return what SQLite says of a file against our expectation; empty where it is as it should be."""
+def _check(path: Path, query: str, expected: str = "") -> str:
+    """Run a query; returns the fault, or "" where the result is `expected` or the database is locked."""
     if not path.is_file():
         return ""
     try:
         with contextlib.closing(sqlite3.connect(path)) as database:
-            [said] = database.execute(question).fetchone()
+            [result] = database.execute(query).fetchone()
     except sqlite3.OperationalError:
-        return ""  # it is busy; nothing is known
+        return ""
     except sqlite3.DatabaseError as error:
         return str(error)
-    return "" if expected in ("", said) else str(said).strip().splitlines()[-1]
+    return "" if expected in ("", result) else str(result).strip().splitlines()[-1]

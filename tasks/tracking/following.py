@@ -1,4 +1,4 @@
-"""The run of a followed competition: score, rank and percentile over the days."""
+"""Track a followed competition as a run: score, rank and percentile over time."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,58 +15,60 @@ from comind.following.events import (
     SubmissionScored,
 )
 from comind.following.state import Following, apply, following_log_path
-from tasks.tracking.store import Point, Store, TrackedRun
+from tasks.tracking.store import Point, TrackedRun, TrackingStore
 
 __all__ = ["FollowingTracker"]
 
 _FOLLOWING = "comind.following"
-_NOTICES = 20  # of the newest; a tag has no room for all
+_NOTICES = 20  # newest ones, as the length of a tag is limited
 
 
 class FollowingTracker:
-    """Brings MLflow up to date with the log of a followed competition; the x-axis counts looks."""
+    """Projects the log of a followed competition to MLflow; steps count observations."""
 
     def __init__(self, project: Path, slug: str) -> None:
-        """Find or make the database; the run is made with the first event."""
+        """Open the database; `sync` creates the run with the first event."""
         self._slug = slug
-        self._store = Store(project)
+        self._store = TrackingStore(project)
         self._tail: LogTail[FollowingEvent] = LogTail(
             following_log_path(project, slug), FOLLOWING_EVENTS
         )
         self._state = Following()
-        self._looks = 0
+        self._observations = 0
         self._run: TrackedRun | None = None
 
     @property
     def run_id(self) -> str:
-        """MLflow's id of the run; empty before its first event."""
+        """The id of the run in MLflow; empty before its first event."""
         return self._run.id if self._run else ""
 
-    def catch_up(self) -> None:
-        """Write whatever the log holds that is not yet written; writing again changes nothing."""
+    def sync(self) -> None:
+        """Write the log's new events; idempotent."""
         for record in self._tail.read():
             self._state = apply(self._state, record)
-            self._looks += isinstance(record.event, CompetitionObserved)
+            self._observations += isinstance(record.event, CompetitionObserved)
             run = self._run = self._run or self._open(record)
-            run.metrics(
-                Point(name, value, record.event.at, self._looks)
-                for name, value in _numbers(record.event)
+            run.log_metrics(
+                Point(name, value, record.event.at, self._observations)
+                for name, value in _metrics(record.event)
             )
-            run.tags(self._words(record.event))
+            run.set_tags(self._tags(record.event))
 
     def _open(self, record: Record[FollowingEvent]) -> TrackedRun:
         identity = {_FOLLOWING: self._slug}
-        experiment = self._store.experiment(self._slug)
-        return self._store.run(experiment, f"following {self._slug}", identity, record.event.at, {})
+        experiment = self._store.get_or_create_experiment(self._slug)
+        return self._store.get_or_create_run(
+            experiment, f"following {self._slug}", identity, record.event.at, {}
+        )
 
-    def _words(self, event: FollowingEvent) -> dict[str, str]:
+    def _tags(self, event: FollowingEvent) -> dict[str, str]:
         match event:
             case NoticeRecorded():
-                told = [
+                notices = [
                     f"{each.at:%Y-%m-%d} {each.kind}: {each.text}"
                     for each in self._state.notices[-_NOTICES:]
                 ]
-                return {"comind.notices": "\n".join(told)}
+                return {"comind.notices": "\n".join(notices)}
             case SubmissionDecided(verdict=verdict, reason=reason):
                 return {"comind.decided": f"{verdict}: {reason}"}
             case SliceEnded(campaign=campaign):
@@ -77,7 +79,7 @@ class FollowingTracker:
                 return {}
 
 
-def _numbers(event: FollowingEvent) -> Iterator[tuple[str, float]]:
+def _metrics(event: FollowingEvent) -> Iterator[tuple[str, float]]:
     match event:
         case CompetitionObserved():
             for name in ("teams", "submissions_left", "notebooks", "discussions", "new_items"):

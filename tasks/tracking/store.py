@@ -1,7 +1,7 @@
-"""Runs, metrics, artifacts and traces as values; the one module that knows MLflow.
+"""Log runs, metrics, artifacts and traces to MLflow; the one module that imports it.
 
-Everything here can be written again without a change: runs are found by the tags that identify them,
-numbers carry the time of the event they come from, and ids of traces follow from what they tell of.
+Every write is idempotent: runs are found by identifying tags, metrics carry the time of their event, and
+ids of traces are hashes of their names.
 """
 
 import base64
@@ -21,14 +21,14 @@ from mlflow.tracking import MlflowClient
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.domain.spend import Spend
 from tasks.tracking.database import require_database, tracking_uri
-from tasks.tracking.traces import Part, Trace
+from tasks.tracking.traces import Trace, TraceSpan
 
-__all__ = ["Point", "Store", "TrackedRun"]
+__all__ = ["Point", "TrackedRun", "TrackingStore"]
 
 _PARAM_LENGTH = 500
 _PREVIEW_LENGTH = 1000
 _SOURCE = {"mlflow.source.name": "comind solve", "mlflow.source.type": "LOCAL"}
-# Makes the page open on runs and their metrics rather than on chat traces.
+# Makes runs and their metrics the default view of the page, not chat traces.
 _EXPERIMENT_TAGS = {"mlflow.experimentKind": "custom_model_development"}
 _PARENT = "mlflow.parentRunId"
 _VIEW = "mlflow.sharedViewState."
@@ -37,7 +37,7 @@ _VIEW_QUERY = "workflowType=machine_learning&viewStateShareKey"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A number, when it became known, and its place on the curve of its name."""
+    """A value of a metric, with its time and step."""
 
     name: str
     value: float
@@ -46,91 +46,91 @@ class Point:
 
 
 class TrackedRun:
-    """One run of MLflow."""
+    """A run of MLflow."""
 
-    def __init__(self, store: "Store", experiment: str, run_id: str) -> None:
+    def __init__(self, store: "TrackingStore", experiment: str, run_id: str) -> None:
         self._store = store
         self._client = store.client
         self._experiment = experiment
         self.id = run_id
         self.page = f"#/experiments/{experiment}/runs/{run_id}"
-        """Where MLflow's pages show it."""
+        """Path of its page in MLflow."""
 
-    def params(self, values: Mapping[str, Any]) -> None:
-        """Write what was decided before it ran; cut to a length that is read."""
+    def log_params(self, values: Mapping[str, Any]) -> None:
+        """Log parameters; values are truncated to 500 characters."""
         params = [Param(name, str(value)[:_PARAM_LENGTH]) for name, value in values.items()]
         self._client.log_batch(self.id, params=params)
 
-    def tags(self, values: Mapping[str, object]) -> None:
-        """Write what it is known by."""
+    def set_tags(self, values: Mapping[str, object]) -> None:
+        """Set tags."""
         self._client.log_batch(self.id, tags=[RunTag(k, str(v)) for k, v in values.items()])
 
-    def metrics(self, points: Iterable[Point]) -> None:
-        """Write numbers, all at once."""
+    def log_metrics(self, points: Iterable[Point]) -> None:
+        """Log metrics in one batch."""
         metrics = [Metric(p.name, float(p.value), _millis(p.at), p.step) for p in points]
         if metrics:
             self._client.log_batch(self.id, metrics=metrics)
 
-    def texts(self, files: Mapping[str, str]) -> None:
-        """Write small files."""
+    def log_texts(self, files: Mapping[str, str]) -> None:
+        """Log texts as artifacts, by file name."""
         for name, text in files.items():
             self._client.log_text(self.id, text, name)
 
-    def copy(self, path: Path, folder: str | None = None) -> None:
-        """Copy a file, or the files of a folder, to the run's artifacts."""
+    def log_artifact(self, path: Path, folder: str | None = None) -> None:
+        """Log a file, or the files of a folder, as artifacts."""
         if path.is_dir():
             self._client.log_artifacts(self.id, str(path), folder)
         else:
             self._client.log_artifact(self.id, str(path), folder)
 
     def reopen(self) -> None:
-        """Show it as going on."""
+        """Set the status to RUNNING."""
         self._client.update_run(self.id, status="RUNNING")
 
-    def end(self, at: datetime, *, failed: bool = False) -> None:
-        """Show it as over."""
+    def set_terminated(self, at: datetime, *, failed: bool = False) -> None:
+        """Set the status to FINISHED or FAILED."""
         self._client.set_terminated(self.id, "FAILED" if failed else "FINISHED", _millis(at))
 
-    def trace(self, trace: Trace) -> None:
-        """Write what was asked and done in its name, as one trace."""
-        self._store.write_trace(self._experiment, self.id, trace)
+    def log_trace(self, trace: Trace) -> None:
+        """Log a trace that belongs to this run."""
+        self._store.log_trace(self._experiment, self.id, trace)
 
-    def view(self, name: str, state: Mapping[str, object]) -> None:
-        """Keep a choice of runs, columns and order that a link with this name opens."""
+    def save_view(self, name: str, state: Mapping[str, object]) -> None:
+        """Save a view of the experiment (filter, columns, order) for links with its name."""
         self._client.set_experiment_tag(self._experiment, _VIEW + name, json.dumps(state))
 
 
-class Store:
-    """The database and artifacts of one project."""
+class TrackingStore:
+    """The tracking database and artifacts of one project."""
 
     def __init__(self, project: Path) -> None:
-        """Find or make the database.
+        """Open the database, or create it.
 
         Raises:
-            OrchestrationError: the file is no database any more.
+            OrchestrationError: the file is not a database.
         """
         self._artifacts = ProjectFolder(project).tracking
         self._artifacts.mkdir(parents=True, exist_ok=True)
         require_database(project)
         self.client = MlflowClient(tracking_uri=tracking_uri(project))
-        # Traces as the fluent interface writes them get random ids and go through a queue, so a crash
-        # could double them. Below it, ids are ours, and writing again replaces.
+        # The fluent API gives traces random ids and queues them, so a crash could duplicate them. This
+        # client accepts our ids, and replaces a trace of the same id.
         self._traces = TracingClient(tracking_uri=tracking_uri(project))
 
-    def experiment(self, name: str) -> str:
-        """Return the id of the experiment of this name; made where there is none."""
+    def get_or_create_experiment(self, name: str) -> str:
+        """Return the id of the experiment of this name."""
         found = self.client.get_experiment_by_name(name)
         if found is None:
             location = (self._artifacts / name).absolute().as_uri()
             try:
                 return str(self.client.create_experiment(name, location, _EXPERIMENT_TAGS))
-            except MlflowException:  # another campaign was faster
+            except MlflowException:  # another process has created it meanwhile
                 found = self.client.get_experiment_by_name(name)
                 if found is None:
                     raise
         return str(found.experiment_id)
 
-    def run(
+    def get_or_create_run(
         self,
         experiment: str,
         name: str,
@@ -139,7 +139,7 @@ class Store:
         tags: Mapping[str, str],
         parent: TrackedRun | None = None,
     ) -> TrackedRun:
-        """Return the run with these identifying tags; made, with all its tags at once, if need be."""
+        """Return the run with the tags `identity`; a new one is created with all its tags at once."""
         for run in self.client.search_runs([experiment], _query(identity)):
             if (_PARENT in run.data.tags) == (parent is not None):
                 return TrackedRun(self, experiment, str(run.info.run_id))
@@ -148,12 +148,12 @@ class Store:
         made = self.client.create_run(experiment, _millis(at), written, run_name=name)
         return TrackedRun(self, experiment, str(made.info.run_id))
 
-    def find(self, identity: Mapping[str, str]) -> str | None:
-        """Return the id of the parent run with these tags, or None where there is none."""
-        return next((run_id for run_id, tags in self.runs(identity) if _PARENT not in tags), None)
+    def find_run_id(self, identity: Mapping[str, str]) -> str | None:
+        """Return the id of the parent run with these tags, or None."""
+        return next((run_id for run_id, tags in self.search_runs(identity) if _PARENT not in tags), None)
 
-    def runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-        """Return ids and tags of all runs with these tags, the newest first."""
+    def search_runs(self, identity: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
+        """Return ids and tags of all runs with these tags, newest first."""
         experiments = [each.experiment_id for each in self.client.search_experiments()]
         found, token = [], None
         while True:
@@ -163,12 +163,12 @@ class Store:
             if not token:
                 return found
 
-    def drop(self, run_id: str) -> None:
-        """Take a run out of sight; MLflow's own garbage collection removes it."""
+    def delete_run(self, run_id: str) -> None:
+        """Mark a run as deleted; `mlflow gc` removes it."""
         self.client.delete_run(run_id)
 
-    def views(self, most: int) -> list[tuple[str, str]]:
-        """Return names and pages of the views that were kept, the newest campaign first."""
+    def search_views(self, limit: int) -> list[tuple[str, str]]:
+        """Return names and pages of saved views, newest campaign first."""
         found = []
         experiments = [each.experiment_id for each in self.client.search_experiments()]
         order = ["attributes.start_time DESC"]
@@ -178,14 +178,14 @@ class Store:
             if _PARENT not in run.data.tags and _VIEW + run.info.run_name in tags:
                 page = f"#/experiments/{experiment}/runs?{_VIEW_QUERY}={run.info.run_name}"
                 found.append((run.info.run_name, page))
-        return found[:most]
+        return found[:limit]
 
-    def write_trace(self, experiment: str, run_id: str, trace: Trace) -> None:
-        """Write a trace that belongs to a run; a trace of the same name is replaced."""
+    def log_trace(self, experiment: str, run_id: str, trace: Trace) -> None:
+        """Log a trace that belongs to a run; a trace of the same name is replaced."""
         key = hashlib.sha256(trace.name.encode()).digest()[:16]
         trace_id = f"tr-{key.hex()}"
-        whole = trace.whole
-        begun, ended = _millis(whole.begun), _millis(whole.ended)
+        root = trace.root
+        start, end = _millis(root.start), _millis(root.end)
         usage = {
             "mlflow.trace.tokenUsage": json.dumps(_tokens(trace.spend)),
             "mlflow.trace.cost": json.dumps(_cost(trace.spend)),
@@ -193,46 +193,46 @@ class Store:
         info = TraceInfo(
             trace_id=trace_id,
             trace_location=TraceLocation.from_experiment_id(experiment),
-            request_time=begun,
-            state=TraceState.ERROR if whole.error else TraceState.OK,
-            execution_duration=ended - begun,
-            request_preview=trace.asked[:_PREVIEW_LENGTH],
-            response_preview=(whole.error or trace.said)[:_PREVIEW_LENGTH],
+            request_time=start,
+            state=TraceState.ERROR if root.error else TraceState.OK,
+            execution_duration=end - start,
+            request_preview=trace.request[:_PREVIEW_LENGTH],
+            response_preview=(root.error or trace.response)[:_PREVIEW_LENGTH],
             trace_metadata={"mlflow.sourceRun": run_id, **usage},
-            tags={"mlflow.traceName": whole.name, **trace.tags},
+            tags={"mlflow.traceName": root.name, **trace.tags},
         )
-        # Totals that are written first are final; spans do not add to them.
+        # Totals that are set here are final; spans do not add to them.
         self._traces.start_trace(info)
-        parts = enumerate((whole, *trace.parts))
-        spans = [_span(key, trace_id, number, part) for number, part in parts]
+        numbered = enumerate((root, *trace.spans))
+        spans = [_mlflow_span(key, trace_id, number, span) for number, span in numbered]
         self._traces.log_spans(experiment, spans)
 
 
-def _span(key: bytes, trace_id: str, number: int, part: Part) -> Any:
-    """Return MLflow's span; number 0 is the root."""
+def _mlflow_span(key: bytes, trace_id: str, number: int, span: TraceSpan) -> Any:
+    """Convert a span; number 0 is the root."""
     attributes: dict[str, object] = {
         "mlflow.traceRequestId": trace_id,
-        "mlflow.spanType": part.kind,
-        "mlflow.spanInputs": part.inputs,
-        "mlflow.spanOutputs": part.outputs,
-        **part.facts,
+        "mlflow.spanType": span.kind,
+        "mlflow.spanInputs": span.inputs,
+        "mlflow.spanOutputs": span.outputs,
+        **span.attributes,
     }
-    if part.model:
-        attributes["mlflow.llm.model"] = part.model
-        attributes["mlflow.chat.tokenUsage"] = _tokens(part.spend)
-        attributes["mlflow.llm.cost"] = _cost(part.spend)
+    if span.model:
+        attributes["mlflow.llm.model"] = span.model
+        attributes["mlflow.chat.tokenUsage"] = _tokens(span.spend)
+        attributes["mlflow.llm.cost"] = _cost(span.spend)
     return Span.from_dict(
         {
             "trace_id": base64.b64encode(key).decode(),
             "span_id": _span_id(number),
-            "parent_span_id": _span_id(part.above) if number else None,
-            "name": part.name,
-            "start_time_unix_nano": _millis(part.begun) * 1_000_000,
-            "end_time_unix_nano": _millis(part.ended) * 1_000_000,
+            "parent_span_id": _span_id(span.parent) if number else None,
+            "name": span.name,
+            "start_time_unix_nano": _millis(span.start) * 1_000_000,
+            "end_time_unix_nano": _millis(span.end) * 1_000_000,
             "events": [],
             "status": {
-                "code": "STATUS_CODE_ERROR" if part.error else "STATUS_CODE_OK",
-                "message": part.error,
+                "code": "STATUS_CODE_ERROR" if span.error else "STATUS_CODE_OK",
+                "message": span.error,
             },
             "attributes": {name: json.dumps(value) for name, value in attributes.items()},
             "links": [],

@@ -1,7 +1,7 @@
-"""One piece of work as a trace: every try of a model call, every cell, and the questions about it.
+"""Build the trace of one piece of work: a span for each request to a model and for each cell.
 
-Prompts are not in it: a log holds the hash of a request, and the reply word for word. A call that was
-under way when its process was killed is a part of its own, at the most it can have cost.
+A trace has no prompts: a log holds the hash of a request, and the whole reply. A call that was in flight
+when its process was killed is a span of its own, at the upper bound of its cost.
 """
 
 import json
@@ -15,28 +15,29 @@ from comind.campaign.log.work import Code, Think
 from comind.campaign.log.work_state import AttemptState, Call, CellRun
 from comind.domain.spend import Spend
 
-__all__ = ["Part", "Trace", "trace_of"]
+__all__ = ["Trace", "TraceSpan", "trace_work"]
 
-_CUT_OFF = "no result was recorded: the process or the attempt ended while the cell was under way"
+_NO_RESULT = "no result was recorded: the process or the attempt ended while the cell was under way"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One try of a model call, one cell, or the whole."""
+class TraceSpan:
+    """One request to a model, one cell, or the root."""
 
     name: str
     kind: str
-    begun: datetime
-    ended: datetime
+    """MLflow's span type."""
+    start: datetime
+    end: datetime
     inputs: dict[str, object]
     outputs: dict[str, object]
     error: str = ""
-    facts: dict[str, object] = field(default_factory=dict)
+    attributes: dict[str, object] = field(default_factory=dict)
     model: str = ""
     spend: Spend = Spend()  # noqa: RUF009 - frozen, safe to share
-    """What it is booked at, without the parts that lie in it."""
-    above: int = 0
-    """Number of the part that it lies in, from 1; 0 is the whole."""
+    """Without the spend of its children."""
+    parent: int = 0
+    """Number of the parent span, from 1; 0 is the root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,89 +48,90 @@ class Trace:
     tags: dict[str, str]
     spend: Spend
     """Of all calls."""
-    asked: str
-    said: str
-    whole: Part
-    """What all other parts lie in."""
-    parts: tuple[Part, ...]
+    request: str
+    response: str
+    root: TraceSpan
+    spans: tuple[TraceSpan, ...]
 
 
-def trace_of(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
-    """Return the trace of work that has ended."""
+def trace_work(folder: WorkFolder, work: Code | Think, state: AttemptState) -> Trace:
+    """Build the trace of work that has ended."""
     campaign, work_id = folder.root.parent.name, folder.root.name
-    outcome, begun, ended = state.outcome, state.begun, state.ended
+    outcome, start, end = state.outcome, state.begun, state.ended
     assert outcome is not None
-    assert begun is not None
-    assert ended is not None
-    asked = f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose
-    said = _said(outcome)
+    assert start is not None
+    assert end is not None
+    request = f"{work.operator.value}: {work.draft.title}" if isinstance(work, Code) else work.purpose
+    response = _response(outcome)
     error = f"{outcome.failure.kind}: {outcome.failure.message}" if outcome.failure else ""
+    root = TraceSpan(work_id, "AGENT", start, end, {"work": request}, {"result": response}, error=error)
     return Trace(
         name=f"{campaign}/{work_id}",
         tags={"comind.campaign": campaign, "comind.work": work_id},
         spend=state.spend,
-        asked=asked,
-        said=said,
-        whole=Part(work_id, "AGENT", begun, ended, {"work": asked}, {"result": said}, error=error),
-        parts=_parts(state),
+        request=request,
+        response=response,
+        root=root,
+        spans=_spans(state),
     )
 
 
-def _said(outcome: Outcome) -> str:
+def _response(outcome: Outcome) -> str:
     if isinstance(outcome, CodeOutcome):
         return str(outcome.score) if outcome.score else outcome.report
     return json.dumps(outcome.result.root, ensure_ascii=False)
 
 
-def _parts(state: AttemptState) -> tuple[Part, ...]:
-    """Return all tries and cells in the order they began, each cell before the questions about it."""
-    tries: dict[int | None, list[Part]] = {}
+def _spans(state: AttemptState) -> tuple[TraceSpan, ...]:
+    """Return all requests and cells by start time; requests about a cell are its children."""
+    requests: dict[int | None, list[TraceSpan]] = {}
     for call in state.calls:
-        tries.setdefault(call.cell, []).extend(_tries(call))
-    outer: list[tuple[Part, list[Part]]] = [(part, []) for part in tries.get(None, [])]
+        requests.setdefault(call.cell, []).extend(_requests(call))
+    outer: list[tuple[TraceSpan, list[TraceSpan]]] = [(span, []) for span in requests.get(None, [])]
     for cell in state.cells:
-        inside = tries.get(cell.number, [])
+        inside = requests.get(cell.number, [])
         outer.append((_cell(cell, inside), inside))
-    found: list[Part] = []
-    for part, inside in sorted(outer, key=lambda each: each[0].begun):
-        found.append(part)
-        found += [replace(each, above=len(found)) for each in inside]
+    found: list[TraceSpan] = []
+    for span, inside in sorted(outer, key=lambda each: each[0].start):
+        found.append(span)
+        found += [replace(each, parent=len(found)) for each in inside]
     return tuple(found)
 
 
-def _tries(call: Call) -> Iterator[Part]:
-    part = Part(
+def _requests(call: Call) -> Iterator[TraceSpan]:
+    """Yield a span for each request of a call: failed ones first, then the last one."""
+    span = TraceSpan(
         name=call.role,
         kind="CHAT_MODEL" if call.cell is None else "LLM",
-        begun=call.sent,
-        ended=call.sent,
+        start=call.sent,
+        end=call.sent,
         inputs={"role": call.role, "request": call.fingerprint},
         outputs={"reply": ""},
-        facts={} if call.ordinal is None else {"comind.ordinal": call.ordinal},
+        attributes={} if call.ordinal is None else {"comind.ordinal": call.ordinal},
         model=call.model,
     )
     for failed in call.failed_requests:
-        yield replace(part, ended=failed.at, error=failed.message, spend=failed.spend)
-        part = replace(part, begun=failed.at)
+        yield replace(span, end=failed.at, error=failed.message, spend=failed.spend)
+        span = replace(span, start=failed.at)
     assert call.ended is not None, "with its work, every call has ended"
-    part = replace(part, ended=call.ended, error=call.failure, spend=call.last_charge)
+    span = replace(span, end=call.ended, error=call.failure, spend=call.last_charge)
     if call.reply is not None:
-        said = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
-        part = replace(part, outputs={"reply": call.reply.text}, facts=part.facts | said)
-    yield part
+        more = {"comind.finish": call.reply.finish, "comind.form": call.reply.form}
+        span = replace(span, outputs={"reply": call.reply.text}, attributes=span.attributes | more)
+    yield span
 
 
-def _cell(cell: CellRun, inside: list[Part]) -> Part:
+def _cell(cell: CellRun, inside: list[TraceSpan]) -> TraceSpan:
     result = cell.result
-    return Part(
+    return TraceSpan(
         name=f"step {cell.step}",
         kind="TOOL",
-        begun=cell.started,
-        ended=max([cell.ended or cell.started, *(part.ended for part in inside)]),
+        start=cell.started,
+        end=max([cell.ended or cell.started, *(span.end for span in inside)]),
         inputs={"goal": cell.goal, "code": cell.code},
         outputs={"output": result.output if result else ""},
-        error=result.error if result else _CUT_OFF,
-        facts={
+        error=result.error if result else _NO_RESULT,
+        attributes={
             "comind.ordinal": cell.ordinal,
             "comind.status": result.status.value if result else "cut-off",
         },

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.wiring.agents import GROUP, agent_type
+from comind.wiring.agents import GROUP, load_agent
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("comind", "tasks", "flows")
@@ -68,7 +68,7 @@ def test_the_floors_hold() -> None:
             "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import comind.campaign.loop",
             "No package has a ring",
         ),
-        ("comind/wiring/splitting.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
+        ("comind/wiring/competition_data.py", "import comind.agents.comind.pool", "Agents are plug-ins"),
         ("flows/params.py", "import comind.agents.baseline", "Agents are plug-ins"),
         ("comind/agents/comind/pool.py", "import comind.agents.baseline", "blind to each other"),
     ],
@@ -104,7 +104,7 @@ def test_a_broken_floor_is_found(tmp_path: Path, module: str, sin: str, contract
 def _agents_named(root: Path) -> set[tuple[str, str]]:
     """Return each module outside of comind/agents with a text that names an agent, and that text."""
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
-    names = {name for name in declared if agent_type(name).needs_model}
+    names = {name for name in declared if load_agent(name).needs_model}
     return {
         (path.relative_to(root).as_posix(), node.value)
         for package in PACKAGES

@@ -12,7 +12,7 @@ from comind.evaluation.folder import load_competition
 from comind.live.hosted import HostedCompetition
 from comind.live.server import LiveServer
 from comind.live.world import MLELive
-from flows.cli.places import find_competition, find_solvable
+from flows.cli.paths import find_competition, find_or_fetch_competition
 from flows.params import read_params
 from tasks.competitions import fetch_from_kaggle
 
@@ -49,7 +49,7 @@ def test_a_name_of_kaggles_is_fetched(
     name: str, project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A name or an address is fetched to data/kaggle, with its community, and told about on stderr."""
-    folder = find_solvable(name, project)
+    folder = find_or_fetch_competition(name, project)
     assert folder == project / "data" / "kaggle" / SLUG
     assert load_competition(folder).id == SLUG
     printed = capsys.readouterr()
@@ -61,7 +61,7 @@ def test_graded_without_kaggle(project: Path, server: LiveServer) -> None:
     """What was fetched is found by its name, and nobody is asked for it."""
     with pytest.raises(CompetitionError, match="no such folder"):
         find_competition(SLUG, project)
-    folder = find_solvable(SLUG, project)
+    folder = find_or_fetch_competition(SLUG, project)
     server.faults.expire()
     assert find_competition(SLUG, project) == folder
 
@@ -70,27 +70,27 @@ def test_what_was_fetched_is_solved_while_kaggle_is_away(
     project: Path, server: LiveServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Where Kaggle is down or the credentials have expired, the folder of before is used."""
-    folder = find_solvable(SLUG, project)
+    folder = find_or_fetch_competition(SLUG, project)
     server.faults.expire()
-    assert find_solvable(SLUG, project) == folder
+    assert find_or_fetch_competition(SLUG, project) == folder
     assert "does not accept the credentials; what was fetched before is used" in capsys.readouterr().err
     server.faults.expire(expired=False)
     server.faults.fail(1)
-    assert find_solvable(SLUG, project) == folder
+    assert find_or_fetch_competition(SLUG, project) == folder
 
 
 def test_nothing_fetched_and_kaggle_away(project: Path, server: LiveServer) -> None:
     """Then it is the service that is missing."""
     server.faults.fail(1)
     with pytest.raises(KaggleBusyError) as caught:
-        find_solvable(SLUG, project)
+        find_or_fetch_competition(SLUG, project)
     assert caught.value.exit_code == 4
 
 
 def test_an_unknown_name(project: Path) -> None:
     """It is bad usage: neither here nor there, and the demos are named."""
     with pytest.raises(KaggleUnknownError, match=r"no such competition.*no such folder") as caught:
-        find_solvable("no-such-thing", project)
+        find_or_fetch_competition("no-such-thing", project)
     assert caught.value.exit_code == 2
     assert "demo-tumours" in caught.value.hint
 
@@ -100,11 +100,11 @@ def test_no_credentials(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("KAGGLE_USERNAME")
     monkeypatch.delenv("KAGGLE_KEY")
     with pytest.raises(KaggleAccountError, match=r"no such folder.*no credentials") as caught:
-        find_solvable("titanic", project)
+        find_or_fetch_competition("titanic", project)
     assert caught.value.exit_code == 4
     assert "demo-tumours" in caught.value.hint
     assert "KAGGLE_API_TOKEN" in caught.value.hint
-    assert find_solvable("demo-tumours", project).name == "demo-tumours"
+    assert find_or_fetch_competition("demo-tumours", project).name == "demo-tumours"
 
 
 def test_the_task_does_the_same(project: Path) -> None:

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flows.environment import prepare_environment
-from flows.server import prefect_server
+from flows.server import prefect_server, prepare_environment
 
 
 @pytest.fixture(scope="session")

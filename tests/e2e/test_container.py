@@ -93,7 +93,7 @@ def test_an_agent_in_the_container(tmp_path: Path, shared_server: str) -> None:
 def test_a_container_set_up_wrongly_is_told(tmp_path: Path, env: dict[str, str], line: str) -> None:
     """One line says what is wrong, before anything is started."""
     from comind.errors import UsageError
-    from flows.container import Places, run
+    from flows.container import ContainerPaths, run
 
     (tmp_path / "data").mkdir()
     folders = {
@@ -101,4 +101,4 @@ def test_a_container_set_up_wrongly_is_told(tmp_path: Path, env: dict[str, str],
         for key in ("data", "submission", "logs", "code", "agent")
     }
     with pytest.raises(UsageError, match=line):
-        run(Places.told({"COMPETITION_ID": _ID, **folders, **env}))
+        run(ContainerPaths.from_environment({"COMPETITION_ID": _ID, **folders, **env}))

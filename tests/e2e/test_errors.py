@@ -80,7 +80,7 @@ def test_a_competition_without_a_metric_takes_a_model(
     folder = competition_folder(tmp_path, metric=None)
     code, told = _error(capfd, "solve", folder, "--model", "offline", "--out", tmp_path / "out")
     assert code == 2
-    assert "names no metric, and without a language model nobody can write an evaluator" in told
+    assert "names no metric, and only a language model can write an evaluator" in told
     assert "add `metric: NAME` (accuracy, " in told
 
 

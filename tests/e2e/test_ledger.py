@@ -39,8 +39,10 @@ def test_a_bad_day_of_an_endpoint_costs_time_and_no_token(tmp_path: Path, shared
     assert ran.json["valid_attempts"] == 2
     assert "estimate: 1 round of 1 attempts, 2 steps: " in ran.stderr
     assert ", never more than $2" in ran.stderr
-    assert "it will be asked again" in ran.stderr
-    assert "the model test-model reads is not known: 32768 tokens are assumed" in ran.stderr
+    assert "the request will be retried" in ran.stderr
+    assert (
+        "the context window of the model test-model is not known: 32768 tokens are assumed" in ran.stderr
+    )
 
     [ledger] = (tmp_path / "mlruns").rglob("ledger.csv")
     rows = list(csv.DictReader(ledger.read_text().splitlines()))

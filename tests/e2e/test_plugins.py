@@ -16,9 +16,9 @@ from comind.campaign.log.work_events import WORK_EVENTS, CallSent, CellEnded, Se
 from comind.campaign.loop import read_state
 from comind.errors import UsageError
 from comind.eventlog.log import read_log
-from comind.wiring.prompts import prompts_sha256
+from comind.wiring.agents import prompts_sha256
 from flows.lineage import lineage
-from flows.opening import take_up
+from flows.opening import resume_campaign
 from tests.e2e.command import Ran, comind
 
 _PAGE = Path(__file__).parents[2] / "docs" / "agents.md"
@@ -85,7 +85,7 @@ def place(tmp_path_factory: pytest.TempPathFactory, shared_server: str) -> Place
     before, environment = ProjectFolder(place.project).campaign(place.campaign), dict(os.environ)
     killed = before.log.read_bytes()
     with pytest.raises(UsageError, match="unknown agent 'sketch'"):
-        take_up(place.project, place.campaign, {}, print)
+        resume_campaign(place.project, place.campaign, {}, print)
     os.environ.clear()
     os.environ.update(environment)
     assert before.log.read_bytes() == killed
@@ -152,7 +152,7 @@ def test_its_submission_has_a_lineage(place: Place) -> None:
     without = lineage(place.project, place.campaign)
     assert without["nodes"] == told["nodes"]
     [missing] = without["missing"]
-    assert missing == "unknown agent 'sketch', so what comind-sketch 1.0 adds is left out"
+    assert missing == "unknown agent 'sketch', so the nodes of comind-sketch 1.0 are missing"
 
 
 def test_its_submission_is_had_again_without_it(place: Place) -> None:

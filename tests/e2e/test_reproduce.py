@@ -15,12 +15,12 @@ import pytest
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, DataError, LogError, OrchestrationError
-from flows.environment import prepare_environment
 from flows.lineage import as_dot, as_mermaid, as_tree, lineage
 from flows.repair import repair
 from flows.reproduction import reproduce
+from flows.server import prepare_environment
+from tasks.garbage_collection import collect_garbage
 from tasks.git import campaign_commit, campaign_ref, commit_files
-from tasks.keeping import collect_garbage
 from tasks.versioning import cached_objects, ensure_repository
 from tests.e2e.command import SCRIPT, comind
 
@@ -409,7 +409,8 @@ def test_lost_mlflow_runs_come_back(solved: tuple[Path, str, Path], tmp_path: Pa
     doubled = client.search_runs([experiment], "tags.`comind.attempt` = 'attempt-000'")[0]
     client.create_run(experiment, tags=doubled.data.tags, run_name="attempt-000")
     assert (
-        "1 doubled MLflow runs were dropped" in repair(copy, campaign, from_scratch=False)["repaired"][0]
+        "1 duplicate MLflow runs were deleted"
+        in repair(copy, campaign, from_scratch=False)["repaired"][0]
     )
     assert sorted(run.info.run_name for run in client.search_runs([experiment])) == names
     (copy / "runs" / campaign / "attempt-000" / "log.jsonl").unlink()
@@ -438,7 +439,7 @@ def test_a_damaged_mlflow_is_told_and_written_anew(
         CampaignTracker(copy, campaign)
     told = repair(copy, campaign, from_scratch=False)
     assert told["disagreements"] == []
-    assert any(f"lies aside as {database}.damaged" in line for line in told["repaired"])
+    assert any(f"was moved to {database}.damaged" in line for line in told["repaired"])
     client = MlflowClient(tracking_uri=tracking_uri(copy))
     experiment = client.get_experiment_by_name("demo-tumours").experiment_id
     names = sorted(run.info.run_name for run in client.search_runs([experiment]))

@@ -47,7 +47,7 @@ def test_each_import_is_a_version(tmp_path: Path, capfd: pytest.CaptureFixture[s
     pointer = out / "data" / "knowledge" / "community.dvc"
     assert more["dvc"] in pointer.read_text()
     assert main(["ingest", "titanic", "--folder", str(folder), "--out", str(out)]) == 0
-    assert "is there already" in capfd.readouterr().out
+    assert "imported before" in capfd.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A campaign's community: taken once, kept in the log, mounted where drafts ask for it."""
+"""A campaign's community: a snapshot recorded in the log, mounted as inputs of drafts."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -13,7 +13,7 @@ from comind.session.base import CellStatus
 from comind.wiring.runtime import CampaignRuntime
 from tasks.community import ingest_community
 from tasks.competitions import split_competition
-from tasks.restoring import needed_data
+from tasks.restoring import required_data
 from tests.unit.campaign.samples import code, spec
 from tests.unit.community.folders import community, dataset, discussion, notebook
 from tests.unit.evaluation.folders import competition_folder
@@ -31,7 +31,7 @@ except OSError:
 
 
 def _campaign(project: Path, folder: Path, **changes: object) -> Campaign:
-    """A campaign with its split, as the flow would have opened it."""
+    """Open a campaign with its split, as the flow does."""
     where = {"id": "c1", "competition": "small", "competition_folder": str(folder)}
     asked = spec(**where, agent="baseline", sandbox="bubblewrap", **changes)
     campaign = Campaign(ProjectFolder(project).campaign("c1"))
@@ -61,7 +61,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def test_what_was_read_is_in_the_log(project: Path) -> None:
-    """The event names the snapshot and counts what is in it; the workshop reads it from there."""
+    """The event has the snapshot's key and item counts; the runtime reads that snapshot."""
     folder = ProjectFolder(project)
     read = read_state(folder.campaign("c1")).community
     assert isinstance(read, CommunityRead)
@@ -73,7 +73,7 @@ def test_what_was_read_is_in_the_log(project: Path) -> None:
 
 
 def test_a_draft_finds_its_inputs(project: Path) -> None:
-    """Items lie at input/<owner>/<name>, solutions at input/solutions/<id>, beside folds; read-only."""
+    """Items are mounted at input/<owner>/<name>, solutions at input/solutions/<id>; read-only."""
     folder = ProjectFolder(project)
     solution = folder.solution("c1", "attempt-000")
     solution.mkdir(parents=True)
@@ -97,7 +97,7 @@ def test_a_draft_finds_its_inputs(project: Path) -> None:
 
 
 def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
-    """A campaign that reads no community has an empty view, and no item to mount."""
+    """A campaign without a community has an empty view and no item to mount."""
     project = tmp_path / "project"
     _campaign(project, competition_folder(tmp_path)).close()
     folder = ProjectFolder(project)
@@ -108,7 +108,7 @@ def test_without_a_community_nothing_is_known(tmp_path: Path) -> None:
 
 
 def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> None:
-    """New items come first, what is gone stays known, and work keeps what it was planned on."""
+    """New items come first, removed items stay known, and work keeps the snapshot of its plan."""
     folder = ProjectFolder(project)
     given = Path(read_state(folder.campaign("c1")).spec.community)
     campaign = Campaign(folder.campaign("c1"))
@@ -134,7 +134,7 @@ def test_a_community_that_is_read_again_adds_to_what_is_known(project: Path) -> 
 
 
 def test_work_that_is_under_way_is_restored_with_the_snapshot_it_was_planned_on(project: Path) -> None:
-    """What a script needs are the snapshots that were there when its work was planned, no later ones."""
+    """A script requires the snapshots that existed when its work was planned, no later ones."""
     folder = ProjectFolder(project)
     given = Path(read_state(folder.campaign("c1")).spec.community)
     campaign = Campaign(folder.campaign("c1"))
@@ -144,6 +144,6 @@ def test_work_that_is_under_way_is_restored_with_the_snapshot_it_was_planned_on(
     campaign.record(ingest_community.fn(project, "c1"))
     campaign.close()
     state = campaign.state
-    needed = list(needed_data("c1", state, ["attempt-000"]))
+    needed = list(required_data("c1", state, ["attempt-000"]))
     assert f"data/community/{state.communities[0].key}" in needed
     assert f"data/community/{state.communities[1].key}" not in needed

@@ -1,4 +1,4 @@
-"""The comparison of attempts holds all of them, and nothing in it can run."""
+"""The comparison has all attempts, and no active content."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ _HOSTILE = ('<script>alert("1")</script>', "=HYPERLINK(1)", "</svg><img src=x on
 
 
 class _Tags(HTMLParser):
-    """Collects what a browser would make of a page."""
+    """Collects tags and text of a page, as a browser parses it."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -73,13 +73,13 @@ def test_hostile_titles_are_inert_in_the_table() -> None:
 
 
 def test_a_page_without_scores_has_no_chart() -> None:
-    """Where nothing has a score, there is the table alone."""
+    """Without any score, the page has only the table."""
     state = _state(failed())
     assert "<svg" not in compare_page(state, rows_of(state, _ids(state)))
 
 
 def test_the_chart_holds_extreme_scores() -> None:
-    """Scores that are all the same, or far apart, have finite places."""
+    """Equal scores, and scores that are far apart, have finite coordinates."""
     wide = ValidationScore(
         metric="rmse",
         value=MetricValue(value=1e300, maximize=False),

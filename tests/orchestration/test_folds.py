@@ -1,4 +1,4 @@
-"""What work sees of a split and its folds: the rows that it is about, and no sealed part of any."""
+"""Work can read the rows of its split or fold, and no sealed part."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ for place in [Path("input"), *map(Path, SPLITS)]:
 
 @pytest.fixture
 def runtime(tmp_path: Path) -> CampaignRuntime:
-    """The workshop of a campaign with a split."""
+    """The runtime of a campaign with a split."""
     where = {"id": "c1", "competition": "small"}
     folder = ProjectFolder(tmp_path / "project")
     asked = spec(
@@ -43,7 +43,7 @@ def runtime(tmp_path: Path) -> CampaignRuntime:
 
 
 def _seen(runtime: CampaignRuntime, work_id: str, **changes: object) -> tuple[set[str], str]:
-    """Return the ids of the rows that work learns from, and everything that it printed."""
+    """Return the ids of the rows that work trains on, and all its output."""
     work = code().model_copy(update=changes)
     session = runtime.open_session(work, runtime.folder.work(work_id))
     try:
@@ -61,7 +61,7 @@ def _held_back(answers: Path) -> set[str]:
 
 
 def test_an_attempt_sees_the_split_and_no_fold(runtime: CampaignRuntime) -> None:
-    """Its training rows are all but the validation rows; sealed parts are nowhere to be found."""
+    """An attempt trains on all rows but the validation rows, and finds no sealed part."""
     made = make_fold(runtime.split_folder, 1)
     rows, printed = _seen(runtime, "attempt-000")
     assert not rows & _held_back(runtime.split_folder.answers)
@@ -73,7 +73,7 @@ def test_an_attempt_sees_the_split_and_no_fold(runtime: CampaignRuntime) -> None
 
 
 def test_a_run_on_a_fold_learns_from_the_other_rows(runtime: CampaignRuntime) -> None:
-    """The first validation rows are among them, those of the fold are not, and nothing sealed is."""
+    """A run on a fold trains on the other rows, including the split's validation rows."""
     run = {"operator": Operator.FOLD, "fold": 1, "session": "script"}
     rows, printed = _seen(runtime, "fold-000", **run)
     assert rows >= _held_back(runtime.split_folder.answers)
@@ -114,7 +114,7 @@ print("LEARNT", *sorted(rows))
     "operator", [Operator.DRAFT, Operator.ENSEMBLE, Operator.FOLD, Operator.BLEND, Operator.REFIT]
 )
 def test_no_kind_of_work_finds_a_sealed_part(runtime: CampaignRuntime, operator: Operator) -> None:
-    """By path, from the root or from its inputs; a run on a fold learns from none of its rows."""
+    """No kind of work reaches a sealed part by path; a run on a fold trains on none of its rows."""
     made, split = make_fold(runtime.split_folder, 1), runtime.split_folder
     number = 1 if operator is Operator.FOLD else 0
     script = operator not in (Operator.DRAFT, Operator.ENSEMBLE)
@@ -142,7 +142,7 @@ def test_no_kind_of_work_finds_a_sealed_part(runtime: CampaignRuntime, operator:
 def test_a_submission_of_the_wrong_form_for_a_fold_is_refused(
     runtime: CampaignRuntime, tmp_path: Path, spoil: str
 ) -> None:
-    """It has no score; the same rows with labels of any kind have one."""
+    """A submission with other rows or invalid labels has no score; one of the fold's rows has one."""
     made = make_fold(runtime.split_folder, 1)
     header, *rows = made.answers.read_text().splitlines()
     spoiled = {

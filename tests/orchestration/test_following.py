@@ -1,4 +1,4 @@
-"""Standing over time is a projection of the log of a followed competition."""
+"""Metrics over time are a projection of the log of a followed competition."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ def _history(project: Path, run_id: str, name: str) -> list[tuple[int, float]]:
 
 
 def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
-    """Each look is a step; writing everything again, from any process, changes nothing."""
+    """Each observation is a step; writing is idempotent, from any process."""
     with FollowingLog(tmp_path, "somewhere") as log:
         for number, (score, rank) in enumerate([(0.7, 40), (0.8, 20)]):
             log.record(observation(number))
@@ -30,9 +30,9 @@ def test_score_and_rank_are_curves_over_the_days(tmp_path: Path) -> None:
         log.record(NoticeRecorded(at=day(1), kind="rules", text="the rules have changed"))
     tracker = FollowingTracker(tmp_path, "somewhere")
     for _ in range(2):
-        tracker.catch_up()
+        tracker.sync()
     again = FollowingTracker(tmp_path, "somewhere")
-    again.catch_up()
+    again.sync()
     assert again.run_id == tracker.run_id
     assert _history(tmp_path, again.run_id, "rank") == [(1, 40.0), (2, 20.0)]
     assert _history(tmp_path, again.run_id, "percentile") == [(1, 61.0), (2, 81.0)]

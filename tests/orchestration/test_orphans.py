@@ -1,4 +1,4 @@
-"""What a dead process left behind is found and ended; what a living one needs is left alone."""
+"""Servers of dead processes are terminated; servers of live ones are not."""
 
 import os
 import subprocess
@@ -11,12 +11,12 @@ import pytest
 
 from comind.campaign.log.campaign_folders import ProjectFolder
 from comind.system.process_identity import process_identity
-from flows.orphans import OWNER, close_orphans
+from flows.orphans import OWNER, terminate_orphans
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[object]:
-    """Starts stand-ins for servers, and ends those that are left."""
+    """Start processes in place of servers; they are killed after the test."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(owner: str, project: Path = tmp_path) -> subprocess.Popen[bytes]:
@@ -34,23 +34,23 @@ def server(tmp_path: Path) -> Iterator[object]:
 
 
 def _dead() -> str:
-    """Return the name of a process that has ended."""
+    """Return the identity of a process that has ended."""
     gone = subprocess.Popen(["true"])
     gone.wait()
     return _owner(str(gone.pid), "1")
 
 
 def _owner(number: str, start: str) -> str:
-    """Return the name of a process of this machine with another number and start."""
+    """Return the identity of a process of this machine with another id and start time."""
     boot, view, *_ = process_identity().split("/")
     return f"{boot}/{view}/{number}/{start}"
 
 
 def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """A server whose owner is dead ends; so does one whose owner's number another process has now."""
+    """A server is terminated if its owner is dead, also if another process reuses the owner's id."""
     number = os.getpid()
     orphans = [server(_dead()), server(_owner(str(number), "1"))]
-    told = close_orphans(tmp_path)
+    told = terminate_orphans(tmp_path)
     assert len(told) == 2
     assert all("sleep 100" in line for line in told)
     for each in orphans:
@@ -58,8 +58,8 @@ def test_orphans_are_ended(tmp_path: Path, server) -> None:  # type: ignore[no-u
 
 
 def test_servers_in_use_are_left_alone(tmp_path: Path, server) -> None:  # type: ignore[no-untyped-def]  # noqa: ANN001
-    """Servers of a living owner, and of another project, go on."""
+    """Servers of a live owner, and of another project, keep running."""
     mine, theirs = server(process_identity()), server(_dead(), tmp_path / "other")
-    assert close_orphans(tmp_path) == []
+    assert terminate_orphans(tmp_path) == []
     assert mine.poll() is None
     assert theirs.poll() is None

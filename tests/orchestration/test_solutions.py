@@ -1,4 +1,4 @@
-"""Publishing: a scored attempt's files, whatever its code left in the workspace."""
+"""Publishing copies a scored attempt's files, with any content of its workspace."""
 
 import json
 from pathlib import Path
@@ -26,7 +26,7 @@ def _publish(project: Path, outcome: CodeOutcome) -> Path:
 
 
 def test_a_solution_holds_what_others_need(tmp_path: Path) -> None:
-    """Code, report, submissions, checkpoints and a description lie in one folder."""
+    """A solution's folder has code, report, submissions, checkpoints and a description."""
     outcome = _attempt(tmp_path)
     attempt = ProjectFolder(tmp_path).campaign("c1").work("attempt-000")
     attempt.out_of_fold(1).write_text("id,y\n5,6\n")
@@ -47,7 +47,7 @@ def test_a_solution_holds_what_others_need(tmp_path: Path) -> None:
 
 
 def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
-    """After a crash, a solution that is there is left as it is."""
+    """Publishing is idempotent: an existing solution is not changed."""
     outcome = _attempt(tmp_path)
     target = _publish(tmp_path, outcome)
     before = (target / "solution.json").stat().st_mtime_ns
@@ -58,7 +58,7 @@ def test_publishing_again_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("hostile", ["link in folder", "folder is a link", "pipe"])
 def test_hostile_checkpoints_are_left_behind(tmp_path: Path, hostile: str) -> None:
-    """No link or special file is followed or copied; the solution is published without."""
+    """A link or special file is neither followed nor copied; the checkpoints are omitted."""
     import os
 
     outcome = _attempt(tmp_path)

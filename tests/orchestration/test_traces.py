@@ -1,4 +1,4 @@
-"""A log of one piece of work tells its trace, whatever happened in it."""
+"""The trace of one piece of work is built from its log, with any sequence of events."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from comind.campaign.log.work_state import WORK_LOG
 from comind.domain.spend import Spend
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking.traces import Trace, trace_of
+from tasks.tracking.traces import Trace, trace_work
 from tests.unit.campaign.work_logs import START, records_of, work_events
 
 
@@ -41,44 +41,44 @@ def _answered(ordinal: int) -> CallAnswered:
 
 def _trace(*events: WorkEvent) -> Trace:
     folder = WorkFolder(Path("runs/campaign/think-000"))
-    return trace_of(folder, Think(purpose="ideation"), WORK_LOG.fold(records_of(*events)))
+    return trace_work(folder, Think(purpose="ideation"), WORK_LOG.fold(records_of(*events)))
 
 
 def test_a_failed_call_is_told() -> None:
-    """An endpoint that refused leaves a part with its message, beside the call that was answered."""
+    """A failed request is a span with its error message, before the span of the answered call."""
     failed = CallFailed(ordinal=0, message="the endpoint refuses")
     ended = WorkEnded(outcome=ThinkOutcome(result={"ideas": ["one"]}))
     trace = _trace(_sent(0), failed, _sent(0), _answered(0), ended)
-    assert [(part.error, part.outputs["reply"]) for part in trace.parts] == [
+    assert [(span.error, span.outputs["reply"]) for span in trace.spans] == [
         ("the endpoint refuses", ""),
         ("", "yes"),
     ]
-    assert trace.parts[1].begun == START + timedelta(seconds=2)
-    assert trace.parts[1].ended == START + timedelta(seconds=3)
+    assert trace.spans[1].start == START + timedelta(seconds=2)
+    assert trace.spans[1].end == START + timedelta(seconds=3)
     assert (trace.spend.prompt_tokens, trace.spend.completion_tokens, trace.spend.usd) == (10, 5, 0.01)
-    assert (trace.asked, trace.said, trace.whole.error) == ("ideation", '{"ideas": ["one"]}', "")
+    assert (trace.request, trace.response, trace.root.error) == ("ideation", '{"ideas": ["one"]}', "")
 
 
 def test_a_call_that_was_lost_is_told() -> None:
-    """A call that was under way when the process was killed counts at its bound, as in the budget."""
+    """A call in flight when the process was killed counts at its upper bound, as in the budget."""
     trace = _trace(_sent(0), _sent(0), _answered(0), WorkEnded(outcome=ThinkOutcome()))
-    assert trace.parts[0].error.startswith("no reply was recorded")
+    assert trace.spans[0].error.startswith("no reply was recorded")
     assert (trace.spend.prompt_tokens, trace.spend.usd) == (60, 0.51)
 
 
 @given(work_events())
-def test_the_parts_cost_what_the_work_cost(events: list[WorkEvent]) -> None:
-    """Whatever happened in whatever order, the parts of a trace cost what its work is booked at."""
+def test_the_spans_cost_what_the_work_cost(events: list[WorkEvent]) -> None:
+    """Whatever events happen in any order, the spans of a trace sum up to the spend of its work."""
     trace = _trace(*events, WorkEnded(outcome=ThinkOutcome()))
     spend = trace.spend.model_copy(update={"seconds": 0.0})
-    assert sum((part.spend for part in trace.parts), Spend()) == spend
-    for part in trace.parts:
-        outer = trace.parts[part.above - 1] if part.above else trace.whole
-        assert outer.begun <= part.begun <= part.ended <= outer.ended
+    assert sum((span.spend for span in trace.spans), Spend()) == spend
+    for span in trace.spans:
+        outer = trace.spans[span.parent - 1] if span.parent else trace.root
+        assert outer.start <= span.start <= span.end <= outer.end
 
 
 def test_questions_lie_in_their_cell() -> None:
-    """The monitor's calls are parts of the cell they were about, one that was cut off too."""
+    """The monitor's requests are child spans of their cell, also of one that was cut off."""
     started = CellStarted(ordinal=1, step=1, goal="Fit.", code="fit()")
     bound = Usage(prompt_tokens=50, usd=0.5)
     asked = MonitorAsked(seconds=20, evidence=(), fingerprint="e", model="small", bound=bound)
@@ -87,14 +87,14 @@ def test_questions_lie_in_their_cell() -> None:
     ended = CellEnded(ordinal=1, result=result)
     last = WorkEnded(outcome=ThinkOutcome())
     trace = _trace(_sent(0), _answered(0), started, asked, started, asked, heard, ended, last)
-    assert [(part.name, part.kind, part.above) for part in trace.parts] == [
+    assert [(span.name, span.kind, span.parent) for span in trace.spans] == [
         ("idea_proposer", "CHAT_MODEL", 0),
         ("step 1", "TOOL", 0),
         ("monitor", "LLM", 2),
         ("step 1", "TOOL", 0),
         ("monitor", "LLM", 4),
     ]
-    _, cut_off, lost, whole, question = trace.parts
+    _, cut_off, lost, whole, question = trace.spans
     assert cut_off.error.startswith("no result was recorded")
     assert lost.error.startswith("no reply was recorded")
     assert (whole.error, whole.outputs) == ("out of time", {"output": "loss"})
@@ -105,5 +105,5 @@ def test_failed_work_is_told_with_its_reason() -> None:
     """The trace's error names the kind of failure."""
     failure = Failure(kind=FailureKind.REPLY, message="no idea in it")
     trace = _trace(WorkEnded(outcome=ThinkOutcome(failure=failure)))
-    assert trace.whole.error == "reply: no idea in it"
-    assert trace.parts == ()
+    assert trace.root.error == "reply: no idea in it"
+    assert trace.spans == ()

@@ -1,4 +1,4 @@
-"""MLflow is a projection of the logs: it can be repeated, and rebuilt from nothing."""
+"""MLflow is a projection of the logs: idempotent, and rebuilt from an empty database."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from tasks.tracking.campaign import CampaignTracker, run_of, views_of
+from tasks.tracking.campaign import CampaignTracker, campaign_run_id, comparison_views
 from tasks.tracking.compare import runs_view
 from tasks.tracking.database import tracking_uri
 from tests.unit.campaign.samples import code, score
@@ -55,12 +55,12 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign = world.campaign(pick="best", folds=1)
     campaign.record(_SPLIT)
     world.run(campaign)
-    CampaignTracker(root, world.folder.name).catch_up()
+    CampaignTracker(root, world.folder.name).sync()
     return root
 
 
 def _everything(project: Path) -> list[dict[str, Any]]:
-    """Return all that MLflow holds, apart from ids."""
+    """Return all content of MLflow, except ids."""
     client = MlflowClient(tracking_uri=tracking_uri(project))
     experiment = client.get_experiment_by_name("demo")
     assert experiment is not None
@@ -139,7 +139,7 @@ def test_a_campaign_and_its_attempts_are_runs(project: Path) -> None:
 
 
 def test_the_best_score_is_a_curve_over_attempts(project: Path) -> None:
-    """The best so far stands at each number of finished attempts."""
+    """The best score so far is a metric by number of finished attempts."""
     (parent,) = (run for run in _everything(project) if run["name"] == "demo-tiny-1")
     assert [(step, value) for value, step, _ in parent["metrics"]["best_score"]] == [
         (1, 0.9),
@@ -183,7 +183,7 @@ _EVENTFUL: tuple[WorkEvent, ...] = (
 
 
 def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
-    """With failed tries, lost calls and the monitor's questions, tokens and dollars are the run's."""
+    """Spans sum up to the run's tokens and dollars, with retries, lost and monitor's calls."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(_SPLIT)
@@ -195,7 +195,7 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
         log.append(WorkEnded(outcome=outcome))
     campaign.record(WorkFinished(id="attempt-000", outcome=outcome))
     campaign.close()
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
 
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
@@ -220,7 +220,7 @@ def test_spans_of_a_trace_cost_what_its_run_cost(tmp_path: Path) -> None:
 
 
 def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
-    """Each part is a metric of its step, under a name that MLflow takes, whatever its column's is."""
+    """Each part is a metric of its step, under a valid name for any column."""
     world = World(tmp_path)
     campaign = world.campaign()
     campaign.record(_SPLIT)
@@ -233,7 +233,7 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
         for event in (_STARTED, Graded(ordinal=2, submitted=submitted, report=report)):
             log.append(event)
     campaign.close()
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     found = {name: each[0][:2] for name, each in run["metrics"].items() if "/part/" in name}
     assert found == {
@@ -243,12 +243,12 @@ def test_parts_of_a_score_are_curves(tmp_path: Path) -> None:
 
 
 def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
-    """They stand beside the validation scores, and the file beside the submissions."""
+    """Out-of-fold scores are metrics of their own, and the predictions are an artifact."""
     world = World(tmp_path, cells={"good": hand_in("0.9", out_of_fold="0.8")})
     campaign = world.campaign(iterations=0)
     campaign.record(_SPLIT)
     world.run(campaign)
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (run,) = (run for run in _everything(tmp_path) if run["name"] == "attempt-000")
     metrics = {name: history[-1][0] for name, history in run["metrics"].items()}
     assert (metrics["step/score"], metrics["step/out_of_fold"]) == (0.9, 0.8)
@@ -258,12 +258,12 @@ def test_out_of_fold_scores_and_predictions_are_tracked(tmp_path: Path) -> None:
 
 
 def test_the_budget_is_told_as_it_goes(tmp_path: Path) -> None:
-    """The share of each limit that is spent is a curve, and half and four fifths of it are a tag."""
+    """The spent share of each limit is a metric; reaching 50 % and 80 % sets a tag."""
     world = World(tmp_path, budget=Budget(seconds=3_600, tokens=1_000))
     campaign = world.campaign()
     campaign.record(_SPLIT)
     state = world.run(campaign)
-    CampaignTracker(tmp_path, world.folder.name).catch_up()
+    CampaignTracker(tmp_path, world.folder.name).sync()
     (parent,) = (run for run in _everything(tmp_path) if run["name"] == "demo-tiny-1")
     curve = [value for value, _, _ in parent["metrics"]["budget/tokens"]]
     assert curve == sorted(curve)
@@ -277,19 +277,19 @@ def test_the_pointer_to_the_solution_follows(project: Path, tmp_path: Path) -> N
     """Once DVC has versioned what an attempt published, the pointer is an artifact of its run."""
     shutil.copytree(project / "runs", tmp_path / "runs")
     tracker = CampaignTracker(tmp_path, "demo-tiny-1")
-    tracker.catch_up()
+    tracker.sync()
     pointer = ProjectFolder(tmp_path).solution("demo-tiny-1", "attempt-001").with_suffix(".dvc")
     pointer.parent.mkdir(parents=True)
     pointer.write_text("outs: []\n")
-    tracker.catch_up()
+    tracker.sync()
     files = {run["name"]: run["artifacts"] for run in _everything(tmp_path) if "artifacts" in run}
     assert "checkpoints.dvc" in files["attempt-001"]
     assert "checkpoints.dvc" not in files["attempt-002"]
 
 
 def test_a_view_compares_the_attempts(project: Path) -> None:
-    """Each campaign has a page of MLflow that shows its attempts, best first, in useful columns."""
-    ((campaign, page),) = views_of(project, 5)
+    """Each campaign has a view in MLflow with its attempts, best first, and selected columns."""
+    ((campaign, page),) = comparison_views(project, 5)
     assert campaign == "demo-tiny-1"
     assert page.endswith("viewStateShareKey=demo-tiny-1")
     client = MlflowClient(tracking_uri=tracking_uri(project))
@@ -303,7 +303,7 @@ def test_a_view_compares_the_attempts(project: Path) -> None:
 
 
 def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path) -> None:
-    """They have scores on other rows, so the page that ranks attempts leaves them out."""
+    """The view of attempts excludes runs on folds, whose scores are on other rows."""
     shutil.copytree(project, tmp_path, dirs_exist_ok=True)
     client = MlflowClient(tracking_uri=tracking_uri(tmp_path))
     experiment = client.get_experiment_by_name("demo").experiment_id
@@ -316,16 +316,16 @@ def test_runs_on_folds_are_not_among_the_attempts(project: Path, tmp_path: Path)
 
 
 def test_tracking_again_changes_nothing(project: Path) -> None:
-    """A second projection of the same logs, as after a crash, leaves MLflow as it was."""
+    """A second projection of the same logs, as after a crash, does not change MLflow."""
     before = _everything(project)
-    CampaignTracker(project, "demo-tiny-1").catch_up()
+    CampaignTracker(project, "demo-tiny-1").sync()
     assert _everything(project) == before
 
 
 def test_mlflow_is_rebuilt_from_the_logs(project: Path, tmp_path: Path) -> None:
     """With an empty database, the same logs give the same runs."""
     shutil.copytree(project / "runs", tmp_path / "runs")
-    CampaignTracker(tmp_path, "demo-tiny-1").catch_up()
+    CampaignTracker(tmp_path, "demo-tiny-1").sync()
     assert _everything(tmp_path) == _everything(project)
-    assert run_of(tmp_path, "demo-tiny-1") is not None
-    assert run_of(tmp_path, "another") is None
+    assert campaign_run_id(tmp_path, "demo-tiny-1") is not None
+    assert campaign_run_id(tmp_path, "another") is None

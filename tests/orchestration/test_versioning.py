@@ -1,4 +1,4 @@
-"""DVC and git: real repositories, the user's branch untouched, one writer at a time."""
+"""DVC and git on real repositories: the user's branch does not change, writers take turns."""
 
 import subprocess
 import sys
@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from comind.errors import OrchestrationError
-from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, make_repository
-from tasks.keeping import collect_garbage
-from tasks.versioning import cached_objects, ensure_repository, hash_in, pointer_of, version
+from tasks.garbage_collection import collect_garbage
+from tasks.git import campaign_commit, campaign_ref, commit_files, following_ref, init_repository
+from tasks.versioning import cached_objects, ensure_repository, pointer_of, recorded_md5, version
 
 
 def _git(folder: Path, *arguments: str) -> str:
@@ -18,7 +18,7 @@ def _git(folder: Path, *arguments: str) -> str:
 
 
 def _user_repository(folder: Path) -> None:
-    """A repository of a user's own, with a commit and something staged."""
+    """Create a user's repository with a commit and a staged file."""
     folder.mkdir(parents=True, exist_ok=True)
     _git(folder, "init", "--quiet")
     (folder / "code.py").write_text("x = 1\n")
@@ -29,7 +29,7 @@ def _user_repository(folder: Path) -> None:
 
 
 def test_a_commit_leaves_the_user_alone(tmp_path: Path) -> None:
-    """The campaign's ref stands on HEAD; branch, index and working tree stay as they were."""
+    """The ref's first parent is HEAD; branch, index and working tree do not change."""
     _user_repository(tmp_path)
     before = _git(tmp_path, "status", "--porcelain"), _git(tmp_path, "rev-parse", "HEAD")
     log = tmp_path / "runs" / "c1" / "log.jsonl"
@@ -46,8 +46,8 @@ def test_a_commit_leaves_the_user_alone(tmp_path: Path) -> None:
 
 
 def test_the_same_content_is_not_committed_twice(tmp_path: Path) -> None:
-    """A commit after a crash finds its work done; a change stands on the commit before."""
-    make_repository(tmp_path)
+    """Without a change there is no new commit; a change is committed on top of the tip."""
+    init_repository(tmp_path)
     file = tmp_path / "a"
     file.write_text("1")
     assert campaign_commit(tmp_path, "c1") is None
@@ -77,7 +77,7 @@ def test_a_project_below_a_repository_uses_it(tmp_path: Path) -> None:
 
 
 def test_an_ignored_project_gets_a_repository_of_its_own(tmp_path: Path) -> None:
-    """A folder that the surrounding repository ignores is not kept by it."""
+    """A folder that the enclosing repository ignores gets its own repository."""
     _user_repository(tmp_path)
     (tmp_path / ".gitignore").write_text("/out/\n")
     project = tmp_path / "out"
@@ -88,7 +88,7 @@ def test_an_ignored_project_gets_a_repository_of_its_own(tmp_path: Path) -> None
 
 
 def test_versioned_data_comes_back(tmp_path: Path) -> None:
-    """A folder under DVC is restored by its pointer, and versioning it again is free of change."""
+    """A versioned folder is restored by its `.dvc` file, and versioning it again changes nothing."""
     ensure_repository(tmp_path)
     data = tmp_path / "data" / "split"
     data.mkdir(parents=True)
@@ -104,7 +104,7 @@ def test_versioned_data_comes_back(tmp_path: Path) -> None:
 
 
 def test_parallel_writers_queue(tmp_path: Path) -> None:
-    """Eight processes that version at once all succeed; DVC's own lock would fail most of them."""
+    """Eight concurrent writers succeed; with DVC's own lock most would fail."""
     ensure_repository(tmp_path)
     program = (
         "import sys; from pathlib import Path; from tasks.versioning import version\n"
@@ -119,7 +119,7 @@ def test_parallel_writers_queue(tmp_path: Path) -> None:
 
 
 def test_what_dvc_refuses_is_one_line(tmp_path: Path) -> None:
-    """A path that does not exist is an error of the service, in one line."""
+    """A path that does not exist raises an OrchestrationError of one line."""
     ensure_repository(tmp_path)
     with pytest.raises(OrchestrationError, match="DVC cannot version gone") as caught:
         version(tmp_path, [tmp_path / "gone"])
@@ -128,7 +128,7 @@ def test_what_dvc_refuses_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("with_history", [True, False])
 def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) -> None:
-    """What was seen on any day a competition was followed stays; what no day points to goes."""
+    """Data that any day of a followed competition references is kept; other data is deleted."""
     if with_history:
         _user_repository(tmp_path)
     ensure_repository(tmp_path)
@@ -139,7 +139,7 @@ def test_garbage_collection_keeps_every_day(tmp_path: Path, with_history: bool) 
         seen.unlink(missing_ok=True)
         seen.write_text(text)
         version(tmp_path, [seen])
-        hashes.append(hash_in(pointer_of(seen)))
+        hashes.append(recorded_md5(pointer_of(seen)))
         if text != "never committed":
             commit_files(tmp_path, following_ref("somewhere"), [pointer_of(seen)], text)
     dropped, campaigns = collect_garbage(tmp_path, finals_only=True, dry=False)

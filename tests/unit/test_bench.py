@@ -1,4 +1,4 @@
-"""`comind bench`: what it lists, makes and refuses."""
+"""`comind bench` lists and adapts competitions, and validates its arguments."""
 
 import json
 from pathlib import Path
@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from flows.cli.main import main
-from tests.unit.test_places import prepared_pictures
+from tests.unit.prepared import prepared_pictures
 
 
 def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
-    """One line each for people, all that is known for programs."""
+    """The text has a line per competition; the JSON has all fields."""
     assert main(["bench", "list"]) == 0
     lines = capfd.readouterr().out.splitlines()
     assert len(lines) == 75
@@ -21,7 +21,7 @@ def test_the_competitions_are_listed(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """The folder has the answers, so that it can be graded."""
+    """The adapted folder includes the answers, so that submissions can be graded."""
     given = prepared_pictures(tmp_path / "mle")
     assert main(["bench", "adapt", str(given), "--out", str(tmp_path), "--json"]) == 0
     made = Path(json.loads(capfd.readouterr().out)["competition"])
@@ -38,6 +38,6 @@ def test_prepared_data_are_adapted(tmp_path: Path, capfd: pytest.CaptureFixture[
 def test_bad_usage_is_one_line(
     arguments: list[str], line: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Exit code 2, and what is missing."""
+    """Bad usage is exit code 2 and one line."""
     assert main(arguments) == 2
     assert f"comind: {line}\n" in capfd.readouterr().err

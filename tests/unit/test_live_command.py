@@ -1,4 +1,4 @@
-"""`comind live serve` refuses what makes no sense before it looks at any competition."""
+"""`comind live serve` validates its options before it loads any competition."""
 
 import argparse
 from pathlib import Path
@@ -25,9 +25,10 @@ from flows.cli import live
 def test_bad_usage_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], said: str
 ) -> None:
-    """In one line that names the option."""
+    """Bad usage raises a UsageError that names the option."""
     monkeypatch.chdir(tmp_path)
     parser = argparse.ArgumentParser()
     live.add_arguments(parser)
+    args = parser.parse_args(["serve", "--out", str(tmp_path), *arguments])
     with pytest.raises(UsageError, match=said):
-        live.run(parser.parse_args(["serve", "--out", str(tmp_path), *arguments]))
+        args.run(args)

@@ -1,4 +1,4 @@
-"""Which agent a campaign runs, with which parameters and models, is decided once, before it starts."""
+"""Agent, parameters and models of a campaign are resolved once, when it is opened."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def competition(tmp_path: Path) -> Competition:
 
 @pytest.fixture
 def script(tmp_path: Path) -> str:
-    """The name of a model that says nothing."""
+    """The name of a scripted model without rules."""
     (tmp_path / "script.yaml").write_text("[]")
     return f"scripted:{tmp_path / 'script.yaml'}"
 
@@ -51,7 +51,7 @@ def _refused(competition: Competition, params: dict[str, Any], **wishes: Any) ->
 def test_an_agents_parameters_are_written_down(
     plugins: Installed, competition: Competition, script: str
 ) -> None:
-    """Defaults, then params.yaml, then --set; all of them are in the log, with the agent's origin."""
+    """Parameters come from defaults, params.yaml and --set, in rising precedence, and are recorded."""
     given = {"agents": {"weaver": {"width": 5, "mode": "dense"}, "comind": {}}}
     asked = {"agent": "weaver", "model": script}
     for params, more, parameters in (
@@ -69,7 +69,7 @@ def test_an_agents_parameters_are_written_down(
 def test_without_a_model_the_baseline_is_written_down(
     plugins: Installed, competition: Competition
 ) -> None:
-    """`--model offline` is the baseline alone, and nobody reads a community."""
+    """`--model offline` runs the baseline alone, without a community."""
     spec = _spec(competition, {}, agent="weaver", model="offline", set={"width": 7})
     assert (spec.agent, spec.parameters, spec.community) == ("baseline", {}, "none")
     assert spec.id.startswith(f"{competition.id}-baseline-")
@@ -80,7 +80,7 @@ def test_without_a_model_the_baseline_is_written_down(
 def test_a_wrong_parameter_is_blamed_on_its_place(
     plugins: Installed, competition: Competition, script: str
 ) -> None:
-    """A bad value in params.yaml is told as such, whatever the command line adds."""
+    """The error names params.yaml for a bad value there, with any --set."""
     params = {"agents": {"weaver": {"width": 0}}}
     for more in ({}, {"set": {"mode": "dense"}}):
         told = _refused(competition, params, agent="weaver", model=script, **more)
@@ -92,7 +92,7 @@ def test_a_wrong_parameter_is_blamed_on_its_place(
 def test_a_section_for_an_unknown_agent_is_refused(
     plugins: Installed, competition: Competition, script: str
 ) -> None:
-    """A misspelt section of params.yaml is told, not passed over."""
+    """An unknown section of params.yaml is an error."""
     told = _refused(competition, {"agents": {"waver": {"width": 3}}}, agent="weaver", model=script)
     assert told == "params.yaml: agents: unknown agent 'waver' | one of aide, baseline, comind, weaver"
 
@@ -100,7 +100,7 @@ def test_a_section_for_an_unknown_agent_is_refused(
 def test_a_role_without_a_model_is_told(
     plugins: Installed, competition: Competition, script: str
 ) -> None:
-    """Where some role has a language model, each role of the agent has to have one."""
+    """If a role has a language model, each role of the agent requires one."""
     models = {"solve": {"models": {"monitor": {"name": script}}}}
     told = _refused(competition, models, agent="weaver", model="offline")
     assert told.startswith("the role weaver of the agent weaver has no model | ")
@@ -111,7 +111,7 @@ def test_a_role_without_a_model_is_told(
 
 
 def test_sections_of_agents_stand_in_the_file(tmp_path: Path) -> None:
-    """params.yaml has a section for each agent; what holds no values is told in one line."""
+    """params.yaml has a section for each agent, which must be a mapping."""
     file = tmp_path / "params.yaml"
     file.write_text("agents:\n  weaver: {width: 3}\n")
     assert read_params(tmp_path).agents == {"weaver": {"width": 3}}
@@ -121,7 +121,7 @@ def test_sections_of_agents_stand_in_the_file(tmp_path: Path) -> None:
 
 
 def test_a_time_that_is_none_is_told(tmp_path: Path) -> None:
-    """A value that YAML takes for a time, and that is none, is one line like any other."""
+    """An invalid YAML time raises a UsageError of one line."""
     (tmp_path / "params.yaml").write_text("solve:\n  as_of: 2023-13-45\n")
     with pytest.raises(UsageError, match="is not YAML"):
         read_params(tmp_path)

@@ -1,4 +1,4 @@
-"""The file of defaults and the program's own agree."""
+"""params.yaml, its defaults in code, and former keys."""
 
 from pathlib import Path
 
@@ -11,14 +11,14 @@ _ROOT = Path(__file__).parents[2]
 
 
 def test_the_file_holds_the_defaults() -> None:
-    """Without params.yaml, everything is as params.yaml says."""
+    """The defaults in code equal the values of params.yaml."""
     written = yaml.safe_load((_ROOT / "params.yaml").read_text())
     written.pop("profiles", None)
     assert Params.model_validate(written) == Params()
 
 
 def test_a_former_key_is_read_with_a_warning(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A key that was renamed keeps its value for one version, and its present name is told once."""
+    """A renamed key is read for one version, with one warning that names the new key."""
     path = tmp_path / "params.yaml"
     path.write_text("kaggle: {manners: {pause_seconds: 7}}\n")
     for _ in range(2):

@@ -58,7 +58,7 @@ def _told(capfd: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[in
 def test_campaigns_on_our_folders(
     small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Each campaign is graded once on the true answers; two seeds have a mean and an error."""
+    """Each campaign is graded on the true answers; two seeds have a mean and a standard error."""
     answers = (small / "private" / "answers.csv").read_text()
     worse = answers.replace("yes", "no")
     project = tmp_path / "project"
@@ -84,7 +84,7 @@ def test_campaigns_on_our_folders(
 def test_nothing_handed_in_is_a_report(
     small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Without a submission, or with a broken one, a campaign has no score and no medal, and says why."""
+    """A campaign without a valid submission has no score, no medal, and the reason."""
     _campaign(tmp_path, small, None, id="a", seed=1)
     _campaign(tmp_path, small, "id,label\n1,no\n", id="b", seed=2, community="somewhere")
     _, told = _told(capfd, "report", tmp_path)
@@ -96,7 +96,7 @@ def test_nothing_handed_in_is_a_report(
 
 
 def test_campaigns_on_prepared_data(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    """Data that MLE-bench prepared are read as they are; thresholds of the registry give medals."""
+    """Campaigns on data prepared by MLE-bench are graded, with medals by the registry's thresholds."""
     entry = find_benchmark_competition("us-patent-phrase-to-phrase-matching")
     prepared = tmp_path / "data" / entry.id / "prepared"
     (prepared / "public").mkdir(parents=True)
@@ -138,7 +138,7 @@ def test_campaigns_on_prepared_data(tmp_path: Path, capfd: pytest.CaptureFixture
 def test_what_cannot_be_reported_is_one_line(
     arguments: list[str], line: str, small: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """Bad input names what and where."""
+    """Bad input is one line that names what and where."""
     (small / "private" / "answers.csv").unlink()
     run = _campaign(tmp_path / "project", small, "id,label\n")
     (tmp_path / "empty").mkdir()
@@ -171,7 +171,7 @@ def test_the_table_of_the_readme(small: Path, tmp_path: Path) -> None:
 
 
 def test_the_table_by_length(small: Path, tmp_path: Path) -> None:
-    """Each length has a column: parts of a minute, one iteration as a minute, and no limit."""
+    """Each time budget has a column: fractions of a minute, minutes, and none."""
     lengths: list[tuple[float | None, int | None]] = [(24.0, None), (None, 1), (None, None)]
     runs = [
         _campaign(

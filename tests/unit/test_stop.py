@@ -1,4 +1,4 @@
-"""A signal ends the command, whatever became of those who read what it says."""
+"""A signal ends the command, also if stderr is closed."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ signal.raise_signal(signal.SIGTERM)
 
 
 def test_a_signal_ends_the_command_though_nobody_reads_it() -> None:
-    """With stderr gone, the exit code is the signal's all the same, and nothing goes on."""
+    """With stderr closed, the exit code is still that of the signal."""
     reading, writing = os.pipe()
     os.close(reading)
     ended = subprocess.run([sys.executable, "-c", _PROGRAM], stderr=writing, check=False, timeout=60)

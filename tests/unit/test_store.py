@@ -1,4 +1,4 @@
-"""The user's own store is that of the project's params.yaml, whatever a campaign's log says."""
+"""The user's own store is that of the project's params.yaml, with any campaign's log."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def _params(**store: str) -> Params:
 
 
 def test_folders_are_the_projects(tmp_path: Path, competition: Competition) -> None:
-    """A relative path is below the project; none is none."""
+    """A relative path is below the project; a missing one is None."""
     mine = tmp_path / "mine"
     mine.mkdir()
     assert _store(_params(models="mine"), tmp_path, competition) == StoreFolders(models=str(mine))
@@ -40,13 +40,13 @@ def test_folders_are_the_projects(tmp_path: Path, competition: Competition) -> N
 
 
 def test_a_missing_folder_is_told_before_the_campaign(tmp_path: Path, competition: Competition) -> None:
-    """One clear line names the setting and the folder."""
+    """The error names the key and the folder."""
     with pytest.raises(UsageError, match=r"params\.yaml: store\.datasets: .*/nowhere is no folder"):
         _store(_params(datasets="nowhere"), tmp_path, competition)
 
 
 def test_a_competition_keeps_its_place(tmp_path: Path, competition: Competition) -> None:
-    """A competition whose data would lie where the store is mounted is refused."""
+    """A competition id that collides with a mount point of the store is an error."""
     (tmp_path / "mine").mkdir()
     named = competition.model_copy(update={"id": "models"})
     with pytest.raises(UsageError, match=r"store\.models has the place"):
@@ -55,7 +55,7 @@ def test_a_competition_keeps_its_place(tmp_path: Path, competition: Competition)
 
 
 def test_a_store_that_holds_labels_is_refused(tmp_path: Path, competition: Competition) -> None:
-    """Folders above, in or at a competition or a project's splits are mounted into no attempt."""
+    """A store that overlaps with a competition or with a project's splits is an error."""
     link = tmp_path / "link"
     link.symlink_to(tmp_path)
     sealed = ProjectFolder(tmp_path).splits / "a-split" / "sealed"
@@ -68,7 +68,7 @@ def test_a_store_that_holds_labels_is_refused(tmp_path: Path, competition: Compe
 
 
 def test_a_strangers_log_mounts_nothing(tmp_path: Path) -> None:
-    """Folders of the host that a campaign's log names as its store are not mounted to reproduce it."""
+    """Reproducing does not mount folders that a campaign's log names as its store."""
     folder = ProjectFolder(tmp_path).campaign("demo-tiny-1")
     split = SplitMade(
         key="demo-1",

@@ -1,7 +1,6 @@
-"""/validate says valid or not, and nothing more."""
+"""/validate responds with valid or invalid, and nothing else."""
 
 import json
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,15 +18,11 @@ _FORM = b'--xyz\r\nContent-Disposition: form-data; name="%b"; filename="s.csv"\r
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[tuple[str, Path]]:
-    """An address, and the folder of submissions."""
+    """The address of a server, and the folder of submissions."""
     entry = find_benchmark_competition("us-patent-phrase-to-phrase-matching")
     answers = BenchmarkAnswers(entry, make_world(entry).write(tmp_path))
     with ValidationServer(answers, Mode.MLEBENCH) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}", tmp_path
-        server.shutdown()
-        thread.join()
+        yield server.url, tmp_path
 
 
 def _asked(address: str, body: bytes | None, kind: str = "text/csv") -> tuple[int, dict[str, str]]:
@@ -41,7 +36,7 @@ def _asked(address: str, body: bytes | None, kind: str = "text/csv") -> tuple[in
 
 
 def test_valid_or_not_and_nothing_more(served: tuple[str, Path]) -> None:
-    """A good and a perfect file get the same answer; every bad one gets the other."""
+    """A good and a perfect file get the same response; every invalid file gets the other."""
     address, folder = served
     said = {
         name: _asked(f"{address}/validate", (folder / f"{name}.csv").read_bytes())
@@ -53,7 +48,7 @@ def test_valid_or_not_and_nothing_more(served: tuple[str, Path]) -> None:
 
 
 def test_a_form_is_understood(served: tuple[str, Path]) -> None:
-    """MLE-bench's script sends the file in the field `file` of a form."""
+    """A form with the field `file` is accepted, as MLE-bench's script sends it."""
     address, folder = served
     kind = "multipart/form-data; boundary=xyz"
     body = _FORM % (b"file", (folder / "close.csv").read_bytes())
@@ -62,7 +57,7 @@ def test_a_form_is_understood(served: tuple[str, Path]) -> None:
 
 
 def test_it_says_that_it_runs(served: tuple[str, Path]) -> None:
-    """As MLE-bench's own server does; nothing else is there."""
+    """GET /health reports that it runs, as MLE-bench's server does; other paths are 404."""
     address, _ = served
     assert _asked(f"{address}/health", None) == (200, {"status": "running"})
     assert _asked(f"{address}/answers", None)[0] == 404

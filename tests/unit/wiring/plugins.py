@@ -1,4 +1,4 @@
-"""Distributions that declare agents, as an installer leaves them in a folder."""
+"""Install distributions that declare agents into a folder on the import path."""
 
 import shutil
 import sys
@@ -14,6 +14,8 @@ from pydantic import Field
 
 from comind.campaign.agent import Agent, Role
 from comind.campaign.log.outcome import Finish
+from comind.campaign.log.work import Done
+from comind.campaign.log.outcome import CodeResult
 from comind.campaign.log.work import Done
 from comind.domain.value import Value
 from comind.llm.settings import ModelSettings
@@ -34,13 +36,13 @@ class Plugged(Agent):
         return Done(reason="nothing to do")
 
     def code(self, work, bench):
-        return Finish()
+        return CodeResult()
 '''
 """An agent that can be loaded."""
 
 
 class Installed:
-    """A folder on the import path, for as long as the block lasts."""
+    """A folder of installed distributions."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -58,7 +60,7 @@ class Installed:
         self.forget()
 
     def forget(self) -> None:
-        """Have what is installed looked up again."""
+        """Clear the caches of installed distributions."""
         import importlib
 
         importlib.invalidate_caches()
@@ -74,7 +76,7 @@ class Installed:
 
 @contextmanager
 def installed(folder: Path) -> Iterator[Installed]:
-    """Yield a folder for distributions, ahead of everything else on the import path."""
+    """Put a folder for distributions first on the import path, for the length of the block."""
     folder.mkdir()
     sys.path.insert(0, str(folder))
     plugins = Installed(folder)

@@ -1,4 +1,4 @@
-"""Agents are found by their entry points, and whatever is wrong with one is told in one line."""
+"""Agents are loaded by entry point; every fault is an error of one line."""
 
 import json
 import tomllib
@@ -11,15 +11,15 @@ from comind.campaign.agent import Agent
 from comind.errors import UsageError
 from comind.llm.settings import ModelSettings
 from comind.wiring.agents import (
+    agent_class,
     agent_names,
-    agent_of,
-    agent_type,
-    origin_of,
-    parameters_of,
-    roles_of_all,
+    all_roles,
+    distribution_of,
+    load_agent,
     runs_own_code,
+    validate_parameters,
 )
-from comind.wiring.models import resolved
+from comind.wiring.models import resolve_settings
 from flows.cli.main import main
 from tests.unit.campaign.samples import spec
 from tests.unit.wiring.plugins import AGENT, Installed, installed
@@ -37,21 +37,21 @@ def plugins(tmp_path: Path) -> Iterator[Installed]:
 
 def _told(name: str) -> str:
     with pytest.raises(UsageError) as caught:
-        agent_type(name)
+        load_agent(name)
     assert "\n" not in str(caught.value)
     return f"{caught.value} | {caught.value.hint}"
 
 
 def test_an_agent_of_another_distribution_is_found(plugins: Installed) -> None:
-    """A plug-in is listed beside ours, with the distribution and version that it comes from."""
+    """A plug-in is listed with its distribution and version."""
     plugins.add("some-weaver", "weaver", version="2.1")
     assert agent_names() == [*_OURS, "weaver"]
-    assert issubclass(agent_type("weaver"), Agent)
-    assert origin_of("weaver") == "some-weaver 2.1"
+    assert issubclass(load_agent("weaver"), Agent)
+    assert distribution_of("weaver") == "some-weaver 2.1"
 
 
 def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> None:
-    """A misspelt agent is refused with the list of what is installed."""
+    """An unknown agent is an error with the list of installed ones."""
     plugins.add("some-weaver", "weaver")
     assert _told("waver") == f"unknown agent 'waver' | one of {', '.join([*_OURS, 'weaver'])}"
 
@@ -70,17 +70,17 @@ def test_an_unknown_agent_is_told_with_the_known_ones(plugins: Installed) -> Non
     ],
 )
 def test_a_broken_plug_in_is_told(plugins: Installed, source: str, reason: str) -> None:
-    """What cannot be loaded is named with its distribution and the reason, when it is wanted."""
+    """Loading a broken plug-in is an error that names distribution and reason."""
     plugins.add("some-weaver", "weaver", source)
     told = _told("weaver")
     assert told.startswith("the agent 'weaver' of some-weaver 1.0 ")
     assert reason in told
-    assert agent_type("baseline"), "the others go on"
-    assert "weaver" not in roles_of_all()
+    assert load_agent("baseline"), "the others go on"
+    assert "weaver" not in all_roles()
 
 
 def test_a_name_that_two_distributions_declare_is_refused(plugins: Installed) -> None:
-    """Nobody guesses which of two agents with one name is meant; both origins are named."""
+    """Two agents of one name are an error that names both distributions."""
     plugins.add("some-weaver", "weaver")
     plugins.add("other-weaver", "weaver", version="3")
     told = _told("weaver")
@@ -90,35 +90,35 @@ def test_a_name_that_two_distributions_declare_is_refused(plugins: Installed) ->
 
 
 def test_a_name_that_can_be_no_folder_is_refused(plugins: Installed) -> None:
-    """An agent's name is part of a campaign's, so it has the form of one."""
+    """An agent's name must be valid in a campaign's name."""
     plugins.add("some-weaver", "the weaver")
     assert "'the weaver' is not a name" in _told("the weaver")
 
 
 def test_a_plug_in_cannot_take_the_place_of_the_baseline(plugins: Installed) -> None:
-    """Where another distribution declares `baseline`, a campaign without a model says so."""
+    """If another distribution declares `baseline`, a campaign without a model is an error."""
     offline = spec(agent="comind", model="offline")
-    assert not agent_of(offline).needs_model
+    assert not agent_class(offline).needs_model
     plugins.add("some-weaver", "baseline")
     with pytest.raises(UsageError, match="the agent 'baseline' is declared by") as caught:
-        agent_of(offline)
+        agent_class(offline)
     assert "some-weaver 1.0" in str(caught.value)
 
 
 def test_without_a_language_model_the_baseline_runs(plugins: Installed) -> None:
-    """A campaign's agent is the one that it names, unless that needs a model and no role has one."""
+    """A campaign runs the agent of its spec, or the baseline if that needs a model and has none."""
     plugins.add("some-weaver", "weaver")
-    weaver = agent_type("weaver")
-    assert agent_of(spec(agent="weaver", model="large")) is weaver
-    assert agent_of(spec(agent="weaver", model="offline")) is agent_type("baseline")
+    weaver = load_agent("weaver")
+    assert agent_class(spec(agent="weaver", model="large")) is weaver
+    assert agent_class(spec(agent="weaver", model="offline")) is load_agent("baseline")
     one = {"weaver": ModelSettings(name="large")}
-    assert agent_of(spec(agent="weaver", model="offline", models=one)) is weaver
+    assert agent_class(spec(agent="weaver", model="offline", models=one)) is weaver
 
 
 def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
-    """A plug-in may run what strangers wrote, so its code is sealed though no model is asked."""
+    """Code of a plug-in is sealed, also if it uses no model."""
     plugins.add("some-weaver", "weaver", AGENT + "    needs_model = False\n")
-    assert agent_of(spec(agent="weaver", model="offline")) is agent_type("weaver")
+    assert agent_class(spec(agent="weaver", model="offline")) is load_agent("weaver")
     assert not runs_own_code(spec(agent="weaver", model="offline"))
     assert runs_own_code(spec(agent="comind", model="offline"))
     assert runs_own_code(spec(agent="baseline", model="large"))
@@ -137,59 +137,59 @@ def test_only_the_baselines_code_is_ours(plugins: Installed) -> None:
 def test_a_wrong_parameter_is_told(
     plugins: Installed, values: dict[str, object], told: str, hint: str
 ) -> None:
-    """An unknown parameter is refused with the list of what there is, a bad value with the reason."""
+    """An unknown parameter is an error with the list of parameters, a bad value with the reason."""
     plugins.add("some-weaver", "weaver")
     with pytest.raises(UsageError) as caught:
-        parameters_of(agent_type("weaver"), values, "here")
+        validate_parameters(load_agent("weaver"), values, "here")
     assert str(caught.value).startswith(told)
     assert caught.value.hint == hint
 
 
 def test_parameters_are_complete(plugins: Installed) -> None:
-    """What is not given has its default, and what was written down reads as the same again."""
+    """Missing parameters have their defaults, and recorded parameters validate to the same."""
     plugins.add("some-weaver", "weaver")
-    weaver = agent_type("weaver")
-    values = parameters_of(weaver, {"width": 5}, "here")
+    weaver = load_agent("weaver")
+    values = validate_parameters(weaver, {"width": 5}, "here")
     assert values.model_dump() == {"width": 5, "mode": "plain"}
-    assert parameters_of(weaver, json.loads(values.model_dump_json()), "the log") == values
+    assert validate_parameters(weaver, json.loads(values.model_dump_json()), "the log") == values
     with pytest.raises(UsageError, match=r"here: there is no parameter 'width'") as caught:
-        parameters_of(agent_type("baseline"), {"width": 5}, "here")
+        validate_parameters(load_agent("baseline"), {"width": 5}, "here")
     assert caught.value.hint == "there is: none"
 
 
 def test_roles_of_all_agents_may_have_a_model(plugins: Installed) -> None:
-    """params.yaml may name the roles of agents that do not run now; the rest is refused."""
+    """params.yaml may name roles of other installed agents; unknown roles are an error."""
     plugins.add("some-weaver", "weaver")
-    assert {"weaver", "analyzer", "coding_agent"} <= roles_of_all()
+    assert {"weaver", "analyzer", "coding_agent"} <= all_roles()
     models = {"weaver": ModelSettings(name="small")}
-    assert "weaver" not in resolved("m", models, agent_type("comind").roles, roles_of_all())
+    assert "weaver" not in resolve_settings("m", models, load_agent("comind").roles, all_roles())
     with pytest.raises(UsageError, match="no role 'weavr'"):
-        resolved("m", {"weavr": ModelSettings()}, agent_type("weaver").roles, roles_of_all())
+        resolve_settings("m", {"weavr": ModelSettings()}, load_agent("weaver").roles, all_roles())
 
 
 def test_a_role_brings_settings_of_its_own(plugins: Installed) -> None:
-    """What params.yaml says of a role or of all goes before what the agent says of its role."""
+    """Settings of params.yaml, by role or default, override those of the agent."""
     plugins.add("some-weaver", "weaver")
-    roles = agent_type("weaver").roles
-    assert resolved("m", {}, roles)["weaver"].temperature == 0.3
+    roles = load_agent("weaver").roles
+    assert resolve_settings("m", {}, roles)["weaver"].temperature == 0.3
     default = {"default": ModelSettings(temperature=0.7, max_tokens=100)}
-    assert resolved("m", default, roles)["weaver"].temperature == 0.7
-    assert resolved("m", default, roles)["weaver"].max_tokens == 100
+    assert resolve_settings("m", default, roles)["weaver"].temperature == 0.7
+    assert resolve_settings("m", default, roles)["weaver"].max_tokens == 100
     own = {"weaver": ModelSettings(temperature=0.9)}
-    assert resolved("m", default | own, roles)["weaver"].temperature == 0.9
-    assert resolved("m", own, roles)["default"].temperature is None
+    assert resolve_settings("m", default | own, roles)["weaver"].temperature == 0.9
+    assert resolve_settings("m", own, roles)["default"].temperature is None
 
 
 def test_the_model_of_a_role_is_the_users_choice(plugins: Installed) -> None:
-    """A model that an agent names for its role is not asked; the user's is."""
+    """A role uses the user's model, not one that the agent names."""
     plugins.add("some-weaver", "weaver", AGENT.replace("temperature=0.3", 'name="dear-one"'))
-    assert resolved("m", {}, agent_type("weaver").roles)["weaver"].name == "m"
+    assert resolve_settings("m", {}, load_agent("weaver").roles)["weaver"].name == "m"
 
 
 def test_the_list_of_agents_says_where_each_comes_from(
     plugins: Installed, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    """`comind agents` tells origin, roles and parameters with defaults, and why one cannot be loaded."""
+    """`comind agents` lists distribution, roles and parameters, or why loading failed."""
     plugins.add("some-weaver", "weaver")
     plugins.add("broken-one", "broken", "import nowhere_to_be_found")
     needy = AGENT.replace('mode: str = "plain"', "mode: str")

@@ -1,4 +1,4 @@
-"""Which model a role asks, and what is known of it before the first call."""
+"""Settings, endpoint and context window of a role's model."""
 
 import pytest
 
@@ -8,13 +8,13 @@ from comind.llm.base import Message, ModelRequest
 from comind.llm.settings import ModelSettings
 from comind.testing import Endpoint
 from comind.wiring.models import (
-    assumed_contexts,
     build_embedder,
     build_model,
-    only_offline,
-    replayed,
-    resolved,
-    settings_of,
+    context_warnings,
+    is_offline,
+    resolve_settings,
+    settings_for,
+    uses_recordings,
 )
 
 _ROLES = {"analyzer": Role("reads"), "coding_agent": Role("codes")}
@@ -24,35 +24,35 @@ _ASKED = ModelRequest(
 
 
 def test_roles_take_from_the_default_what_they_leave_open() -> None:
-    """A role may change a setting, or name another model, which then takes nothing over."""
+    """A role inherits the default's settings, unless it names another model."""
     models = {
         "default": ModelSettings(temperature=0.7, context_tokens=16_000, stream=False),
         "analyzer": ModelSettings(temperature=0.1, stream=True),
         "monitor": ModelSettings(name="small", context_tokens=4_000),
     }
-    found = resolved("large", models, _ROLES)
+    found = resolve_settings("large", models, _ROLES)
     assert found["default"].name == "large"
     assert (found["analyzer"].temperature, found["analyzer"].context_tokens) == (0.1, 16_000)
     assert found["analyzer"].stream, "what is said counts, though it is what would be assumed"
     assert (found["monitor"].name, found["monitor"].temperature) == ("small", None)
-    assert settings_of("analyzer", found, "large") == found["analyzer"]
-    assert settings_of("monitor", found, "large") == found["monitor"]
-    assert settings_of("coding_agent", found, "large") == found["default"]
-    assert settings_of("anything", {}, "large").name == "large"
+    assert settings_for("analyzer", found, "large") == found["analyzer"]
+    assert settings_for("monitor", found, "large") == found["monitor"]
+    assert settings_for("coding_agent", found, "large") == found["default"]
+    assert settings_for("anything", {}, "large").name == "large"
 
 
 def test_an_unknown_role_is_told_with_the_known_ones() -> None:
-    """A misspelt role is refused, not ignored."""
+    """An unknown role is an error with the list of roles."""
     with pytest.raises(UsageError, match="no role 'analyser'") as caught:
-        resolved("m", {"analyser": ModelSettings()}, _ROLES)
+        resolve_settings("m", {"analyser": ModelSettings()}, _ROLES)
     assert "analyzer" in caught.value.hint
 
 
 def test_settings_of_another_default_are_not_taken_over() -> None:
-    """What params.yaml says of one model does not hold for another one named on the command line."""
+    """Settings of a model in params.yaml do not apply to another one of the command line."""
     models = {"default": ModelSettings(name="one", context_tokens=2_000)}
-    assert resolved("two", models, _ROLES)["default"].context_tokens is None
-    assert resolved("one", models, _ROLES)["default"].context_tokens == 2_000
+    assert resolve_settings("two", models, _ROLES)["default"].context_tokens is None
+    assert resolve_settings("one", models, _ROLES)["default"].context_tokens == 2_000
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_settings_of_another_default_are_not_taken_over() -> None:
 def test_an_endpoint_says_how_much_its_model_reads(
     listed: dict[str, object], context: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The context comes from params, else the endpoint's list, else the price list."""
+    """The context window comes from params.yaml, else the endpoint's list, else the price list."""
     with Endpoint(lambda asked: "", models=[{"id": "mine", **listed}]) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
-        assert resolved("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
+        assert resolve_settings("mine", {}, _ROLES)["default"].context_tokens == context
+        assert resolve_settings("gpt-4o-mini", {}, _ROLES)["default"].context_tokens == 128_000
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,14 @@ def test_an_endpoint_says_how_much_its_model_reads(
 def test_servers_that_say_it_beside_their_list_are_asked_there(
     path: str, page: object, context: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """LM Studio and llama.cpp tell how much a model reads, though not in the list of models."""
+    """LM Studio and llama.cpp report the context window on other pages than the list of models."""
     with Endpoint(lambda asked: "", models=[{"id": "mine"}], pages={path: page}) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        assert resolved("mine", {}, _ROLES)["default"].context_tokens == context
+        assert resolve_settings("mine", {}, _ROLES)["default"].context_tokens == context
 
 
 def test_an_assumed_context_is_said_once_for_each_model() -> None:
-    """Who reads an unknown number of tokens is named with what is assumed and how to say it."""
+    """Each model with an unknown context window has one warning with the assumed value and its key."""
     models = {
         "default": ModelSettings(name="mine"),
         "analyzer": ModelSettings(name="mine", temperature=0.1),
@@ -109,11 +109,11 @@ def test_an_assumed_context_is_said_once_for_each_model() -> None:
         "evaluator": ModelSettings(name="offline"),
         "embeddings": ModelSettings(name="e"),
     }
-    first, second = assumed_contexts(models)
-    assert "model mine reads is not known: 32768 tokens are assumed" in first
+    first, second = context_warnings(models)
+    assert "context window of the model mine is not known: 32768 tokens are assumed" in first
     assert "solve.models.default.context_tokens" in first
     assert "solve.models.monitor.context_tokens" in second
-    assert assumed_contexts(resolved("offline", {}, _ROLES)) == []
+    assert context_warnings(resolve_settings("offline", {}, _ROLES)) == []
 
 
 def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,18 +130,20 @@ def test_a_model_may_have_an_endpoint_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 
 def test_one_role_with_a_language_model_is_enough() -> None:
-    """A campaign is without a model only where no role has one of its own."""
+    """A campaign is offline only if no role has a model."""
     other = {"coding_agent": ModelSettings(name="large")}
-    assert only_offline("offline", resolved("offline", {}, _ROLES))
-    assert only_offline("offline", {})
-    assert not only_offline("offline", resolved("offline", other, _ROLES))
-    assert not only_offline("large", {})
+    assert is_offline("offline", resolve_settings("offline", {}, _ROLES))
+    assert is_offline("offline", {})
+    assert not is_offline("offline", resolve_settings("offline", other, _ROLES))
+    assert not is_offline("large", {})
 
 
 def test_embeddings_have_a_model_only_where_one_is_named() -> None:
-    """Nothing but a name makes an embedder; the campaign's own model is never taken for one."""
+    """An embedder is built only if its model is named; the campaign's model is never used."""
     for said in ({}, {"embeddings": ModelSettings(temperature=0.1)}):
-        found = resolved("large", {"default": ModelSettings(base_url="http://a/v1"), **said}, _ROLES)
+        found = resolve_settings(
+            "large", {"default": ModelSettings(base_url="http://a/v1"), **said}, _ROLES
+        )
         assert "embeddings" not in found
         assert build_embedder(found) is None
     assert build_embedder({"embeddings": ModelSettings(name="offline")}) is None
@@ -158,18 +160,18 @@ def test_embeddings_have_a_model_only_where_one_is_named() -> None:
 def test_embeddings_share_the_endpoint_of_the_default_alone(
     said: dict[str, str], base_url: str, key_variable: str
 ) -> None:
-    """Endpoint and key come from the default, unless an endpoint is named; nothing else does."""
+    """Embeddings inherit endpoint and key from the default, unless they name an endpoint."""
     default = ModelSettings(
         base_url="http://a/v1", key_variable="A_KEY", temperature=0.7, context_tokens=2_000
     )
     models = {"default": default, "embeddings": ModelSettings.model_validate({"name": "e", **said})}
-    found = resolved("large", models, _ROLES)["embeddings"]
+    found = resolve_settings("large", models, _ROLES)["embeddings"]
     wanted = ModelSettings(name="e", base_url=base_url, key_variable=key_variable)
     assert found == wanted
 
 
 def test_an_embedder_asks_the_endpoint_of_its_role(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its settings lead to its endpoint and key; without an endpoint that is told, as for any model."""
+    """The embedder uses endpoint and key of its settings; without an endpoint it is an error."""
     monkeypatch.setenv("OTHER_KEY", "sk-other")
     with Endpoint(lambda asked: "") as server:
         settings = ModelSettings(name="e", base_url=server.url, key_variable="OTHER_KEY")
@@ -182,26 +184,26 @@ def test_an_embedder_asks_the_endpoint_of_its_role(monkeypatch: pytest.MonkeyPat
 
 
 def test_embeddings_write_no_code() -> None:
-    """Where the only model embeds texts, all code that runs is ours."""
-    found = resolved("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
+    """A campaign whose only model is for embeddings is offline."""
+    found = resolve_settings("offline", {"embeddings": ModelSettings(name="e")}, _ROLES)
     assert found["embeddings"].name == "e"
-    assert only_offline("offline", found)
+    assert is_offline("offline", found)
 
 
 def test_recorded_replies_are_a_model() -> None:
-    """A demo's recording answers under its whole name, and nothing is asked of an endpoint for it."""
+    """A demo's recording is a model under its full name, without requests to an endpoint."""
     name = "recorded:demo-mosaic"
     model = build_model(name)
     assert model.name == name
-    found = resolved(name, {}, _ROLES)
-    assert replayed(found)
-    assert assumed_contexts(found) == []
-    assert not only_offline(name, found)
-    assert not replayed(resolved("large", {}, _ROLES))
+    found = resolve_settings(name, {}, _ROLES)
+    assert uses_recordings(found)
+    assert context_warnings(found) == []
+    assert not is_offline(name, found)
+    assert not uses_recordings(resolve_settings("large", {}, _ROLES))
 
 
 def test_an_unknown_recording_is_told_with_the_known_ones() -> None:
-    """A demo without a recording is refused in one line."""
+    """A demo without a recording is an error of one line."""
     with pytest.raises(UsageError, match="recorded:demo-tumours: there is no such recording") as caught:
         build_model("recorded:demo-tumours")
     assert "recorded:demo-mosaic" in caught.value.hint

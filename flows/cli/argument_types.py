@@ -1,35 +1,35 @@
-"""Values on the command line; a wrong one is told in argparse's own way."""
+"""Types of command-line arguments, for argparse's `type=`; each raises ArgumentTypeError."""
 
 import argparse
 from typing import Any, TypeVar
 
-__all__ = ["amount", "assignment", "count", "positive", "some"]
+__all__ = ["assignment", "non_negative_float", "non_negative_int", "positive_float", "positive_int"]
 
 N = TypeVar("N", int, float)
 
 
-def count(text: str) -> int:
-    """Return a whole number from 0 on."""
+def non_negative_int(text: str) -> int:
+    """Parse an integer >= 0."""
     return _number(text, int, minimum=0)
 
 
-def count_or_auto(text: str) -> int | str:
-    """Return a whole number from 0 on, or the word `auto`."""
-    return text if text == "auto" else count(text)
+def non_negative_int_or_auto(text: str) -> int | str:
+    """Parse an integer >= 0, or the word `auto`."""
+    return text if text == "auto" else non_negative_int(text)
 
 
-def some(text: str) -> int:
-    """Return a whole number from 1 on."""
+def positive_int(text: str) -> int:
+    """Parse an integer >= 1."""
     return _number(text, int, minimum=1)
 
 
-def amount(text: str) -> float:
-    """Return a number from 0 on."""
+def non_negative_float(text: str) -> float:
+    """Parse a finite number >= 0."""
     return _number(text, float, minimum=0)
 
 
-def positive(text: str) -> float:
-    """Return a number above 0."""
+def positive_float(text: str) -> float:
+    """Parse a finite number > 0."""
     value = _number(text, float, minimum=0)
     if value == 0:
         raise argparse.ArgumentTypeError(f"{text} is not more than 0")
@@ -37,7 +37,7 @@ def positive(text: str) -> float:
 
 
 def assignment(text: str) -> tuple[str, Any]:
-    """Return name and value of `NAME=VALUE`; the value is read as YAML, so `5` is a number."""
+    """Parse `NAME=VALUE`; the value is YAML, so `5` is a number."""
     import yaml
 
     name, equals, value = text.partition("=")

@@ -1,4 +1,4 @@
-"""The split of a campaign: by the house's rules or, without a metric, by an evaluator to be written."""
+"""Connect to Kaggle, and create the split of a campaign's competition."""
 
 import shutil
 from collections.abc import Callable
@@ -12,17 +12,39 @@ from comind.campaign.work.metering import Meter, MeteredModel, ledger_of
 from comind.evaluation.folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split, seal
+from comind.kaggle.port import Kaggle
+from comind.kaggle.rate_limit import rate_limited
+from comind.kaggle.settings import KaggleSettings
 from comind.llm.rate_limiter import RateLimiter
 from comind.session.choice import choose_sandbox
-from comind.wiring.models import build_model, settings_of
+from comind.system.timing import ServerClock
+from comind.wiring.models import build_model, settings_for
 
-__all__ = ["split_for"]
+__all__ = ["create_split", "open_kaggle"]
 
 _EVALUATOR = "evaluator"
 
 
-def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
-    """Return the split of the campaign's competition; made where it is not there.
+def open_kaggle(settings: KaggleSettings, time: ServerClock | None = None) -> Kaggle:
+    """Return a rate-limited client of Kaggle, with the credentials that the official client finds.
+
+    `time` is set to the server's time with each response.
+
+    Raises:
+        UsageError: credentials may not be sent to the endpoint's address.
+        KaggleError: the credentials are missing or unusable.
+    """
+    from comind.kaggle.client import OfficialKaggle
+
+    return rate_limited(
+        OfficialKaggle(settings.endpoint, time.set if time else None), settings.rate_limit
+    )
+
+
+def create_split(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
+    """Return the split of the campaign's competition; an existing one is reused.
+
+    A model writes split and metric where the competition names no metric.
 
     Raises:
         CompetitionError: the folder's files contradict each other or its description.
@@ -35,7 +57,7 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         return make_split(competition, project.splits, seed=state.spec.split_seed)
     work = campaign.work(_EVALUATOR)
     sandbox = choose_sandbox(state.spec.sandbox, own_code=False)
-    settings = settings_of(_EVALUATOR, state.spec.models, state.spec.model)
+    settings = settings_for(_EVALUATOR, state.spec.models, state.spec.model)
     ledger = ledger_of(campaign, state.budget)
     limiter = RateLimiter(state.spec.traffic)
 
@@ -44,5 +66,5 @@ def split_for(project: ProjectFolder, campaign: CampaignFolder) -> SplitFolder:
         return MeteredModel(model, Meter(ledger, limiter, note=note, seconds_left=state.seconds_left))
 
     split = seal(author_split(competition, work, metered, sandbox), project.splits)
-    shutil.rmtree(work.workspace, ignore_errors=True)  # the labels in it are sealed elsewhere now
+    shutil.rmtree(work.workspace, ignore_errors=True)  # it holds labels, which are sealed elsewhere now
     return split

@@ -1,4 +1,4 @@
-"""Where things are: the project's folder, and what a user means by COMPETITION."""
+"""Find the project's folder and the competition that a command names."""
 
 import argparse
 import contextlib
@@ -7,19 +7,19 @@ from pathlib import Path
 from comind.errors import CompetitionError, UsageError
 
 __all__ = [
-    "add_place",
+    "add_project_options",
     "find_competition",
+    "find_or_fetch_competition",
     "find_project",
-    "find_solvable",
     "open_project",
 ]
 
 
 def find_project(out: str | None) -> Path:
-    """Return the folder that campaigns write to: `--out`, else the project around us, else here.
+    """Return the project's folder: `--out`, else the closest parent with `.dvc`, else the current one.
 
     Raises:
-        UsageError: the folder cannot be written to.
+        UsageError: the folder is not writable.
     """
     if out is not None:
         folder = Path(out).absolute()
@@ -39,20 +39,22 @@ def find_project(out: str | None) -> Path:
     return folder
 
 
-def add_place(parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking") -> None:
+def add_project_options(
+    parser: argparse.ArgumentParser, what: str = "folder of data, runs and tracking"
+) -> None:
     """Declare `--out` and `--json`, which most commands have."""
     parser.add_argument("--out", metavar="DIR", help=what)
     parser.add_argument("--json", action="store_true", help="print one JSON object on stdout")
 
 
 def open_project(out: str | None) -> Path:
-    """Return the folder that is meant, as a repository of git and DVC that can be worked on.
+    """Return the project's folder, initialized as a git and DVC repository.
 
     Raises:
-        UsageError: the folder cannot be written to.
-        OrchestrationError: git or DVC refuse.
+        UsageError: the folder is not writable.
+        OrchestrationError: git or DVC fails.
     """
-    from flows.environment import prepare_environment
+    from flows.server import prepare_environment
     from tasks.versioning import ensure_repository
 
     project = find_project(out)
@@ -62,10 +64,10 @@ def open_project(out: str | None) -> Path:
 
 
 def find_competition(name: str, project: Path) -> Path:
-    """Return a competition's folder: as it is, a built-in demo's, or one that Kaggle's data were put in.
+    """Return the folder of a competition: a path, a built-in demo, or one fetched from Kaggle before.
 
     Raises:
-        CompetitionError: it is none of them.
+        CompetitionError: there is none of this name.
     """
     from flows.cli.kaggle import kept_folder
 
@@ -76,7 +78,7 @@ def find_competition(name: str, project: Path) -> Path:
 
 
 def _folder_or_demo(name: str, project: Path) -> Path | None:
-    with contextlib.suppress(OSError):  # a name longer than names can be
+    with contextlib.suppress(OSError):  # the name exceeds the limit of the file system
         if Path(name).exists():
             return Path(name).absolute()
     from comind.evaluation.demos import DEMOS, make_demo
@@ -90,14 +92,14 @@ def _known_names() -> str:
     return f"name a competition folder, or one of the demos: {', '.join(sorted(DEMOS))}"
 
 
-def find_solvable(name: str, project: Path) -> Path:
-    """Return the folder of a competition to solve: found here, or fetched from Kaggle.
+def find_or_fetch_competition(name: str, project: Path) -> Path:
+    """Return the folder of a competition to solve: a path, a built-in demo, or fetched from Kaggle.
 
-    Data that MLE-bench prepared are adapted once.
+    Data prepared by MLE-bench is adapted on first use.
 
     Raises:
-        CompetitionError: there is none, or a campaign cannot work on its form.
-        KaggleError: it may be Kaggle's, which cannot be reached or refuses.
+        CompetitionError: there is none of this name, or a campaign does not support its format.
+        KaggleError: Kaggle cannot be reached, or refuses.
     """
     from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
     from flows.cli.kaggle import fetch_from_kaggle

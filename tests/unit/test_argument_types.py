@@ -1,4 +1,4 @@
-"""Values on the command line are read as what they look like, and wrong ones are told."""
+"""`NAME=VALUE` arguments are parsed as YAML; invalid ones raise ArgumentTypeError."""
 
 import argparse
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flows.cli.amounts import assignment
+from flows.cli.argument_types import assignment
 
 
 @pytest.mark.parametrize(
@@ -22,13 +22,13 @@ from flows.cli.amounts import assignment
     ],
 )
 def test_an_assignment_is_read_as_yaml(text: str, pair: tuple[str, object]) -> None:
-    """Numbers, switches, lists and words need no quotation marks."""
+    """Numbers, booleans, lists and words need no quotation marks."""
     assert assignment(text) == pair
 
 
 @pytest.mark.parametrize("text", ["width", "=5", " =5", "", "mode=[1", "mode=2023-13-45", "a=!!x y"])
 def test_what_is_no_assignment_is_told(text: str) -> None:
-    """The text is quoted, with what is wrong with it."""
+    """The error message quotes the text."""
     with pytest.raises(argparse.ArgumentTypeError) as caught:
         assignment(text)
     assert repr(text) in str(caught.value)
@@ -36,7 +36,7 @@ def test_what_is_no_assignment_is_told(text: str) -> None:
 
 @given(st.text(max_size=30))
 def test_any_text_is_read_or_refused(text: str) -> None:
-    """Nothing that can be typed is a fault of ours."""
+    """Any text is parsed or raises ArgumentTypeError, never another exception."""
     try:
         name, _ = assignment(f"x={text}")
     except argparse.ArgumentTypeError:

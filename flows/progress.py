@@ -1,6 +1,6 @@
-"""What is going on, for people: a live table on a terminal, plain lines elsewhere.
+"""Show a campaign's progress on stderr: a live table on a terminal, plain lines elsewhere.
 
-Everything shown is read from the logs, so the view can start, fall behind or die without harm.
+All of it is read from the logs, so a failure here does not affect the campaign.
 """
 
 import contextlib
@@ -56,18 +56,18 @@ from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
 from comind.session.output import error_line
 
-__all__ = ["watching"]
+__all__ = ["show_progress"]
 
 _INTERVAL_SECONDS = 0.5
 _ERROR_SHOWN = 160  # characters
 
 
 @contextlib.contextmanager
-def watching(folder: CampaignFolder) -> Iterator[None]:
-    """Show a campaign on stderr for the length of the block."""
-    watch = _Watch(folder)
+def show_progress(folder: CampaignFolder) -> Iterator[None]:
+    """Show a campaign's progress in a thread for the length of the block."""
+    progress = _Progress(folder)
     stop = threading.Event()
-    thread = threading.Thread(target=_show, args=(watch, stop), name="view", daemon=True)
+    thread = threading.Thread(target=_show, args=(progress, stop), name="progress", daemon=True)
     thread.start()
     try:
         yield
@@ -77,54 +77,54 @@ def watching(folder: CampaignFolder) -> Iterator[None]:
 
 
 @dataclass
-class _WorkWatch:
-    """One piece of work, as it goes."""
+class _WorkProgress:
+    """State of one piece of work, and the unread rest of its log."""
 
     tail: LogTail[WorkEvent]
     planned_at: float
     state: AttemptState = field(default_factory=AttemptState)
 
 
-class _Watch:
-    """The campaign and its work, as far as they have been read."""
+class _Progress:
+    """State of a campaign and its work, and the unread rest of their logs."""
 
     def __init__(self, folder: CampaignFolder) -> None:
         self._folder = folder
         self._tail: LogTail[CampaignEvent] = LogTail(folder.log, CAMPAIGN_EVENTS)
         self.state = CampaignState()
-        self.works: dict[str, _WorkWatch] = {}
+        self.works: dict[str, _WorkProgress] = {}
         self._warned: set[LimitReached] = set()
 
-    def news(self) -> Iterator[str]:
-        """Yield a line for everything worth telling since the last call."""
+    def new_lines(self) -> Iterator[str]:
+        """Read new events from the logs; yields a line for each that is shown."""
         for record in self._tail.read():
             self.state = CAMPAIGN_LOG.apply(self.state, record)
             if isinstance(record.event, WorkPlanned):
                 log = self._folder.work(record.event.id).log
                 tail = LogTail(log, WORK_EVENTS)
-                self.works[record.event.id] = _WorkWatch(tail, record.elapsed)
+                self.works[record.event.id] = _WorkProgress(tail, record.elapsed)
             if isinstance(record.event, WorkFinished):
-                yield from self._work_news(record.event.id)
-            said = _campaign_line(record)
+                yield from self._new_work_lines(record.event.id)
+            text = _campaign_line(record)
             if isinstance(record.event, FinalPicked):
-                said = "\n".join([said, *_tuning_lines(self.tuning)])
-            for line in said.splitlines():
+                text = "\n".join([text, *_tuning_lines(self.tuning)])
+            for line in text.splitlines():
                 yield f"{_clock(record.elapsed)}  {line}"
         for work_id in [record.id for record in self.state.works.in_flight()]:
-            yield from self._work_news(work_id)
-        yield from _warning(self.spend, self.state.budget, self._warned)
+            yield from self._new_work_lines(work_id)
+        yield from _budget_lines(self.spend, self.state.budget, self._warned)
 
     @property
     def spend(self) -> Spend:
-        """What all work has spent so far."""
+        """Spend of all work so far."""
         return sum((work.state.spend for work in self.works.values()), Spend())
 
     @property
     def tuning(self) -> Tuning:
-        """How much the validation rows have been used so far."""
+        """Gradings on the validation rows so far, and their optimism."""
         return tuning_of(self.state, {name: work.state for name, work in self.works.items()})
 
-    def _work_news(self, work_id: str) -> Iterator[str]:
+    def _new_work_lines(self, work_id: str) -> Iterator[str]:
         work = self.works[work_id]
         for record in work.tail.read():
             work.state = WORK_LOG.apply(work.state, record)
@@ -133,43 +133,43 @@ class _Watch:
                 yield f"{_clock(work.planned_at + record.elapsed)}  {work_id}: {line}"
 
 
-def _show(watch: _Watch, stop: threading.Event) -> None:
+def _show(progress: _Progress, stop: threading.Event) -> None:
     console = Console(stderr=True)
     table = Live(console=console, refresh_per_second=4) if sys.stderr.isatty() else None
     with table or contextlib.nullcontext():
         over = False
         while not over:
             over = stop.wait(_INTERVAL_SECONDS)
-            for line in watch.news():
+            for line in progress.new_lines():
                 if table is not None:
                     console.print(Text(line, style="dim"))
                 else:
-                    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the view
-            if table is not None and watch.state.opened is not None:
-                table.update(_screen(watch))
+                    print(line, file=sys.stderr, flush=True)  # noqa: T201 - this is the output
+            if table is not None and progress.state.opened is not None:
+                table.update(_table(progress))
 
 
-def _screen(watch: _Watch) -> Group:
-    state = watch.state
+def _table(progress: _Progress) -> Group:
+    state = progress.state
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("attempt", "draft", "steps", "best", "doing"):
         table.add_column(name, no_wrap=name != "draft")
     for attempt in state.works.rankable():
-        seen = watch.works[attempt.id]
-        best = str(seen.state.best_score) if seen.state.best_score else "-"
-        doing = _ending(attempt.outcome) if attempt.outcome else _doing(seen.state)
-        steps = f"{seen.state.steps}/{attempt.work.budget.steps}"
+        work = progress.works[attempt.id].state
+        best = str(work.best_score) if work.best_score else "-"
+        doing = _outcome_text(attempt.outcome) if attempt.outcome else _activity(work)
+        steps = f"{work.steps}/{attempt.work.budget.steps}"
         table.add_row(attempt.id, attempt.title, steps, best, doing)
-    spend = watch.spend
+    spend = progress.spend
     best = f"best {state.best.score} ({state.best.work_id})" if state.best else "nothing scored yet"
     left = "" if state.budget.seconds is None else f", {_clock(state.seconds_left())} left"
-    best += f" · {watch.tuning}"
-    footer = f"{best} · {_spent(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
-    return Group(table, Text(_by_role(watch), style="dim"), Text(footer, style="bold"))
+    best += f" · {progress.tuning}"
+    footer = f"{best} · {_spend_text(spend, state.budget)} · {_clock(state.spend.seconds)}{left}"
+    return Group(table, Text(_by_role(progress), style="dim"), Text(footer, style="bold"))
 
 
-def _spent(spend: Spend, budget: Budget) -> str:
-    """Return tokens and dollars, against their limits where there are any."""
+def _spend_text(spend: Spend, budget: Budget) -> str:
+    """Return tokens and dollars, with their limits where there are any."""
     cached = spend.cached_tokens / spend.prompt_tokens if spend.prompt_tokens else 0.0
     tokens = (
         f"{spend.tokens} tokens" if budget.tokens is None else f"{spend.tokens}/{budget.tokens} tokens"
@@ -179,9 +179,9 @@ def _spent(spend: Spend, budget: Budget) -> str:
     return f"{tokens} ({cached:.0%} cached), {usd}{retries}"
 
 
-def _by_role(watch: "_Watch") -> str:
-    """Return what each role has spent so far, in one line."""
-    found = spend_by_role(call for work in watch.works.values() for call in work.state.calls)
+def _by_role(progress: _Progress) -> str:
+    """Return the spend of each role, in one line."""
+    found = spend_by_role(call for work in progress.works.values() for call in work.state.calls)
     return " · ".join(
         f"{role} {spend.calls} calls, {spend.tokens} tokens, ${spend.usd:.2f}, "
         f"{spend.model_seconds:.0f} s"
@@ -189,12 +189,12 @@ def _by_role(watch: "_Watch") -> str:
     )
 
 
-def _warning(spend: Spend, budget: Budget, told: set[LimitReached]) -> Iterator[str]:
-    """Yield a line when a half, and when four fifths of a limit are spent; each once."""
+def _budget_lines(spend: Spend, budget: Budget, warned: set[LimitReached]) -> Iterator[str]:
+    """Yield a line at 50 % and at 80 % of a limit, each once; `warned` is updated."""
     spent = {"dollars": spend.usd, "tokens": spend.tokens}
     for reached in budget.reached(spend):
-        if reached not in told:
-            told.add(reached)
+        if reached not in warned:
+            warned.add(reached)
             yield f"budget: {reached} are spent ({spent[reached.unit]:.6g})"
 
 
@@ -205,14 +205,14 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
                 f"campaign {spec.id}: {spec.agent} on {spec.competition}, model {spec.model}, "
                 f"seed {spec.seed}"
             )
-        case EnvironmentRead() | SplitMade() | CommunityRead() as ground:
-            return _ground_line(ground)
+        case EnvironmentRead() | SplitMade() | CommunityRead() as inputs:
+            return _inputs_line(inputs)
         case ScriptProved(id=work_id, proof=proof, kind=kind, reason=reason):
             return f"script of {work_id} ({kind}): {proof}{f', {reason}' if reason else ''}"
         case WorkPlanned(id=work_id, work=work):
             return f"{work_id}: {_purpose(work)}"
         case WorkFinished(id=work_id, outcome=outcome):
-            return f"{work_id}: {_ending(outcome)}"
+            return f"{work_id}: {_outcome_text(outcome)}"
         case (
             ErrorsCompared() | FoldsPlanned() | FoldFinished() | BlendJudged() | FinalPicked()
         ) as chosen:
@@ -224,7 +224,7 @@ def _campaign_line(record: Record[CampaignEvent]) -> str:
 
 
 def _tuning_lines(tuning: Tuning) -> list[str]:
-    """Return how much the pick rests on, and what to be warned of."""
+    """Return the gradings behind the final pick, and warnings of overfitting to them."""
     return [
         f"{tuning} on {tuning.rows} validation rows",
         *(f"WARNING: {each}" for each in tuning.warnings),
@@ -251,7 +251,7 @@ def _choice_line(
             return f"{folds} folds for {', '.join(event.runners)}{more}"
 
 
-def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
+def _inputs_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
     match event:
         case EnvironmentRead(environment=environment):
             toolbox = ", with the toolbox" if environment.toolbox else ""
@@ -263,7 +263,7 @@ def _ground_line(event: EnvironmentRead | SplitMade | CommunityRead) -> str:
             return f"split {split.key}: {sealed}; {split.rule}{warned}"
         case CommunityRead() as read:
             moment = "" if read.as_of is None else f" as of {read.as_of:%Y-%m-%d %H:%M %Z}"
-            more = f"; {read.left_out} remarks on what was left out" if read.left_out else ""
+            more = f"; {read.left_out} notes on dropped items" if read.left_out else ""
             return (
                 f"community {read.key}{moment}: {read.notebooks} notebooks, "
                 f"{read.discussions} discussions, {read.datasets} datasets{more}"
@@ -274,7 +274,7 @@ def _purpose(work: Think | Code) -> str:
     return work.purpose if isinstance(work, Think) else f"{work.operator}, {work.draft.title}"
 
 
-def _ending(outcome: Outcome) -> str:
+def _outcome_text(outcome: Outcome) -> str:
     if isinstance(outcome, CodeOutcome) and outcome.score is not None:
         return f"done, {outcome.score}"
     if outcome.failure is not None:
@@ -299,22 +299,22 @@ def _work_line(event: WorkEvent, state: AttemptState) -> str:
         case CellEnded(refused=refused, submitted=None) if refused:
             return f"step {state.steps} not scored: {refused}"
         case RequestFailed() | CallFailed() | MonitorHeard(reply=None) as failed:
-            return _unanswered(failed)
+            return _failed_call(failed)
         case Graded(report=report, out_of_fold=folds):
-            beside = f"; out of fold: {_verdict(folds)}" if folds else ""
-            return f"step {state.steps}: {_verdict(report)}{beside}"
+            more = f"; out of fold: {_verdict(folds)}" if folds else ""
+            return f"step {state.steps}: {_verdict(report)}{more}"
         case _:
             return ""
 
 
-def _unanswered(event: RequestFailed | CallFailed | MonitorHeard) -> str:
+def _failed_call(event: RequestFailed | CallFailed | MonitorHeard) -> str:
     match event:
         case RequestFailed(message=message):
-            return f"{message}; it will be asked again"
+            return f"{message}; the request will be retried"
         case CallFailed(message=message):
             return f"no reply: {message}"
         case MonitorHeard(failure=failure):
-            return f"the monitor got no answer: {one_line(failure, _ERROR_SHOWN)}"
+            return f"the monitor got no reply: {one_line(failure, _ERROR_SHOWN)}"
 
 
 def _verdict(report: GradeReport) -> str:
@@ -326,10 +326,10 @@ def _verdict(report: GradeReport) -> str:
     return "of the right form" if report.valid else f"not scored: {report.message}"
 
 
-def _doing(state: AttemptState) -> str:
+def _activity(state: AttemptState) -> str:
     call, cell = state.open_call, state.cells.last
     if call is not None and call.cell is None:
-        return "waiting for the endpoint" if call.failed_requests else f"asking {call.model}"
+        return f"retrying {call.model}" if call.failed_requests else f"calling {call.model}"
     if cell is None:
         return "waiting"
     if cell.ended is not None:

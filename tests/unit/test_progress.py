@@ -1,4 +1,4 @@
-"""What the live view tells."""
+"""Lines and footer of the progress display."""
 
 from datetime import UTC, datetime
 
@@ -24,13 +24,21 @@ from comind.evaluation.report import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
-from flows.view import _campaign_line, _doing, _ending, _spent, _tuning_lines, _warning, _work_line
+from flows.progress import (
+    _activity,
+    _budget_lines,
+    _campaign_line,
+    _outcome_text,
+    _spend_text,
+    _tuning_lines,
+    _work_line,
+)
 from tests.unit.campaign.samples import score, split_made
 from tests.unit.campaign.work_logs import records_of
 
 
 def test_a_stopped_cell_is_told_with_its_reason() -> None:
-    """A cell that the monitor stopped has not failed, and the line says why it ended."""
+    """The line of a cell that the monitor stopped has the monitor's reason."""
     error = "the monitor stopped it after 40 s: the loss explodes (it printed: loss: 9e9)"
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.STOPPED, error=error))
     state = WORK_LOG.fold(records_of(CellStarted(ordinal=0, step=3, goal="Fit.", code="fit()")))
@@ -79,15 +87,15 @@ Linear models do not accept missing values.
     ids=["chained", "notebook", "syntax", "bare", "long", "no Python", "torn"],
 )
 def test_a_failed_step_is_told_by_what_is_wrong(error: str, told: str) -> None:
-    """Of a traceback that is the exception's own first line, however long its message is."""
+    """The line of a failed step has the first line of the exception's message, truncated."""
     ended = CellEnded(ordinal=0, result=CellResult(status=CellStatus.ERROR, error=error))
     assert _work_line(ended, AttemptState()) == f"step 0 failed: {told}"
 
 
 def test_a_question_of_the_monitor_without_an_answer_is_told() -> None:
-    """The attempt whose cell it was about says so; what it answered shows in how the cell ends."""
+    """A failed request of the monitor has a line; a successful one has none."""
     failed = MonitorHeard(seconds=2, failure="the model m refuses\nthe key")
-    told = "the monitor got no answer: the model m refuses the key"
+    told = "the monitor got no reply: the model m refuses the key"
     assert _work_line(failed, AttemptState()) == told
     reply = ModelReply(text="", model="m")
     answered = MonitorHeard(seconds=2, reply=reply, failure="the line that it quotes was not printed")
@@ -95,7 +103,7 @@ def test_a_question_of_the_monitor_without_an_answer_is_told() -> None:
 
 
 def test_folds_and_what_the_pick_rests_on_are_told() -> None:
-    """Who runs on folds, or why nobody does, and how sure the final pick is, stand in lines."""
+    """Lines name the attempts on folds, or the reason for none, and the confidence of the pick."""
     left_out = ("attempt-002 has no scores on folds: it had packages installed",)
     told = {
         FoldsPlanned(finalists=("a", "b"), folds=2, reason="no more rows", left_out=left_out): (
@@ -139,7 +147,7 @@ def test_the_worst_part_of_a_score_is_told() -> None:
 
 
 def test_a_score_is_told_with_that_of_the_folds() -> None:
-    """What is wrong with out-of-fold predictions stands beside the score, which they do not touch."""
+    """The line has the out-of-fold score or its error after the score, which it does not affect."""
     submitted = Submitted(step=1, validation_sha256="a", test_sha256="b")
     wrong = GradeReport(valid=False, message="is empty")
     given = GradeReport(valid=True, score=score(0.9))
@@ -157,7 +165,7 @@ def test_a_score_is_told_with_that_of_the_folds() -> None:
 
 
 def test_the_pick_is_told_with_what_it_rests_on() -> None:
-    """How often the validation rows were asked is told, and a warning where they cannot tell."""
+    """The final pick has a line with gradings and optimism, and warnings."""
     tuning = Tuning(gradings=9, rows=40, error=0.02, optimism=0.03, others=2, near=2, lead=0.01)
     told, *warnings = _tuning_lines(tuning)
     assert told == "9 gradings, optimism about 0.03 on 40 validation rows"
@@ -166,12 +174,12 @@ def test_the_pick_is_told_with_what_it_rests_on() -> None:
 
 
 def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
-    """Each warning comes when its share is spent, and a raised limit is warned of anew."""
+    """Each share of a limit is warned of once, and again after the limit is raised."""
     told: set[LimitReached] = set()
     budget = Budget(usd=10.0, tokens=1_000)
 
     def lines(usd: float, tokens: int, budget: Budget = budget) -> list[str]:
-        return list(_warning(Spend(usd=usd, prompt_tokens=tokens), budget, told))
+        return list(_budget_lines(Spend(usd=usd, prompt_tokens=tokens), budget, told))
 
     assert lines(4.9, 499) == []
     assert lines(5.0, 499) == ["budget: 50% of 10 dollars are spent (5)"]
@@ -186,29 +194,29 @@ def test_a_half_and_four_fifths_of_a_limit_are_told_once() -> None:
 
 
 def test_the_footer_tells_what_is_spent_of_what() -> None:
-    """Tokens with the share that was cached, dollars and retries, against their limits."""
+    """The footer has tokens, cached share, dollars and retries, with their limits."""
     spend = Spend(prompt_tokens=80, cached_tokens=40, completion_tokens=20, usd=1.5, retries=2)
-    assert _spent(spend, Budget()) == "100 tokens (50% cached), $1.50, 2 retries"
-    assert _spent(spend, Budget(usd=5, tokens=900)) == (
+    assert _spend_text(spend, Budget()) == "100 tokens (50% cached), $1.50, 2 retries"
+    assert _spend_text(spend, Budget(usd=5, tokens=900)) == (
         "100/900 tokens (50% cached), $1.50 of $5.00, 2 retries"
     )
 
 
 def test_a_failed_try_is_told() -> None:
-    """While the endpoint is away, the view says so."""
+    """A failed request has a line that announces the retry."""
     failed = RequestFailed(message="the model m cannot be reached", booked=Usage())
     assert _work_line(failed, AttemptState()) == (
-        "the model m cannot be reached; it will be asked again"
+        "the model m cannot be reached; the request will be retried"
     )
 
 
 def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
-    """It asks, waits for the endpoint, runs a cell (beside which the monitor may ask), reads."""
+    """The activity follows from the log: waiting, calling, retrying, running a cell, reading."""
     usage, state = Usage(), AttemptState()
-    assert _doing(state) == "waiting"
+    assert _activity(state) == "waiting"
     steps = [
-        ("asking m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
-        ("waiting for the endpoint", RequestFailed(message="busy", booked=usage)),
+        ("calling m", CallSent(ordinal=0, fingerprint="f", role="r", model="m", bound=usage)),
+        ("retrying m", RequestFailed(message="busy", booked=usage)),
         ("waiting", CallAnswered(ordinal=0, reply=ModelReply(text="", model="m"))),
         ("Fit a tree.", CellStarted(ordinal=1, step=1, goal="Fit a tree.\nRest.", code="fit()")),
         ("Fit a tree.", MonitorAsked(seconds=1, evidence=(), fingerprint="e", model="s", bound=usage)),
@@ -217,11 +225,11 @@ def test_what_an_attempt_is_doing_follows_its_calls_and_cells() -> None:
     ]
     for record, (doing, _) in zip(records_of(*(event for _, event in steps)), steps, strict=True):
         state = WORK_LOG.apply(state, record)
-        assert _doing(state) == doing
+        assert _activity(state) == doing
 
 
 def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
-    """The worst of the warnings has a line of its own when a campaign begins; the others are counted."""
+    """The split's first warning has a line; the others are counted."""
 
     def told(*warnings: str) -> list[str]:
         record: Record[CampaignEvent] = Record(
@@ -236,9 +244,9 @@ def test_a_split_that_is_easier_than_test_is_warned_of() -> None:
 
 
 def test_a_thought_ends_with_how_much_it_found() -> None:
-    """Reports, ideas and drafts are counted, whatever they are called; empty lists are not told."""
+    """The line of a finished thought counts its non-empty lists by name."""
     found = Payload({"ideas": [{}, {}], "brainstormed": ["a"], "skipped": [], "refused": ""})
-    assert _ending(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
-    assert _ending(ThinkOutcome()) == "done"
+    assert _outcome_text(ThinkOutcome(result=found)) == "done, ideas: 2, brainstormed: 1"
+    assert _outcome_text(ThinkOutcome()) == "done"
     failure = Failure(kind="reply", message="no JSON")
-    assert _ending(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"
+    assert _outcome_text(ThinkOutcome(failure=failure)) == "failed (reply): no JSON"

@@ -1,0 +1,70 @@
+"""Serve an ASGI application with uvicorn, on a port that is bound before it serves."""
+
+import socket
+import threading
+from typing import TYPE_CHECKING, Self
+
+import uvicorn
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+__all__ = ["WebServer"]
+
+
+class WebServer:
+    """An HTTP server for `app`, run by `serve()`, or in a thread for the length of a `with` block."""
+
+    def __init__(self, app: "ASGIApp", *, port: int = 0, host: str = "127.0.0.1") -> None:
+        """Bind the port; 0 is any free one.
+
+        Raises:
+            OSError: the port cannot be bound.
+        """
+        self._socket = socket.socket(socket.AF_INET)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            self._socket.bind((host, port))
+            self._socket.listen(128)
+        except OSError:
+            self._socket.close()
+            raise
+        self.port: int = self._socket.getsockname()[1]
+        config = uvicorn.Config(
+            app,
+            log_level="error",
+            lifespan="off",
+            date_header=False,
+            server_header=False,
+            timeout_graceful_shutdown=5,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread: threading.Thread | None = None
+
+    @property
+    def url(self) -> str:
+        """The address for clients on this machine."""
+        return f"http://localhost:{self.port}"
+
+    def __enter__(self) -> Self:
+        self._thread = threading.Thread(target=self.serve, daemon=True)
+        self._thread.start()
+        while not self._server.started and self._thread.is_alive():
+            threading.Event().wait(0.01)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+        if self._thread is not None:
+            self._thread.join()
+
+    def serve(self) -> None:
+        """Serve until `stop()`."""
+        try:
+            self._server.run(sockets=[self._socket])
+        finally:
+            self._socket.close()
+
+    def stop(self) -> None:
+        """Finish the open requests, then end `serve()`."""
+        self._server.should_exit = True
