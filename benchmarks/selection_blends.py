@@ -19,7 +19,7 @@ from benchmarks.selection import COMMON, LONGER_IS_BETTER, MOST_STEPS, SHARED_BY
 from comind.evaluation.blending import judge
 from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import Pool, Selection
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.rules import validation_count
 

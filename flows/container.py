@@ -24,8 +24,8 @@ from typing import Any
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.loop import read_state
 from comind.errors import ComindError, UsageError
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.prepared import adapt
-from comind.evaluation.benchmark.registry import find_benchmark_competition
 
 __all__ = ["Places", "main", "run"]
 

@@ -17,8 +17,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from comind.errors import CompetitionError, UsageError
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
-from comind.evaluation.benchmark.registry import Mode
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode
 
 __all__ = ["ValidationServer"]
 

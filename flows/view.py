@@ -52,7 +52,7 @@ from comind.campaign.state import CampaignState, apply
 from comind.campaign.tuning import Tuning, tuning_of
 from comind.domain.spend import Budget, LimitReached, Spend
 from comind.domain.value import one_line
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import LogTail, Record
 from comind.session.base import CellStatus
 from comind.session.complaint import error_line

@@ -10,7 +10,7 @@ from comind.campaign.events import ScriptProved
 from comind.campaign.outcome import Outcome
 from comind.campaign.plan import Code, Think
 from comind.domain.metric import Paired
-from comind.evaluation.report import Grader, GradeReport
+from comind.evaluation.grader_port import Grader, GradeReport
 from comind.wiring.proof import prove
 from comind.wiring.runtime import runtime_of
 from tasks.submissions import grade_submission

@@ -6,7 +6,7 @@ from prefect import task
 from prefect.cache_policies import NO_CACHE
 
 from comind.evaluation.forms import test_form
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.wiring.runtime import runtime_of
 
 __all__ = ["grade_submission", "hand_in"]

@@ -16,7 +16,7 @@ from comind.campaign.recorder import RecordedModel, Recorder
 from comind.campaign.signals import WorkStopped
 from comind.domain.competition import Competition
 from comind.errors import NoSubmissionError, ReplyError
-from comind.evaluation.facts import facts_of
+from comind.evaluation.data_profile import facts_of
 from comind.evaluation.metrics import MetricFacts
 from comind.evaluation.scripts.plan import WrittenPlan, plan_without_metric
 from comind.evaluation.scripts.report import EVALUATE, SPLIT, ScriptCheckError

@@ -15,12 +15,12 @@ import pandas as pd
 from comind.authoring.programs import ScriptEvaluation
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.errors import CompetitionError, GraderError, SubmissionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.forms import test_form
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.grading import SubmissionForm
-from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.scripts.report import EVALUATE
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.tables import read_table
 from comind.session.base import Sandbox
 
 __all__ = ["WrittenGrader"]

@@ -25,7 +25,7 @@ from comind.domain.draft import Draft, Operator
 from comind.domain.metric import MetricValue
 from comind.errors import CampaignError
 from comind.evaluation.blending.selection import MOST_MEMBERS
-from comind.evaluation.report import NO_FOLDS, BlendReport
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport
 from comind.eventlog.log import read_log
 from comind.session.base import CellStatus
 from comind.session.environment import thread_settings

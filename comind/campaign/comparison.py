@@ -8,7 +8,7 @@ from comind.campaign.events import ErrorsCompared
 from comind.campaign.folder import CampaignFolder
 from comind.campaign.state import CampaignState
 from comind.errors import CampaignError
-from comind.evaluation.report import ErrorReport
+from comind.evaluation.grader_port import ErrorReport
 from comind.system.files import hash_file
 
 __all__ = ["ErrorComparer", "compare_errors"]

@@ -31,7 +31,7 @@ from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.domain.resources import Resources
 from comind.errors import GraderError
-from comind.evaluation.report import Grader, GradeReport
+from comind.evaluation.grader_port import Grader, GradeReport
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.exchange import Answer, Prompt, ask
 from comind.llm.limits import reply_share

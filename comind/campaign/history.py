@@ -33,7 +33,7 @@ from comind.campaign.monitor import MONITOR_ROLE
 from comind.campaign.outcome import Outcome, Submitted
 from comind.domain.metric import Paired, ValidationScore
 from comind.domain.spend import Spend
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellStatus

@@ -37,7 +37,7 @@ from comind.campaign.signals import WorkStopped
 from comind.domain.draft import Draft, Operator
 from comind.domain.payload import Payload
 from comind.errors import DiskError, ReplyError, ServiceError
-from comind.evaluation.report import Grader
+from comind.evaluation.grader_port import Grader
 from comind.eventlog.log import EventLog, Record
 from comind.llm.base import ChatModel, Embedder
 from comind.llm.rate_limiter import RateLimiter

@@ -8,7 +8,7 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import SubmissionError
-from comind.evaluation.tables import read_table
+from comind.evaluation.csv_tables import read_table
 from comind.system.files import hash_file
 
 __all__ = ["RELATIVE", "Agreement", "Verdict", "agreement"]

@@ -8,12 +8,12 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.folder import check_public
+from comind.evaluation.competition_folder import check_public
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.shape import PICTURES
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.side import as_name, files_below, side_tables
-from comind.evaluation.tables import read_table
 
 __all__ = ["check_competition"]
 

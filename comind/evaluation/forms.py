@@ -1,10 +1,10 @@
 """The form of submissions to a split's test rows."""
 
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import SubmissionForm
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import SplitFolder
-from comind.evaluation.tables import read_table
 
 __all__ = ["test_form"]
 

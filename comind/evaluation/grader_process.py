@@ -12,7 +12,7 @@ from pathlib import Path
 
 from comind.domain.metric import Paired
 from comind.errors import GraderError
-from comind.evaluation.report import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, ErrorReport, Grader, GradeReport
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import make_fold
 from comind.system.scratch import scratch_folder
@@ -138,7 +138,7 @@ class GraderProcess(_Asking):
         # Unix socket paths end at 107 bytes, so the socket cannot lie in the campaign's folder.
         folder = scratch_folder("g")
         self._socket = folder / "s"
-        module = "comind.evaluation.grading_server"
+        module = "comind.evaluation.grader_server"
         self._process = start_supervised(
             [sys.executable, "-m", module, str(self._split.absolute()), str(self._socket)],
             env={name: os.environ[name] for name in _PASSED_ON if name in os.environ},

@@ -11,13 +11,13 @@ import pandas as pd
 from comind.domain.metric import MetricValue, Paired, ValidationScore
 from comind.errors import ComindError, CompetitionError, SubmissionError
 from comind.evaluation.blending import correlated, judge
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.csv_tables import read_table
+from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.metrics import Metric
 from comind.evaluation.metrics.base import Parse
 from comind.evaluation.metrics.parsing import parse_something
 from comind.evaluation.parts import Breakdown
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
-from comind.evaluation.tables import read_table
 
 __all__ = [
     "AnswerSheet",

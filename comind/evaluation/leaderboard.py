@@ -8,7 +8,7 @@ from typing import Literal
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError
-from comind.evaluation.tables import read_table
+from comind.evaluation.csv_tables import read_table
 
 __all__ = ["MEDALS", "Leaderboard", "Medal", "Standing", "Thresholds", "medal_positions"]
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 
 from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.csv_tables import read_header, read_table
+from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of, refuse_columns
 from comind.evaluation.metrics import Metric
-from comind.evaluation.report import GradeReport
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.groups import groups_of
-from comind.evaluation.tables import read_header, read_table
 
 __all__ = ["TrainAnswers"]
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.value import one_line
+from comind.evaluation.grader_port import Part, Parts
 from comind.evaluation.metrics.base import Metric, Statistic
-from comind.evaluation.report import Part, Parts
 
 __all__ = ["LEAST_ROWS", "MOST_BLOCKS", "MOST_TARGETS", "Blocks", "Breakdown"]
 

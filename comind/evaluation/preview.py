@@ -1,7 +1,7 @@
 """A competition as its solvers see it, from the folder of its split."""
 
 from comind.domain.problem import Problem, Task
-from comind.evaluation.facts import Measure, facts_of
+from comind.evaluation.data_profile import Measure, facts_of
 from comind.evaluation.shape import shape_of
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.system.files import write_atomically

@@ -15,7 +15,7 @@ import yaml
 from pandas.api.types import is_numeric_dtype
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.rules import choose_rows
 from comind.evaluation.splits.standing import Standing, standing_of

@@ -9,7 +9,7 @@ from comind.campaign.attempt import WorkEvent
 from comind.campaign.budget import Meter, MeteredModel, ledger_of
 from comind.campaign.folder import CampaignFolder, ProjectFolder
 from comind.campaign.loop import read_state
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split, seal
 from comind.llm.rate_limiter import RateLimiter

@@ -106,8 +106,8 @@ def _notes(hosted: "list[Hosted]") -> list[str]:
 def _hosted(args: argparse.Namespace, state: Path, clock: "Clock") -> "list[Hosted]":
     from comind.community.store.reading import CommunityStore
     from comind.errors import ComindError
+    from comind.evaluation.competition_folder import load_competition
     from comind.evaluation.demos import DEMOS, make_demo
-    from comind.evaluation.folder import load_competition
     from comind.live.catalogue import Hosted, competition_folders
     from comind.live.community import StoreCommunity
     from comind.live.submissions import SubmissionBook

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> Answer:
     """Grade each campaign's submission once, and sum up."""
-    from comind.evaluation.benchmark.registry import Mode
+    from comind.evaluation.benchmark.catalog import Mode
     from comind.evaluation.benchmark.reports import grading_report
     from comind.evaluation.benchmark.summary import summarise
     from flows.reporting import campaigns_in, report_on

@@ -21,7 +21,7 @@ from comind.campaign.lineage import AttemptLineage
 from comind.campaign.outcome import CodeOutcome
 from comind.campaign.plan import Code
 from comind.domain.metric import ValidationScore
-from comind.evaluation.report import Parts
+from comind.evaluation.grader_port import Parts
 from comind.eventlog.log import LogTail, Record
 from comind.session.notebook import notebook_of
 from tasks.tracking.store import Point, TrackedRun

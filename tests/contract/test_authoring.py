@@ -15,7 +15,7 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.outcome import Failure
 from comind.domain.spend import Budget, Spend
 from comind.errors import ModelServiceError, NoSubmissionError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import seal
 from comind.eventlog.log import EventLog

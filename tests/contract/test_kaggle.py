@@ -15,8 +15,8 @@ from comind.errors import (
     UsageError,
 )
 from comind.evaluation.arrival import check_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
 from comind.kaggle.client import OfficialKaggle
 from comind.kaggle.fetch import fetch_competition
 from comind.kaggle.port import Kaggle

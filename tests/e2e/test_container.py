@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode
 from comind.evaluation.benchmark.prepared import PreparedFolder
-from comind.evaluation.benchmark.registry import Mode
 
 _ROOT = Path(__file__).parents[2]
 _ID = "tabular-playground-series-may-2022"

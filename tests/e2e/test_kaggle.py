@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos import make_demo
-from comind.evaluation.folder import load_competition
 from comind.live.catalogue import Hosted
 from comind.live.faults import Conditions
 from comind.live.server import LiveServer

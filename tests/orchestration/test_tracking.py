@@ -25,7 +25,7 @@ from comind.campaign.events import SplitMade, WorkFinished, WorkPlanned
 from comind.campaign.folder import ProjectFolder
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus

@@ -20,7 +20,7 @@ from comind.campaign.outcome import Failure, Submitted, ThinkOutcome
 from comind.campaign.tuning import Tuning
 from comind.domain.payload import Payload
 from comind.domain.spend import Budget, LimitReached, Spend
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, Part, Parts
 from comind.eventlog.log import Record
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus

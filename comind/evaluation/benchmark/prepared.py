@@ -13,14 +13,14 @@ import yaml
 
 from comind.domain.problem import AnswerKind
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import (
+from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Mode,
     find_benchmark_competition,
     metric_of,
 )
-from comind.evaluation.tables import read_header, read_table, write_table
+from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
+from comind.evaluation.csv_tables import read_header, read_table, write_table
 from comind.system.files import staged_folder
 
 __all__ = ["PreparedFolder", "adapt"]

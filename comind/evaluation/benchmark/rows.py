@@ -3,7 +3,7 @@
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.registry import (
+from comind.evaluation.benchmark.catalog import (
     BenchmarkCompetition,
     Difference,
     Mode,

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
-from comind.evaluation.benchmark.registry import Difference, Picture, Rules
+from comind.evaluation.benchmark.catalog import Difference, Picture, Rules
 
 __all__ = ["check_text", "check_values"]
 

@@ -9,9 +9,9 @@ from comind.domain.metric import Interval, Paired
 from comind.evaluation.blending.errors import correlation, errors_of
 from comind.evaluation.blending.means import means_of
 from comind.evaluation.blending.selection import Pool, Selection, select
-from comind.evaluation.interval import CLUSTERS, Resampling
+from comind.evaluation.bootstrap import CLUSTERS, Resampling
+from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics.base import Metric
-from comind.evaluation.report import BlendReport
 
 __all__ = [
     "ALIKE",

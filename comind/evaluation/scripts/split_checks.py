@@ -14,11 +14,11 @@ import numpy as np
 import pandas as pd
 
 from comind.errors import SubmissionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import keys_of
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.splits.groups import groups_of, times_of
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.tables import read_table
 from comind.system.files import read_untrusted
 
 __all__ = ["HeldOutRows", "check_split"]

@@ -9,10 +9,10 @@ import pandas as pd
 
 from comind.domain.competition import SplitRule
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_header
 from comind.evaluation.splits.folder import Split
 from comind.evaluation.splits.groups import groups_of, periods_of, times_of
 from comind.evaluation.splits.rules import shuffled
-from comind.evaluation.tables import read_header
 from comind.system.files import write_atomically
 
 __all__ = ["FOLDS", "FOLDS_COLUMN", "FOLDS_FILE", "fold_vector", "write_folds"]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from comind.domain.competition import Competition, SplitRule
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import keys_of
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.splits.folder import Split, SplitFolder
@@ -17,7 +18,6 @@ from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.rules import choose_fold, folds_of
 from comind.evaluation.splits.seal import seal
 from comind.evaluation.splits.standing import Standing
-from comind.evaluation.tables import read_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, write_atomically
 from comind.system.temporary_folder import temporary_folder

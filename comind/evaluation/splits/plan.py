@@ -12,6 +12,7 @@ import pandas as pd
 
 from comind.domain.competition import SAMPLE_SUBMISSION, TABLES, Competition, SplitRule
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.metrics import MetricFacts, find_metric
 from comind.evaluation.splits.answers import answers_in, is_one_hot
 from comind.evaluation.splits.detect import detect_rule
@@ -19,7 +20,6 @@ from comind.evaluation.splits.imitate import Compared, compare, find_rule
 from comind.evaluation.splits.relations import Pool
 from comind.evaluation.splits.rules import choose_rows
 from comind.evaluation.splits.standing import Standing, standing_of
-from comind.evaluation.tables import read_table
 from comind.system.files import hash_tree
 
 __all__ = ["SplitPlan"]

@@ -8,12 +8,12 @@ import pandas as pd
 
 from comind.domain.competition import Competition
 from comind.errors import CompetitionError
-from comind.evaluation.folder import check_public
+from comind.evaluation.competition_folder import check_public
+from comind.evaluation.csv_tables import write_table
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.groups import groups_of
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.side import hold_back_files, hold_back_tables, keep_full
-from comind.evaluation.tables import write_table
 from comind.system.failpoints import failpoint
 from comind.system.files import copy_plain_tree, hash_tree, write_atomically
 

@@ -8,11 +8,11 @@ import pandas as pd
 
 from comind.domain.competition import TABLES
 from comind.errors import CompetitionError
+from comind.evaluation.csv_tables import read_header, read_table, write_table
 from comind.evaluation.grading import keys_of
 from comind.evaluation.splits.answer_files import answer_files
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.tables import read_header, read_table, write_table
 
 __all__ = [
     "as_name",

@@ -17,7 +17,7 @@ from comind.campaign.worker import execute
 from comind.domain.metric import Interval, MetricValue, Paired, ValidationScore
 from comind.domain.spend import WorkBudget
 from comind.errors import ModelServiceError
-from comind.evaluation.report import GradeReport, Part, Parts
+from comind.evaluation.grader_port import GradeReport, Part, Parts
 from comind.eventlog.log import EventLog, read_log
 from comind.llm.base import Message
 from comind.llm.templates import Templates

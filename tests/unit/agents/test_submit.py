@@ -13,10 +13,10 @@ from comind.campaign.folder import WorkFolder
 from comind.campaign.handin import HandIn
 from comind.campaign.script import RanCell, derive
 from comind.domain.problem import FOLDS_AT
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.preview import describe_problem
-from comind.evaluation.report import GradeReport
 from comind.evaluation.splits.fold_vector import FOLDS_FILE, write_folds
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split

@@ -15,9 +15,9 @@ from comind.campaign.plan import Code
 from comind.domain.draft import Operator
 from comind.domain.metric import Paired
 from comind.evaluation.blending.program import KEPT
+from comind.evaluation.grader_port import NO_FOLDS, BlendReport, GradeReport
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import NO_FOLDS, BlendReport, GradeReport
 from comind.session.base import CellResult, CellStatus, Watch
 from tests.unit.campaign.world import World, reply
 

@@ -25,7 +25,7 @@ from comind.campaign.ledger import as_csv, by_role
 from comind.campaign.outcome import CodeOutcome, Submitted
 from comind.domain.metric import Interval, Paired
 from comind.domain.spend import Spend
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.llm.base import ModelReply, Usage
 from comind.session.base import CellResult, CellStatus
 from tests.unit.campaign.samples import owed_by_calls, score

@@ -8,7 +8,7 @@ from comind.campaign.history import AttemptState, fold
 from comind.campaign.outcome import Submitted
 from comind.campaign.tuning import Tuning, read_tuning, tuning_of
 from comind.domain.metric import Interval, Paired
-from comind.evaluation.report import GradeReport
+from comind.evaluation.grader_port import GradeReport
 from comind.session.base import CellResult, CellStatus
 from tests.unit.agents.rounds import state_of
 from tests.unit.campaign.samples import code, score, scored, split_made

@@ -15,7 +15,7 @@ from comind.campaign.plan import Code
 from comind.campaign.state import CampaignState
 from comind.campaign.worker import Dependencies
 from comind.domain.spend import Budget, Spend
-from comind.evaluation.report import ClosingGrader
+from comind.evaluation.grader_port import ClosingGrader
 from comind.evaluation.splits.further import FoldCount
 from comind.llm.base import ModelRequest, Usage
 from comind.session.base import Session

@@ -8,8 +8,8 @@ import pytest
 from PIL import Image
 
 from comind.evaluation.arrival import check_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.demos import DEMOS, make_demo
-from comind.evaluation.folder import load_competition
 from tests.unit.evaluation.folders import Break, competition_folder, describe, in_turn, raw, text, write
 
 _RANDOM = {"kind": "random"}

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
 from comind.evaluation.metrics import METRICS
 
 _Pair = tuple[np.ndarray, np.ndarray]

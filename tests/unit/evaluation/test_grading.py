@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from comind.evaluation.grader_port import GradeReport
 from comind.evaluation.grading import AnswerSheet, SubmissionForm
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import GradeReport
 
 _ANSWERS = pd.DataFrame({"id": ["1", "2", "3", "4"], "label": ["yes", "no", "no", "yes"]})
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.domain.metric import Interval
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
 from comind.evaluation.metrics import METRICS
 from tests.unit.evaluation.metrics.samples import random_sample
 

@@ -19,7 +19,7 @@ def watch(event, arguments):
 
 sys.addaudithook(watch)
 from comind.evaluation.arrival import check_competition
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 
 check_competition(load_competition(Path(sys.argv[1])))
 print("checked")

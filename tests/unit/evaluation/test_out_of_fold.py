@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import GradeReport
+from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.metrics import METRICS
-from comind.evaluation.report import GradeReport
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder, write

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from comind.domain.metric import Paired
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
 from comind.evaluation.metrics import METRICS
 
 _ROWS = 300

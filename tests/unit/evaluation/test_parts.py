@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import Parts
+from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.parts import LEAST_ROWS, MOST_BLOCKS, MOST_TARGETS, Blocks, Breakdown
-from comind.evaluation.report import Parts
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split
 from comind.evaluation.splits.seal import make_split

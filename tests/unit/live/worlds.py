@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.live.catalogue import Hosted
 from comind.live.dispatch import REQUESTS, Dispatch
 from comind.live.faults import Faults

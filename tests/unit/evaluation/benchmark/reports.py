@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from comind.evaluation.benchmark.registry import find_benchmark_competition
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.reports import CompetitionReport
 
 __all__ = ["report"]

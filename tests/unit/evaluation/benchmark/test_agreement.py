@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.benchmark.grading import BenchmarkAnswers
-from comind.evaluation.benchmark.registry import Mode, benchmark_competitions
+from comind.evaluation.benchmark.benchmark_grader import BenchmarkAnswers
+from comind.evaluation.benchmark.catalog import Mode, benchmark_competitions
 from tests.unit.evaluation.benchmark.worlds import make_world
 
 _HERE = Path(__file__).parent

@@ -7,7 +7,7 @@ import os
 import re
 from pathlib import Path
 
-from comind.evaluation.benchmark.registry import (
+from comind.evaluation.benchmark.catalog import (
     ISSUES,
     BenchmarkCompetition,
     Difference,

@@ -7,10 +7,10 @@ import pytest
 
 from comind.errors import CompetitionError
 from comind.evaluation.arrival import check_competition
+from comind.evaluation.benchmark.catalog import find_benchmark_competition
 from comind.evaluation.benchmark.prepared import PreparedFolder, adapt
-from comind.evaluation.benchmark.registry import find_benchmark_competition
-from comind.evaluation.folder import load_competition
-from comind.evaluation.past import grade_past
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.past_competition import grade_past
 
 
 def _prepared(root: Path, name: str, **files: pd.DataFrame) -> PreparedFolder:

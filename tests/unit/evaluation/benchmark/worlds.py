@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from comind.evaluation.benchmark.registry import BenchmarkCompetition
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition
 from comind.evaluation.metrics.curves import IDENTITIES
 
 __all__ = ["World", "make_world"]

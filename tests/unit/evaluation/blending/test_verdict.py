@@ -16,9 +16,9 @@ from comind.evaluation.blending.verdict import (
     pooled,
     why_not,
 )
+from comind.evaluation.grader_port import BlendReport
 from comind.evaluation.metrics import METRICS
 from comind.evaluation.metrics.registry import CUSTOM_METRICS
-from comind.evaluation.report import BlendReport
 from tests.unit.evaluation.blending.pools import KINDS, candidates, truth_of
 
 

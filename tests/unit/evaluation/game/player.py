@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from comind.evaluation.interval import Resampling
+from comind.evaluation.bootstrap import Resampling
 from tests.unit.evaluation.game.world import SITES, World, half_unit, has_digits
 
 __all__ = ["MESSAGE", "Player"]

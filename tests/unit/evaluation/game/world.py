@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from comind.domain.metric import Paired
-from comind.evaluation.folder import load_competition
-from comind.evaluation.grading_server import SplitGrader
-from comind.evaluation.report import BlendReport, GradeReport
+from comind.evaluation.competition_folder import load_competition
+from comind.evaluation.grader_port import BlendReport, GradeReport
+from comind.evaluation.grader_server import SplitGrader
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.further import make_fold
 from comind.evaluation.splits.seal import make_split

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import Mode, Rules, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.catalog import Mode, Rules, benchmark_competitions, metric_of
+from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.metrics.base import RowMetric
 from comind.evaluation.metrics.registry import CUSTOM_METRICS

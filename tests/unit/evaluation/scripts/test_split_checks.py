@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.scripts.report import ScriptCheckError
 from comind.evaluation.scripts.split_checks import check_split

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.plan import SplitPlan
 from comind.evaluation.splits.relations import Pool
 

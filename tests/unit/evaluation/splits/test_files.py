@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.errors import CompetitionError
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.folder import SplitFolder
 from comind.evaluation.splits.seal import make_split
 from comind.system.files import hash_tree

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from comind.domain.competition import SplitRule
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.splits.rules import choose_rows
 from comind.evaluation.splits.seal import make_split
 from tests.unit.evaluation.folders import competition_folder

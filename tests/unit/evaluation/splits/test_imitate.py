@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from comind.domain.competition import Competition, SplitRule
-from comind.evaluation.folder import load_competition
+from comind.evaluation.competition_folder import load_competition
 from comind.evaluation.scripts.plan import plan_without_metric
 from comind.evaluation.splits.folder import Split, Tie
 from comind.evaluation.splits.plan import SplitPlan

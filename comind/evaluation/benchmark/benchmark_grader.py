@@ -8,13 +8,13 @@ import pandas as pd
 
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
-from comind.evaluation.benchmark.answers import read_answers, targets_of
-from comind.evaluation.benchmark.registry import BenchmarkCompetition, Difference, Mode, Rules, metric_of
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition, Difference, Mode, Rules, metric_of
+from comind.evaluation.benchmark.ground_truth import read_answers, targets_of
 from comind.evaluation.benchmark.rows import pair_rows
 from comind.evaluation.benchmark.values import check_text, check_values
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import parsed
 from comind.evaluation.metrics import Metric
-from comind.evaluation.tables import read_table
 
 __all__ = ["BenchmarkAnswers", "BenchmarkGrade"]
 

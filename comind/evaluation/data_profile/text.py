@@ -6,7 +6,7 @@ line that says how much was left out.
 
 from pathlib import Path
 
-from comind.evaluation.facts.budget import Measure, fitted
+from comind.evaluation.data_profile.text_budget import Measure, fitted
 from comind.evaluation.splits.folder import Split
 from comind.system.scratch import ScratchFolder
 
@@ -28,8 +28,8 @@ def facts_of(public: Path, split: Split | None = None, *, measure: Measure, toke
         measure: says about how many tokens a text has.
         tokens: how many the text may have.
     """
-    from comind.evaluation.facts.database import Database  # DuckDB, for whoever asks only
-    from comind.evaluation.facts.reading import Facts
+    from comind.evaluation.data_profile.duckdb_tables import Database  # DuckDB, for whoever asks only
+    from comind.evaluation.data_profile.profile import Facts
 
     with ScratchFolder("f") as scratch, Database(scratch) as database:
         return fitted(Facts(database, public, split).sections(), tokens, measure)

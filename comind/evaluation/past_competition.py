@@ -6,11 +6,11 @@ from typing import Any
 from comind.domain.competition import Competition
 from comind.domain.value import Value
 from comind.errors import CompetitionError, SubmissionError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, keys_of
 from comind.evaluation.leaderboard import Leaderboard, Medal, Thresholds
 from comind.evaluation.metrics import Metric, find_metric
 from comind.evaluation.splits.plan import SplitPlan
-from comind.evaluation.tables import read_table
 
 __all__ = ["PastGrade", "grade_past"]
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Self
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.facts.words import plain
+from comind.evaluation.data_profile.formatting import plain
 from comind.system import duck
 from comind.system.cores import usable_cores
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from comind.evaluation.facts.database import Column, Database, Kind, Table
+from comind.evaluation.data_profile.duckdb_tables import Column, Database, Kind, Table
 
 __all__ = ["QUANTILES", "VALUES_AT_ONCE", "ColumnFacts", "alike", "count_columns"]
 

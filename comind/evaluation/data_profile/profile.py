@@ -5,16 +5,27 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from comind.errors import CompetitionError
-from comind.evaluation.facts.budget import Section
-from comind.evaluation.facts.columns import VALUES_AT_ONCE, ColumnFacts, alike, count_columns
-from comind.evaluation.facts.database import TABLE_ENDINGS, Column, Database, Table
-from comind.evaluation.facts.files import FileKind, file_kinds, file_lines, names_of_rows
-from comind.evaluation.facts.lines import LEGEND, brief_line, full_line, label_lines, names_by_kind
-from comind.evaluation.facts.media import first_lines
-from comind.evaluation.facts.overlaps import Part, link_lines, overlap_lines
-from comind.evaluation.facts.words import count, listed, plain, share, size
+from comind.evaluation.csv_tables import read_header
+from comind.evaluation.data_profile.column_lines import (
+    LEGEND,
+    brief_line,
+    full_line,
+    label_lines,
+    names_by_kind,
+)
+from comind.evaluation.data_profile.column_statistics import (
+    VALUES_AT_ONCE,
+    ColumnFacts,
+    alike,
+    count_columns,
+)
+from comind.evaluation.data_profile.duckdb_tables import TABLE_ENDINGS, Column, Database, Table
+from comind.evaluation.data_profile.formatting import count, listed, plain, share, size
+from comind.evaluation.data_profile.media import first_lines
+from comind.evaluation.data_profile.overlaps import Part, link_lines, overlap_lines
+from comind.evaluation.data_profile.side_files import FileKind, file_kinds, file_lines, names_of_rows
+from comind.evaluation.data_profile.text_budget import Section
 from comind.evaluation.splits.folder import Split
-from comind.evaluation.tables import read_header
 
 __all__ = ["Facts"]
 

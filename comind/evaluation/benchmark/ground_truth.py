@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 
 from comind.errors import CompetitionError
-from comind.evaluation.benchmark.registry import BenchmarkCompetition
-from comind.evaluation.tables import read_table
+from comind.evaluation.benchmark.catalog import BenchmarkCompetition
+from comind.evaluation.csv_tables import read_table
 
 __all__ = ["read_answers", "targets_of"]
 

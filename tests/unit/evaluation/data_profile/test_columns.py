@@ -8,10 +8,10 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from comind.evaluation.facts.columns import QUANTILES, count_columns
-from comind.evaluation.facts.database import Database
+from comind.evaluation.data_profile.column_statistics import QUANTILES, count_columns
+from comind.evaluation.data_profile.duckdb_tables import Database
 from comind.llm.tokens import count_tokens
-from tests.unit.evaluation.facts.public import facts, write_parts
+from tests.unit.evaluation.data_profile.public import facts, write_parts
 
 _NUMBERS = st.floats(-1e9, 1e9, allow_subnormal=False).map(lambda x: round(x, 6))
 _WHOLE = st.integers(-(2**40), 2**40)

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from comind.evaluation.facts.columns import ColumnFacts
-from comind.evaluation.facts.database import Column, Database, Kind, Table
-from comind.evaluation.facts.words import count, listed, plain, share
+from comind.evaluation.data_profile.column_statistics import ColumnFacts
+from comind.evaluation.data_profile.duckdb_tables import Column, Database, Kind, Table
+from comind.evaluation.data_profile.formatting import count, listed, plain, share
 
 __all__ = ["Part", "link_lines", "overlap_lines"]
 

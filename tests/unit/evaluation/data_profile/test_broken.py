@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.evaluation.facts.public import facts, line, write_parts
+from tests.unit.evaluation.data_profile.public import facts, line, write_parts
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,18 @@
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from comind.evaluation.facts.columns import ColumnFacts
-from comind.evaluation.facts.database import Kind
-from comind.evaluation.facts.words import count, listed, moment, number, plain, quoted, share, spread
+from comind.evaluation.data_profile.column_statistics import ColumnFacts
+from comind.evaluation.data_profile.duckdb_tables import Kind
+from comind.evaluation.data_profile.formatting import (
+    count,
+    listed,
+    moment,
+    number,
+    plain,
+    quoted,
+    share,
+    spread,
+)
 
 __all__ = ["LEGEND", "brief_line", "full_line", "label_lines", "names_by_kind", "span_of"]
 

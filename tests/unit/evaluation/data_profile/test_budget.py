@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from comind.evaluation.facts.budget import Section, fitted
+from comind.evaluation.data_profile.text_budget import Section, fitted
 from comind.llm.tokens import count_tokens
 
 _LINES = st.lists(st.text("abc de", min_size=1, max_size=80), max_size=20)

@@ -8,11 +8,11 @@ from pathlib import Path, PurePosixPath
 
 import pandas as pd
 
-from comind.evaluation.facts.columns import ColumnFacts, alike
-from comind.evaluation.facts.database import Database, Kind
-from comind.evaluation.facts.media import first_lines, look_at
-from comind.evaluation.facts.overlaps import Part
-from comind.evaluation.facts.words import count, plain, share, size
+from comind.evaluation.data_profile.column_statistics import ColumnFacts, alike
+from comind.evaluation.data_profile.duckdb_tables import Database, Kind
+from comind.evaluation.data_profile.formatting import count, plain, share, size
+from comind.evaluation.data_profile.media import first_lines, look_at
+from comind.evaluation.data_profile.overlaps import Part
 
 __all__ = ["FileKind", "file_kinds", "file_lines", "names_of_rows"]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from comind.evaluation.facts.words import count, listed, number, plain
+from comind.evaluation.data_profile.formatting import count, listed, number, plain
 from comind.evaluation.shape import PICTURES, SOUNDS
 
 __all__ = ["first_lines", "look_at"]

@@ -15,7 +15,7 @@ media     what is in one file: pictures, sounds, arrays, first lines
 words     how numbers, shares and values are written
 """
 
-from comind.evaluation.facts.budget import Measure
-from comind.evaluation.facts.text import TOKENS, facts_of
+from comind.evaluation.data_profile.text import TOKENS, facts_of
+from comind.evaluation.data_profile.text_budget import Measure
 
 __all__ = ["TOKENS", "Measure", "facts_of"]

@@ -1,6 +1,6 @@
 """The grader process: alone with the labels, apart from everything that runs an agent's code.
 
-    python -m comind.evaluation.grading_server SPLIT SOCKET
+    python -m comind.evaluation.grader_server SPLIT SOCKET
 
 answers requests on a Unix socket, one JSON object a line, each with an answer that is made for it:
 
@@ -29,16 +29,16 @@ from pathlib import Path
 from comind.domain.metric import Paired
 from comind.domain.value import Value
 from comind.errors import CompetitionError, GraderError
+from comind.evaluation.csv_tables import read_table
 from comind.evaluation.forms import test_form
+from comind.evaluation.grader_port import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.grading import AnswerSheet, SubmissionForm, blend_over
 from comind.evaluation.metrics import known_metric
 from comind.evaluation.out_of_fold import TrainAnswers
 from comind.evaluation.parts import Blocks, Breakdown
-from comind.evaluation.report import BlendReport, ErrorReport, GradeReport
 from comind.evaluation.splits.blocks import blocks_of
 from comind.evaluation.splits.folder import Split, SplitFolder
 from comind.evaluation.splits.further import fold_folder
-from comind.evaluation.tables import read_table
 
 __all__ = ["SplitGrader", "main"]
 
